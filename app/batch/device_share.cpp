@@ -14,7 +14,7 @@ std::size_t DeviceShare::bytes_of_others(std::size_t engine, bool at_work) const
 void DeviceShare::enter(std::size_t engine, std::size_t bytes, std::size_t available,
                         const std::function<void(std::size_t)>& free_engine) {
   bytes = std::min(bytes, available);
-  const std::lock_guard turn(turn_);
+  const std::lock_guard entry(entry_);
   std::unique_lock lock(mutex_);
   left_.wait(lock, [&] {
     const bool alone =

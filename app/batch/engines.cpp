@@ -33,10 +33,10 @@ class Engines::Place {
   std::size_t number_;
 };
 
-Engines::Engines(const Crew& crew)
-    : device_(device_named(crew.device)),
-      share_(static_cast<std::size_t>(crew.engines)),
-      engines_(static_cast<std::size_t>(crew.engines)) {}
+Engines::Engines(const WorkerPlan& plan)
+    : device_(device_named(plan.device)),
+      share_(static_cast<std::size_t>(plan.engines)),
+      engines_(static_cast<std::size_t>(plan.engines)) {}
 
 void Engines::open() const noexcept {
   if (device_.is_cpu()) return;

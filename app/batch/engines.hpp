@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "app/batch/crews.hpp"
 #include "app/batch/device_share.hpp"
 #include "app/batch/scan_job.hpp"
+#include "app/batch/worker_pool.hpp"
 
 namespace fhd::app {
 
 class Engines {
  public:
-  explicit Engines(const Crew& crew);
+  explicit Engines(const WorkerPlan& plan);
   /// Starts the device while the first scan is read. What fails here fails again, and is reported, where a scan needs
   /// it.
   void open() const noexcept;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,16 +11,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "io/result/message_json.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
 
-/// "node7, job 4242": the machine, and the job of Slurm, PBS or LSF; without one the process.
+/// Returns "node7, job 4242": the machine, and the job of Slurm, PBS or LSF; without one the process.
 std::string origin_of_lines() {
   char host[256] = "unknown host";
   if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "unknown host");
@@ -29,9 +30,10 @@ std::string origin_of_lines() {
   return fmt::format("{}, process {}", host, getpid());
 }
 
-/// None where it cannot be written, which is no reason to stop. Throws Error: another file would be written to.
+/// Opens the log; returns none where it cannot be written, which is no reason to stop. Throws Error: another file would be
+/// written to.
 io::Descriptor opened_log(const std::string& path) {
-  auto file = io::Folder::of(path)->open(io::file_name_of(path), O_WRONLY | O_CREAT | O_APPEND, 0666);
+  auto file = io::Folder::of(path)->open(io::file_name_of(path), O_RDWR | O_CREAT | O_APPEND, 0666);
   struct stat found {};
   const bool is_other =
       file ? ::fstat(file.get(), &found) == 0 && (!S_ISREG(found.st_mode) || found.st_nlink > 1)
@@ -41,18 +43,34 @@ io::Descriptor opened_log(const std::string& path) {
   return file;
 }
 
+/// Returns false on file systems without locks. Waits a moment, in which the workers of a batch that was killed end.
+/// Throws Error: another batch has the folder.
+bool lock_folder(const io::Descriptor& log, const std::string& directory, BatchLog::Part part) {
+  constexpr int most_attempts = 300;
+  constexpr auto pause = std::chrono::milliseconds(10);
+  const int operation = (part == BatchLog::Part::whole ? LOCK_EX : LOCK_SH) | LOCK_NB;
+  for (int attempt = 0; ::flock(log.get(), operation) != 0; ++attempt) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return false;
+    if (attempt == most_attempts)
+      throw Error(directory, "a folder in which no other 'fhd batch' is at work", "one",
+                  "wait for its end; only parts of a batch (--shard, --only) work there at the same time");
+    std::this_thread::sleep_for(pause);
+  }
+  return true;
+}
+
 }  // namespace
 
-BatchLog::BatchLog(const std::string& directory, bool quiet, const Ranks& ranks, std::size_t scan_count)
+BatchLog::BatchLog(const std::string& directory, bool quiet, Part part, std::size_t scan_count)
     : file_(opened_log((std::filesystem::path(directory) / "batch.log").string())),
+      has_locks_(lock_folder(file_, directory, part)),
       quiet_(quiet),
       origin_(io::shown(origin_of_lines())),
-      prefix_(ranks.count() > 1 ? fmt::format("rank {}: ", ranks.rank()) : ""),
       scan_count_(scan_count),
-      status_(quiet || !ranks.first()) {}
+      status_(quiet) {}
 
 void BatchLog::log(const std::string& text) {
-  const auto entry = fmt::format("{} [{}] {}{}\n", utc_now(), origin_, prefix_, text);
+  const auto entry = fmt::format("{} [{}] {}\n", utc_now(), origin_, text);
   // A log that cannot be written (a full disk) is no reason to stop.
   static_cast<void>(!::write(file_.get(), entry.data(), entry.size()));
 }
@@ -63,7 +81,7 @@ void BatchLog::line(const std::string& text) {
   if (tells_events()) return tell_event("note", {{"text", shown}});
   if (quiet_) return;
   status_.clear();
-  print_out("{}{}\n", prefix_, shown);
+  print_out("{}\n", shown);
   std::fflush(stdout);
 }
 
@@ -71,7 +89,7 @@ void BatchLog::failure(const std::string& text) {
   const auto shown = told_line(text);
   log(shown);
   status_.clear();
-  print_error(prefix_ + shown);
+  print_error(shown);
 }
 
 void BatchLog::text(const std::string& lines) {
@@ -84,48 +102,29 @@ void BatchLog::text(const std::string& lines) {
   std::fflush(stdout);
 }
 
-void BatchLog::tell_ended(const BatchScan& scan, const Outcome& outcome, int ended) const {
-  nlohmann::ordered_json fields{{"name", scan.name},
-                                {"path", scan.path},
-                                {"status", app::text(outcome)},
-                                {"number", ended},
-                                {"of", scan_count_}};
+void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals) {
+  if (tells_events()) {
+    auto fields = row_of(scan, outcome);
+    fields.update({{"number", totals.ended()}, {"of", scan_count_}});
+    tell_event("scan", fields);
+  }
+  std::string text =
+      fmt::format("{} of {}  {}  {}", totals.ended(), scan_count_, scan.name, app::text(outcome));
   const auto& m = outcome.manifest;
-  if (outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged)
-    fields.update({{"seconds", m.seconds},
-                   {"images", m.images},
-                   {"iterations", m.iterations},
-                   {"residual", m.residual},
-                   {"data_residual", m.data_residual},
-                   {"converged", m.converged},
-                   {"messages", m.messages}});
-  if (!outcome.reason.empty()) fields["reason"] = outcome.reason;
-  if (!outcome.error.empty()) fields["error"] = outcome.error;
-  tell_event("scan", fields);
-}
-
-void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, const BatchTotals& totals) {
-  if (!ours && outcome.status != Outcome::Status::unchanged) return;  // the process that did it tells
-  const auto ended = totals.finished + totals.unchanged + totals.failed + totals.images;
-  if (tells_events()) tell_ended(scan, outcome, ended);
-  std::string text = fmt::format("{} of {}  {}  {}", ended, scan_count_, scan.name, app::text(outcome));
-  if (outcome.status == Outcome::Status::finished) {
-    ++here_;
-    const auto& m = outcome.manifest;
+  if (outcome.status == Outcome::Status::finished)
     text += fmt::format("  {:.2f} s, {} iterations, residual {:.1e}", m.seconds, m.iterations, m.residual);
-    if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
+  if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
+  if (outcome.status == Outcome::Status::finished) {
     for (const auto& message : m.messages)
       text += fmt::format("  {}: {}", name_of(message.severity), line_of(message));
   }
-  if (outcome.status == Outcome::Status::unchanged && !outcome.reason.empty())
-    text += "  (" + outcome.reason + ")";
+  if (!outcome.error.empty()) text += "  " + outcome.error;
   if (outcome.status == Outcome::Status::failed) {
-    const auto shown = told_line(text + "  " + outcome.error);
+    const auto shown = told_line(text);
     log(shown);
     status_.clear();
-    return print_failure(prefix_ + shown);
+    return print_failure(shown);
   }
-  if (outcome.status == Outcome::Status::images) text += "  " + outcome.error;
   if (status_.visible() || tells_events())
     log(io::shown(text));
   else
@@ -149,12 +148,12 @@ void BatchLog::show(const BatchTotals& totals, std::size_t under_way) {
   const auto now = Clock::now();
   if (!status_.visible() || now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
-  const auto ended = totals.finished + totals.unchanged + totals.failed + totals.images;
-  std::string line =
-      fmt::format("{} {}/{}", bar(ended, static_cast<std::int64_t>(scan_count_), 20), ended, scan_count_);
+  std::string line = fmt::format("{} {}/{}", bar(totals.ended(), static_cast<std::int64_t>(scan_count_), 20),
+                                 totals.ended(), scan_count_);
   if (totals.failed > 0) line += fmt::format(", {} failed", totals.failed);
-  if (here_ > 0) {
-    const double seconds = std::chrono::duration<double>(now - start_).count(), rate = here_ / seconds;
+  if (totals.finished > 0) {
+    const double seconds = std::chrono::duration<double>(now - start_).count(),
+                 rate = totals.finished / seconds;
     line += fmt::format(", {:.2f} scans/s, {} left", rate, clock_text((totals.open) / rate));
   }
   if (under_way > 0 && !current_.empty()) line += "  " + current_;

@@ -1,5 +1,5 @@
 #pragma once
-// What a batch tells while it runs: a live bar on a terminal, plain lines elsewhere, and DIR/batch.log.
+// Prints what a batch does while it runs: a live bar on a terminal, lines elsewhere, and lines in DIR/batch.log.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -7,43 +7,43 @@
 
 #include "app/batch/summary.hpp"
 #include "app/terminal/console.hpp"
-#include "app/terminal/processes.hpp"
 #include "io/files/folder.hpp"
 
 namespace fhd::app {
 
 class BatchLog {
  public:
-  /// Continues DIRECTORY/batch.log. Several processes may: every line is one write. Throws Error: it is a link, or a
-  /// pipe.
-  BatchLog(const std::string& directory, bool quiet, const Ranks& ranks, std::size_t scan_count);
+  enum class Part { whole, part };  ///< all scans of a batch, or some of them (--only, --shard)
+  /// Continues DIRECTORY/batch.log, whose lock keeps other batches out of the folder; parts of a batch share it. Throws
+  /// Error: another batch works there, or the log is a link or a pipe.
+  BatchLog(const std::string& directory, bool quiet, Part part, std::size_t scan_count);
   BatchLog(const BatchLog&) = delete;
   BatchLog& operator=(const BatchLog&) = delete;
 
-  /// To the log and, unless quiet, to standard output.
+  /// Writes to the log and, unless quiet, to standard output.
   void line(const std::string& text);
-  /// The same, to standard error, also when quiet.
+  /// Writes to the log and to standard error, also when quiet.
   void failure(const std::string& text);
-  /// A table, to standard output and the log.
+  /// Writes a table to the log and, unless quiet, to standard output.
   void text(const std::string& lines);
-  /// A scan has ended, here (`ours`) or in another process.
-  void ended(const BatchScan& scan, const Outcome& outcome, bool ours, const BatchTotals& totals);
+  /// Reports how a scan ended.
+  void ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals);
 
   void set_progress(const std::string& name, const std::string& stage, std::int64_t done, std::int64_t total,
                     double residual);
   /// Draws the bar anew.
   void show(const BatchTotals& totals, std::size_t under_way);
   void clear() { status_.clear(); }
+  /// Returns whether the folder is locked; false on file systems without locks.
+  bool has_locks() const { return has_locks_; }
 
  private:
   void log(const std::string& text);
-  void tell_ended(const BatchScan& scan, const Outcome& outcome, int ended) const;
   using Clock = std::chrono::steady_clock;
   io::Descriptor file_;
-  bool quiet_;
-  std::string origin_, prefix_, current_;
+  bool has_locks_, quiet_;
+  std::string origin_, current_;
   std::size_t scan_count_;
-  int here_ = 0;  // reconstructed by this process
   Clock::time_point start_ = Clock::now(), shown_{};
   StatusLine status_;
 };

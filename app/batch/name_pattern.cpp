@@ -16,24 +16,9 @@
 namespace fhd::app {
 namespace {
 
-const std::vector<std::string> fields_of_path{"stem", "scan", "folder"};
-/// What an ISMRMRD header tells.
-const std::vector<std::string> fields_of_header{"subject", "protocol", "series", "study", "date", "slice"};
+std::filesystem::path whole(const std::string& path) { return absolute_path(path); }
 
-bool is_among(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// Letters beyond ASCII stay as they are.
-std::string for_file_name(std::string text) {
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80 && !std::isalnum(byte) && std::string_view("._+-").find(c) == std::string_view::npos)
-      c = '-';
-  }
-  return text;
-}
-
+/// Returns the counters of the chosen slices: "3", or "0-15" of several.
 std::string slices_of(const io::ScanSummary& summary, const std::string& selection) {
   const auto chosen = parse_selection(selection, summary.slice_count, "--slices");
   const auto counter = [&](std::int64_t slice) {
@@ -45,76 +30,88 @@ std::string slices_of(const io::ScanSummary& summary, const std::string& selecti
                             : counter(chosen.front()) + "-" + counter(chosen.back());
 }
 
-std::string of_path(const std::string& field, const std::string& path) {
-  if (field == "stem") return plain_name(path);
-  const std::filesystem::path whole(absolute_path(path));
-  return field == "scan" ? whole.filename().string() : whole.parent_path().filename().string();
-}
+struct Field {
+  const char* name;
+  std::string (*of_path)(const std::string& path);  ///< null: the header has it
+  std::string (*of_header)(const io::ScanSummary& summary, const std::string& slices);
+};
+constexpr Field fields[] = {
+    {"stem", plain_name, nullptr},  // the file name without its ending
+    {"scan", [](const std::string& path) { return whole(path).filename().string(); }, nullptr},
+    {"folder", [](const std::string& path) { return whole(path).parent_path().filename().string(); },
+     nullptr},
+    // Fields of the ISMRMRD header:
+    {"subject", nullptr,
+     [](const io::ScanSummary& s, const std::string&) { return s.acquisition.patient_id; }},
+    {"protocol", nullptr,
+     [](const io::ScanSummary& s, const std::string&) { return s.acquisition.protocol; }},
+    {"series", nullptr,
+     [](const io::ScanSummary& s, const std::string&) { return s.acquisition.series_description; }},
+    {"study", nullptr, [](const io::ScanSummary& s, const std::string&) { return s.acquisition.study_id; }},
+    {"date", nullptr, [](const io::ScanSummary& s, const std::string&) { return s.acquisition.study_date; }},
+    {"slice", nullptr, slices_of}};
 
-std::string of_header(const std::string& field, const io::ScanSummary& summary, const std::string& slices) {
-  if (field == "slice") return slices_of(summary, slices);
-  const auto& told = summary.acquisition;
-  const std::pair<const char*, const std::string&> values[] = {{"subject", told.patient_id},
-                                                               {"protocol", told.protocol},
-                                                               {"series", told.series_description},
-                                                               {"study", told.study_id},
-                                                               {"date", told.study_date}};
-  for (const auto& [name, value] : values)
-    if (name == field && !value.empty()) return value;
-  throw Error(summary.path, "a header that tells {" + field + "} for --name", "none",
-              "leave it out of --name, or give this scan another batch");
+/// Replaces what does not belong in a file name; letters beyond ASCII stay.
+std::string for_file_name(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80 && !std::isalnum(byte) && std::string_view("._+-").find(c) == std::string_view::npos)
+      c = '-';
+  }
+  return text;
 }
 
 }  // namespace
 
 NamePattern::NamePattern(const std::string& text) {
+  std::vector<std::string> names;
+  for (const auto& field : fields) names.push_back(field.name);
   const auto refuse = [&](const std::string& found, const std::string& hint) {
-    std::vector<std::string> all;
-    for (const auto* fields : {&fields_of_path, &fields_of_header})
-      for (const auto& field : *fields) all.push_back("{" + field + "}");
-    throw Error("--name " + text, fmt::format("a name with one or more of {}", fmt::join(all, ", ")), found,
-                hint);
+    throw Error("--name " + text, fmt::format("a name with one or more of {{{}}}", fmt::join(names, "}, {")),
+                found, hint);
   };
-  std::size_t at = 0;
-  while (at < text.size()) {
+  bool has_field = false;
+  for (std::size_t at = 0; at < text.size();) {
     const auto brace = text.find_first_of("{}", at);
-    if (brace > at) pieces_.push_back({false, text.substr(at, brace - at)});
+    if (brace > at) pieces_.push_back({-1, text.substr(at, brace - at)});
     if (brace == std::string::npos) break;
     const auto end = text.find('}', brace);
     if (text[brace] == '}' || end == std::string::npos) refuse("a brace without its other", "");
-    const auto field = text.substr(brace + 1, end - brace - 1);
-    auto known = fields_of_path;
-    known.insert(known.end(), fields_of_header.begin(), fields_of_header.end());
-    if (!is_among(known, field)) refuse("{" + field + "}", did_you_mean(field, known));
-    pieces_.push_back({true, field});
+    const auto name = text.substr(brace + 1, end - brace - 1);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) refuse("{" + name + "}", did_you_mean(name, names));
+    pieces_.push_back({static_cast<int>(found - names.begin()), {}});
+    has_field = true;
     at = end + 1;
   }
   if (text.find('/') != std::string::npos) refuse("a folder in it", "give the folder with -o");
-  if (std::none_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) { return piece.is_field; }))
-    refuse("none: all scans would be called alike", "");
-}
-
-bool NamePattern::needs_header() const {
-  return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
-    return piece.is_field && is_among(fields_of_header, piece.text);
-  });
+  if (!has_field) refuse("none: all scans would be called alike", "");
 }
 
 std::string NamePattern::name_of(const std::string& path, const VolumeSelection& selection,
                                  const io::ReadOptions& options) const {
   std::optional<io::ScanSummary> summary;
-  if (needs_header()) try {
-      summary = io::open_scan(path, options)->summary();
-    } catch (const Error& error) {
-      throw CannotOpen(error);
-    }
   std::string name;
-  for (const auto& piece : pieces_) {
-    if (!piece.is_field)
-      name += piece.text;
-    else
-      name += is_among(fields_of_path, piece.text) ? of_path(piece.text, path)
-                                                   : of_header(piece.text, *summary, selection.slices);
+  for (const auto& [number, text] : pieces_) {
+    if (number < 0) {
+      name += text;
+      continue;
+    }
+    const Field& field = fields[number];
+    if (field.of_path) {
+      name += field.of_path(path);
+      continue;
+    }
+    if (!summary) try {
+        summary = io::open_scan(path, options)->summary();
+      } catch (const Error& error) {
+        throw CannotOpen(error);
+      }
+    const auto value = field.of_header(*summary, selection.slices);
+    if (value.empty())
+      throw Error(path, "a header that tells {" + std::string(field.name) + "} for --name", "none",
+                  "leave it out of --name, or give this scan another batch");
+    name += value;
   }
   return for_file_name(name);
 }

@@ -1,19 +1,23 @@
 #include "app/batch/scans.hpp"
 
 #include <fmt/format.h>
+#include <glob.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <climits>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <sstream>
 
-#include "app/batch/pattern.hpp"
+#include "app/options/nearest_word.hpp"
 #include "io/files/input_file.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -33,7 +37,7 @@ bool is_impatient(const fs::path& path) {
   return fs::is_directory(path, status) && fs::exists(path / "kx.dat", status);
 }
 
-/// By its name only: what is in it is seen when it is read.
+/// Decides by the name alone: what is in a file is seen when it is read.
 bool looks_like_scan(const fs::path& path) {
   const auto name = path.filename().string();
   if (name.starts_with(".")) return false;
@@ -62,28 +66,36 @@ class Lister {
   void add_one(const std::string& argument) {
     std::error_code status;
     if (fs::is_directory(argument, status) && !is_impatient(argument)) return add_folder(argument);
-    if (!fs::exists(argument, status) && argument.find_first_of(wildcards) != std::string::npos)
+    if (!fs::exists(argument, status) && argument.find_first_of("*?[") != std::string::npos)
       return add_pattern(argument);
     add_scan(argument, false);
   }
 
   void add_folder(const std::string& folder) {
     std::vector<std::string> inside;
-    for_each_in_folder(folder, [&](const fs::path& path) {
-      if (looks_like_scan(path)) inside.push_back(path.string());
-    });
-    if (inside.empty()) return add_scan(folder, false);  // fails with the reason
+    std::error_code status;
+    for (fs::directory_iterator entry(folder, status), end; !status && entry != end; entry.increment(status))
+      if (looks_like_scan(entry->path())) inside.push_back(entry->path().string());
+    if (status &&
+        status != std::errc::permission_denied)  // else the scan that it is taken for fails, with the reason
+      throw Error(folder, "a folder that can be read to its end", status.message());
+    if (inside.empty()) return add_scan(folder, false);
     std::sort(inside.begin(), inside.end());
     for (const auto& path : inside) add_scan(path, true);
     list_.notes.push_back(fmt::format("{}: {} scans in it", folder, inside.size()));
   }
 
   void add_pattern(const std::string& pattern) {
-    const auto paths = patterns_.matches(pattern);
-    if (paths.empty()) return add_scan(pattern, false);  // fails: no such scan
-    for (const auto& path : paths) {
-      std::error_code status;
-      if (!fs::is_directory(path, status) || is_impatient(path)) add_scan(path, true);
+    glob_t found{};
+    const std::unique_ptr<glob_t, decltype(&globfree)> freed(&found, &globfree);
+    const int status = glob(pattern.c_str(), GLOB_TILDE, nullptr, &found);
+    if (status != 0 && status != GLOB_NOMATCH)
+      throw Error(pattern, "a pattern whose files fit into memory", "more");
+    if (found.gl_pathc == 0) return add_scan(pattern, false);  // fails: no such scan
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+      const std::string path = found.gl_pathv[i];
+      std::error_code unknown;
+      if (!fs::is_directory(path, unknown) || is_impatient(path)) add_scan(path, true);
     }
   }
 
@@ -114,18 +126,17 @@ class Lister {
   }
 
   BatchList& list_;
-  PatternMatcher patterns_;
   std::set<std::string> seen_;
 };
 
-/// FNV-1a of a path, 8 hex digits.
+/// Returns the FNV-1a hash of a path, 8 hex digits.
 std::string checksum(const std::string& path) {
   std::uint64_t hash = 14695981039346656037u;
   for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return fmt::format("{:08x}", static_cast<std::uint32_t>(hash ^ (hash >> 32)));
 }
 
-/// Names that other files of the directory have.
+/// Returns whether other files of the directory have this name.
 bool is_reserved(const std::string& name) {
   constexpr std::array beside_others{".manifest", "_phase", "_noise", "_snr", "_gfactor", "_images"};
   return name.empty() || name == "summary" || name == "index" || name == "batch" || name.starts_with(".") ||
@@ -133,7 +144,7 @@ bool is_reserved(const std::string& name) {
                      [&](const char* ending) { return name.ends_with(ending); });
 }
 
-/// Whether the results of that name are those of another scan that still exists.
+/// Returns whether the results of that name are those of another scan that still exists.
 bool is_taken(const std::string& directory, const std::string& name, const std::string& path) {
   const auto manifest = io::read_manifest(io::manifest_path(directory, name));
   std::error_code status;
@@ -162,7 +173,7 @@ void name_scans(BatchList& list, const std::string& directory) {
   }
 }
 
-/// By --name. Each is named first as without it.
+/// Names the scans by --name; they are named as without it before.
 void rename_scans(BatchList& list, const std::string& directory, const NameOfScan& name_of) {
   std::map<std::string, std::string> users;
   for (auto& scan : list.scans) {
@@ -193,6 +204,11 @@ void rename_scans(BatchList& list, const std::string& directory, const NameOfSca
 
 }  // namespace
 
+bool holds_only_images(const std::string& path) {
+  const auto facts = io::facts_of_hdf5(path, {{"/image", "/kspace", "/trajectory", "/dataset"}, {}});
+  return facts && facts->has == std::vector{1, 0, 0, 0};
+}
+
 std::string absolute_path(const std::string& scan) {
   std::error_code status;
   fs::path path = fs::absolute(scan, status).lexically_normal();
@@ -208,10 +224,6 @@ std::string plain_name(const std::string& scan) {
   const bool known =
       ending == ".h5" || ending == ".hdf5" || ending == ".mrd" || ending == ".cfl" || ending == ".hdr";
   return known ? path.stem().string() : path.filename().string();
-}
-
-BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory) {
-  return list_scans(arguments, directory, {});
 }
 
 BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
@@ -232,6 +244,36 @@ BatchList list_scans(const std::vector<std::string>& arguments, const std::strin
         throw Error("-o " + directory, "a folder of its own for the results", result + " is one of the scans",
                     "choose another folder");
   return list;
+}
+
+void keep_named(std::vector<BatchScan>& scans, const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const auto& scan : scans) known.push_back(scan.name);
+  for (const auto& name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error("--only " + name, "the name of a scan, as --list prints it", "none of that name",
+                  did_you_mean(name, known));
+  std::erase_if(scans, [&](const BatchScan& scan) {
+    return std::find(names.begin(), names.end(), scan.name) == names.end();
+  });
+}
+
+void keep_shard(std::vector<BatchScan>& scans, const std::string& shard) {
+  std::size_t part = 0, parts = 0;
+  const auto slash = std::min(shard.find('/'), shard.size());
+  const char *begin = shard.data(), *middle = begin + slash, *end = begin + shard.size();
+  const auto first = std::from_chars(begin, middle, part);
+  const auto second = middle == end ? first : std::from_chars(middle + 1, end, parts);
+  if (first.ec != std::errc() || first.ptr != middle || second.ec != std::errc() || second.ptr != end ||
+      part < 1 || part > parts)
+    throw Error("--shard", "K/N with 1 <= K <= N, such as 1/4", shard);
+  std::vector<std::string> names;
+  for (const auto& scan : scans) names.push_back(scan.name);
+  std::sort(names.begin(), names.end());
+  std::erase_if(scans, [&](const BatchScan& scan) {
+    const auto number = std::lower_bound(names.begin(), names.end(), scan.name) - names.begin();
+    return static_cast<std::size_t>(number) % parts != part - 1;
+  });
 }
 
 }  // namespace fhd::app

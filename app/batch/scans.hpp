@@ -1,5 +1,5 @@
 #pragma once
-// Which scans a batch is made of, and what their results are called.
+// Lists the scans of a batch and names their results.
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,39 +9,46 @@
 namespace fhd::app {
 
 struct BatchScan {
-  std::string path;  ///< as given or found
-  std::string name;  ///< results are DIR/name.*
-  /// Found in a folder or by a pattern: files of images are passed over there, not failures.
-  bool found = false;
+  std::string path;    ///< as given or found
+  std::string name;    ///< results are DIR/name.*
+  bool found = false;  ///< in a folder or by a pattern: there files of images are skipped, not failures
 };
 
-/// A scan that cannot be opened, by which --name cannot be told.
+/// --name cannot name a scan, because the scan cannot be opened.
 struct CannotOpen : Error {
   explicit CannotOpen(const Error& error) : Error(error) {}
 };
 
 struct BatchList {
   std::vector<BatchScan> scans;
-  std::vector<std::string> notes;  ///< what was decided, one sentence each
+  std::vector<std::string> notes;  ///< what was decided
 };
 
-/// Scans of the arguments, in their order: a scan; a pattern with * ? [ ]; a folder, whose scans are taken
-/// (not those in folders inside it, except IMPATIENT directories); @FILE, a text file with one of these per
-/// line. Scans given twice are taken once. Names are those of the scans without their ending; where two would
-/// be the same, or where `directory` holds results of another scan under that name, a checksum of the path is
-/// added, so that the name of a scan depends neither on the order nor on when it was added.
-/// Throws Error for a list that cannot be read, and when results would overwrite a scan.
-BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory);
-/// The same with names that `name_of` a scan's path gives (--name). A scan that it cannot be asked of, because the scan
-/// cannot be opened, is named as above. Throws Error where two scans would share a name, where one is in use in
-/// `directory` for something else, and what `name_of` throws otherwise.
 using NameOfScan = std::function<std::string(const std::string& path)>;
-BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
-                     const NameOfScan& name_of);
 
-/// "a/b.h5" -> "b"
+/// Lists the scans of the arguments, in their order: a scan; a pattern with * ? [ ]; a folder, whose scans are taken
+/// (of the folders inside it only IMPATIENT directories); @FILE, a text file with one of these per line. A scan given
+/// twice is taken once. A scan is named as its file without the ending; where two would share a name, or where
+/// `directory` holds results of another scan under it, a checksum of the path is added, so that a name depends neither
+/// on the order nor on when the scan was added. With `name_of` (--name) a scan is named as that says; a scan that it
+/// cannot open is named as without it.
+/// Throws Error for a list that cannot be read, where results would overwrite a scan, where `name_of` gives two scans
+/// one name or one that is in use in `directory`, and what `name_of` throws otherwise.
+BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
+                     const NameOfScan& name_of = {});
+
+/// Keeps the scans with these names (--only). Throws Error: there is no such scan.
+void keep_named(std::vector<BatchScan>& scans, const std::vector<std::string>& names);
+/// Keeps part K of N, which `shard` gives as "K/N" (--shard): every N-th by name, so that N commands that list the same
+/// scans do each of them once. Throws Error.
+void keep_shard(std::vector<BatchScan>& scans, const std::string& shard);
+
+/// Returns whether a file holds images and no scan: results of fhd sometimes lie beside scans.
+bool holds_only_images(const std::string& path);
+
+/// Returns "b" for "a/b.h5".
 std::string plain_name(const std::string& scan);
-/// The path from the root, without . and .. and links of its folder.
+/// Returns the path from the root, without . and .. and links of its folder.
 std::string absolute_path(const std::string& scan);
 
 }  // namespace fhd::app

@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <vector>
 
 namespace fhd::app {
 
@@ -15,14 +14,13 @@ class StopRequests {
   static bool has_come() { return signal_ != 0; }
 
   StopRequests() {
-    for (const int each : numbers) {
-      struct sigaction action {};
-      sigaction(each, nullptr, &action);
-      before_.push_back(action);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      sigaction(numbers[i], nullptr, &before_[i]);
+      struct sigaction action = before_[i];
       if (action.sa_handler == SIG_IGN) continue;  // nohup
       action.sa_handler = [](int number) { signal_ = number; };
       action.sa_flags = 0;  // interrupts poll
-      sigaction(each, &action, nullptr);
+      sigaction(numbers[i], &action, nullptr);
     }
   }
   ~StopRequests() {
@@ -34,7 +32,7 @@ class StopRequests {
  private:
   static inline std::atomic<int> signal_ = 0;  // threads that read files ask it, too
   static constexpr std::array numbers{SIGHUP, SIGINT, SIGTERM};
-  std::vector<struct sigaction> before_;
+  std::array<struct sigaction, numbers.size()> before_{};
 };
 
 }  // namespace fhd::app

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/batch/ledger.hpp"
 #include "app/batch/stop_requests.hpp"
-#include "io/files/input_file.hpp"
 #include "io/files/file_set.hpp"
+#include "io/files/input_file.hpp"
 #include "io/result/message_json.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -21,23 +19,54 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto csv_head =
-    "name,scan,status,seconds,images,iterations,residual,data_residual,converged,cache_hits,warnings,why\n";
+/// Returns whether a message of a manifest is about the scan or its image, and not about the accuracy of numbers.
+bool makes_suspicious(const Message& message) { return message.code != codes::certificate; }
+
+std::string why(const Outcome& outcome) {
+  if (!outcome.error.empty()) return outcome.error;
+  for (const auto& message : outcome.manifest.messages)
+    if (outcome.reason.empty() && makes_suspicious(message) && has_results(outcome)) return line_of(message);
+  return outcome.reason;
+}
+
+/// A column of the summary: its name, and its value as JSON; of scans without results some columns have none.
+struct Column {
+  const char* name;
+  bool is_of_results;
+  Json (*value)(const BatchScan&, const Outcome&);
+};
+
+// A new column is one line here: CSV, JSON and the events of --json-lines are made of this table.
+constexpr Column columns[] = {
+    {"name", false, [](const BatchScan& scan, const Outcome&) -> Json { return scan.name; }},
+    {"scan", false, [](const BatchScan& scan, const Outcome&) -> Json { return scan.path; }},
+    {"status", false, [](const BatchScan&, const Outcome& one) -> Json { return text(one); }},
+    {"seconds", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.seconds; }},
+    {"images", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.images; }},
+    {"iterations", true,
+     [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.iterations; }},
+    {"residual", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.residual; }},
+    {"data_residual", true,
+     [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.data_residual; }},
+    {"converged", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.converged; }},
+    {"cache_hits", true,
+     [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.cache_hits; }},
+    {"messages", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.messages; }},
+    {"why", false, [](const BatchScan&, const Outcome& one) -> Json { return why(one); }}};
+
 constexpr auto json_head = "{\n \"program\": \"fhd\",";  // as nlohmann prints it
 
-constexpr std::pair<const char*, const char*> heads_of_summaries[]{{"summary.json", json_head},
-                                                                   {"summary.csv", csv_head}};
+std::string csv_head() {
+  std::string head;
+  for (const auto& column : columns) head += (head.empty() ? "" : ",") + std::string(column.name);
+  return head + "\n";
+}
 
 bool is_earlier(const Outcome& outcome) {
   return outcome.status == Outcome::Status::earlier || outcome.status == Outcome::Status::failed_earlier;
 }
 
-bool has_results(const Outcome& outcome) {
-  return outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged ||
-         outcome.status == Outcome::Status::earlier;
-}
-
-/// RFC 4180. A text that a spreadsheet would take for a formula is marked as text.
+/// Returns a text as a field of RFC 4180. A text that a spreadsheet would take for a formula is marked as text.
 std::string csv(std::string text) {
   if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos)
     text.insert(0, "'");
@@ -47,27 +76,27 @@ std::string csv(std::string text) {
   return quoted + "\"";
 }
 
-std::string lines_of(const std::vector<Message>& messages) {
+std::string csv(const Json& value) {
+  if (value.is_null()) return {};
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
+  if (value.is_string()) return csv(value.get<std::string>());
+  if (!value.is_array()) return value.dump();
   std::vector<std::string> lines;
-  for (const auto& message : messages) lines.push_back(line_of(message));
-  return fmt::format("{}", fmt::join(lines, "; "));
-}
-
-std::string why(const Outcome& outcome) {
-  if (!outcome.error.empty()) return outcome.error;
-  for (const auto& message : outcome.manifest.messages)
-    if (has_results(outcome) && outcome.reason.empty() && message.code != codes::certificate)
-      return line_of(message);
-  return outcome.reason;
+  for (const auto& message : value.get<std::vector<Message>>()) lines.push_back(line_of(message));
+  return csv(fmt::format("{}", fmt::join(lines, "; ")));
 }
 
 }  // namespace
 
+bool has_results(const Outcome& outcome) {
+  return outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged ||
+         outcome.status == Outcome::Status::earlier;
+}
+
 bool is_suspicious(const Outcome& outcome) {
   const auto& messages = outcome.manifest.messages;
-  return has_results(outcome) && std::any_of(messages.begin(), messages.end(), [](const Message& message) {
-           return message.code != codes::certificate;
-         });
+  return has_results(outcome) && std::any_of(messages.begin(), messages.end(), makes_suspicious);
 }
 
 std::string text(const Outcome& outcome) {
@@ -77,21 +106,46 @@ std::string text(const Outcome& outcome) {
          (is_suspicious(outcome) ? ", suspicious" : "");
 }
 
+Json row_of(const BatchScan& scan, const Outcome& outcome) {
+  Json row;
+  for (const auto& [name, is_of_results, value] : columns)
+    if (!is_of_results || has_results(outcome)) row[name] = value(scan, outcome);
+  return row;
+}
+
 BatchTotals totals(const std::vector<Outcome>& outcomes) {
-  using Status = Outcome::Status;
-  const auto count = [&](Status status) {
-    return static_cast<int>(std::count_if(outcomes.begin(), outcomes.end(),
-                                          [&](const Outcome& outcome) { return outcome.status == status; }));
-  };
-  return {count(Status::finished),
-          count(Status::unchanged),
-          count(Status::images),
-          count(Status::failed),
-          count(Status::open),
-          count(Status::earlier) + count(Status::failed_earlier),
-          static_cast<int>(std::count_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
-            return !is_earlier(outcome) && is_suspicious(outcome);
-          }))};
+  BatchTotals totals;
+  for (const auto& outcome : outcomes) {
+    switch (outcome.status) {
+      case Outcome::Status::open:
+        ++totals.open;
+        break;
+      case Outcome::Status::finished:
+        ++totals.finished;
+        break;
+      case Outcome::Status::unchanged:
+        ++totals.unchanged;
+        break;
+      case Outcome::Status::images:
+        ++totals.images;
+        break;
+      case Outcome::Status::failed:
+        ++totals.failed;
+        break;
+      case Outcome::Status::earlier:
+      case Outcome::Status::failed_earlier:
+        ++totals.earlier;
+        break;
+    }
+    if (!is_earlier(outcome) && is_suspicious(outcome)) ++totals.suspicious;
+  }
+  return totals;
+}
+
+Json json_of(const BatchTotals& t) {
+  return {{"finished", t.finished},     {"unchanged", t.unchanged}, {"failed", t.failed},
+          {"suspicious", t.suspicious}, {"no_scans", t.images},     {"not_run", t.open},
+          {"earlier", t.earlier}};
 }
 
 void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
@@ -118,7 +172,7 @@ void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
     } else {
       outcome.status = Outcome::Status::earlier;
       const auto missing = io::missing_product(directory, manifest, StopRequests::has_come);
-      if (missing && !StopRequests::has_come())  // not looked at is not changed
+      if (missing && !StopRequests::has_come())  // a file that was not looked at is not changed
         outcome.reason = *missing + " is missing or changed";
     }
     scans.push_back({manifest.scan, name});
@@ -127,51 +181,59 @@ void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
   }
 }
 
+namespace {
+
+/// Returns "3 scans: 2 finished, ...", the last line of the table.
+std::string totals_line(const std::vector<Outcome>& outcomes, double seconds) {
+  const auto t = totals(outcomes);
+  std::int64_t hits = 0;
+  for (const auto& outcome : outcomes)
+    if (outcome.status == Outcome::Status::finished) hits += outcome.manifest.cache_hits;
+  auto line =
+      fmt::format("{} scans: {} finished, {} unchanged, {} failed",
+                  outcomes.size() - static_cast<std::size_t>(t.earlier), t.finished, t.unchanged, t.failed);
+  if (t.suspicious > 0) line += fmt::format(", {} suspicious", t.suspicious);
+  if (t.images > 0) line += fmt::format(", {} hold images and no scan", t.images);
+  if (t.open > 0) line += fmt::format(", {} not run", t.open);
+  if (t.earlier > 0) line += fmt::format("; {} more of earlier runs", t.earlier);
+  line += fmt::format("; {:.1f} s", seconds);
+  if (t.finished > 0 && seconds > 0) line += fmt::format(", {:.2f} scans/s", t.finished / seconds);
+  if (hits > 0) line += fmt::format(", {} cache hits", hits);
+  return line + "\n";
+}
+
+}  // namespace
+
 std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
                           double seconds) {
   constexpr std::size_t few = 40;
   std::size_t width = 4;
   for (const auto& scan : scans) width = std::min<std::size_t>(40, std::max(width, scan.name.size()));
-  std::string table = fmt::format("{:<{}}  {:<20}  {:>8}  {:>10}  {:>8}  {:>8}  {}\n", "scan", width,
-                                  "status", "seconds", "iterations", "residual", "data", "why");
-  bool any = false;
+  std::string table;
   for (std::size_t i = 0; i < scans.size(); ++i) {
     const auto& outcome = outcomes[i];
+    const auto& m = outcome.manifest;
     if (outcome.status == Outcome::Status::images || is_earlier(outcome) ||
         (scans.size() > few && has_results(outcome) && !is_suspicious(outcome)))
       continue;
-    any = true;
+    if (table.empty())
+      table = fmt::format("{:<{}}  {:<20}  {:>8}  {:>10}  {:>8}  {:>8}  {}\n", "scan", width, "status",
+                          "seconds", "iterations", "residual", "data", "why");
     table += fmt::format("{:<{}}  {:<20}", scans[i].name, width, text(outcome));
-    if (has_results(outcome)) {
-      const auto& m = outcome.manifest;
-      table += fmt::format("  {:>8.2f}  {:>10}  {:>8.1e}  {:>8.3f}", m.seconds, m.iterations, m.residual,
-                           m.data_residual);
-    } else {
-      table += fmt::format("  {:>8}  {:>10}  {:>8}  {:>8}", "", "", "", "");
-    }
+    table += has_results(outcome) ? fmt::format("  {:>8.2f}  {:>10}  {:>8.1e}  {:>8.3f}", m.seconds,
+                                                m.iterations, m.residual, m.data_residual)
+                                  : fmt::format("{:>42}", "");
     table += "  " + why(outcome);
     while (table.back() == ' ') table.pop_back();
     table += "\n";
   }
-  if (!any) table.clear();
-  const auto t = totals(outcomes);
-  std::int64_t hits = 0;
-  for (const auto& outcome : outcomes)
-    if (outcome.status == Outcome::Status::finished) hits += outcome.manifest.cache_hits;
-  table += fmt::format("{} scans: {} finished, {} unchanged, {} failed",
-                       scans.size() - static_cast<std::size_t>(t.earlier), t.finished, t.unchanged, t.failed);
-  if (t.suspicious > 0) table += fmt::format(", {} suspicious", t.suspicious);
-  if (t.images > 0) table += fmt::format(", {} hold images and no scan", t.images);
-  if (t.open > 0) table += fmt::format(", {} not run", t.open);
-  if (t.earlier > 0) table += fmt::format("; {} more of earlier runs", t.earlier);
-  table += fmt::format("; {:.1f} s", seconds);
-  if (t.finished > 0 && seconds > 0) table += fmt::format(", {:.2f} scans/s", t.finished / seconds);
-  if (hits > 0) table += fmt::format(", {} cache hits", hits);
-  return table + "\n";
+  return table + totals_line(outcomes, seconds);
 }
 
 void require_own_summaries(const std::string& directory) {
-  for (const auto& [name, head] : heads_of_summaries) {
+  const std::pair<const char*, std::string> heads[] = {{"summary.json", json_head},
+                                                       {"summary.csv", "name,scan,status,"}};
+  for (const auto& [name, head] : heads) {
     const auto path = (std::filesystem::path(directory) / name).string();
     if (io::is_of_another_kind(path, head))
       throw Error(path, "a new name, or the summary of an earlier 'fhd batch'", "another file",
@@ -182,40 +244,21 @@ void require_own_summaries(const std::string& directory) {
 std::vector<std::string> write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
                                        const std::vector<Outcome>& outcomes, double seconds,
                                        const std::string& command_line) {
-  std::string lines = csv_head;
-  Json rows = Json::array();
+  std::string lines = csv_head();
+  Json json{
+      {"program", "fhd"}, {"version", program_version}, {"command_line", command_line}, {"seconds", seconds}};
+  json.update(json_of(totals(outcomes)));
+  json["scans"] = Json::array();
   for (std::size_t i = 0; i < scans.size(); ++i) {
-    const auto& outcome = outcomes[i];
-    const auto& m = outcome.manifest;
-    Json row{{"name", scans[i].name}, {"scan", scans[i].path}, {"status", text(outcome)}};
-    lines += fmt::format("{},{},{}", csv(scans[i].name), csv(scans[i].path), csv(text(outcome)));
-    if (has_results(outcome)) {
-      lines +=
-          fmt::format(",{:.3f},{},{},{:.4g},{:.4g},{},{},{}", m.seconds, m.images, m.iterations, m.residual,
-                      m.data_residual, m.converged ? "yes" : "no", m.cache_hits, csv(lines_of(m.messages)));
-      row.update({{"seconds", m.seconds},
-                  {"images", m.images},
-                  {"iterations", m.iterations},
-                  {"residual", m.residual},
-                  {"data_residual", m.data_residual},
-                  {"converged", m.converged},
-                  {"cache_hits", m.cache_hits},
-                  {"messages", m.messages}});
-    } else {
-      lines += ",,,,,,,,";
-    }
-    row["why"] = why(outcome);
-    lines += "," + csv(why(outcome)) + "\n";
-    rows.push_back(std::move(row));
+    Json row = row_of(scans[i], outcomes[i]);
+    std::vector<std::string> fields;
+    for (const auto& column : columns)
+      fields.push_back(row.contains(column.name) ? csv(row[column.name]) : "");
+    lines += fmt::format("{}\n", fmt::join(fields, ","));
+    json["scans"].push_back(std::move(row));
   }
-  const auto t = totals(outcomes);
-  const Json json{{"program", "fhd"},   {"version", program_version}, {"command_line", command_line},
-                  {"seconds", seconds}, {"finished", t.finished},     {"unchanged", t.unchanged},
-                  {"failed", t.failed}, {"suspicious", t.suspicious}, {"no_scans", t.images},
-                  {"not_run", t.open},  {"earlier", t.earlier},       {"scans", rows}};
   const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 
-  const Claim claim = Claim::wait(directory, "summary");  // of several processes one after the other
   const io::OutputLock lock((std::filesystem::path(directory) / "summary").string());
   require_own_summaries(directory);
   io::FileSet files(lock);

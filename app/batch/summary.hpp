@@ -1,7 +1,7 @@
 #pragma once
-// What became of the scans of a batch: as a table for people, and in DIR/summary.csv and DIR/summary.json.
+// Summarises a batch: a table for people, DIR/summary.csv and DIR/summary.json.
+#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/batch/scans.hpp"
@@ -12,7 +12,7 @@ namespace fhd::app {
 struct Outcome {
   enum class Status {
     open,       ///< not reached: the batch was stopped
-    finished,   ///< reconstructed now, by this or another process
+    finished,   ///< reconstructed now
     unchanged,  ///< reconstructed before; input, settings, version and results are what they were
     images,     ///< no scan but results, found in a folder or by a pattern
     failed,
@@ -25,30 +25,36 @@ struct Outcome {
   io::Manifest manifest;  ///< where there are results
 };
 
-/// What a warning of a manifest begins with where the image, or the scan, is suspicious.
-/// Whether there are results, and they are.
+/// Returns whether the outcome has results.
+bool has_results(const Outcome& outcome);
+/// Returns whether the outcome has results that are suspicious.
 bool is_suspicious(const Outcome& outcome);
-/// "finished", "unchanged, suspicious", ...
+/// Returns "finished", "unchanged, suspicious", ...
 std::string text(const Outcome& outcome);
+/// Returns what the summary says of a scan: the columns that have a value, by name.
+nlohmann::ordered_json row_of(const BatchScan& scan, const Outcome& outcome);
 
 struct BatchTotals {
   int finished = 0, unchanged = 0, images = 0, failed = 0, open = 0;
   int earlier = 0;     ///< finished or failed, of other runs
   int suspicious = 0;  ///< of those finished or unchanged
-  /// Whether every scan of this run has its results now, and there is at least one.
+  /// Returns whether every scan of this run has its results now, and there is at least one.
   bool complete() const { return failed == 0 && open == 0 && finished + unchanged > 0; }
+  int ended() const { return finished + unchanged + failed + images; }
 };
 BatchTotals totals(const std::vector<Outcome>& outcomes);
+/// Returns the totals by name, as the summary and its event have them.
+nlohmann::ordered_json json_of(const BatchTotals& totals);
 
-/// Adds to both what other runs have left in `directory`, as their manifests tell, by name.
+/// Adds to both what other runs have left in `directory`, as their manifests say, by name.
 void add_earlier(const std::string& directory, std::vector<BatchScan>& scans, std::vector<Outcome>& outcomes);
 
-/// A table of failures and totals; of all scans when there are few.
+/// Returns a table of failures and totals; of all scans when there are few.
 std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
                           double seconds);
-/// Throws Error where one of both files is there and of something else than a batch.
+/// Throws Error where one of both files is there and is not the summary of a batch.
 void require_own_summaries(const std::string& directory);
-/// Writes both files, together or not at all: their names. Throws Error.
+/// Writes both files, together or not at all, and returns their names. Throws Error.
 std::vector<std::string> write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
                                        const std::vector<Outcome>& outcomes, double seconds,
                                        const std::string& command_line);

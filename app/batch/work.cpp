@@ -9,19 +9,16 @@
 namespace fhd::app {
 
 BatchWork plan_work(const CLI::App& app, const RunOptions& options, const std::string& recipe,
-                    const std::string& output, Ranks& ranks, std::vector<BatchScan> scans) {
+                    const std::string& output, std::vector<BatchScan> scans) {
   BatchWork work;
   work.directory = output;
   work.command_line = command_line();
-  const auto& asked = options.device.name;
-  const auto own = ranks.choose_device(asked);
-  work.device = own.empty() ? asked : own;
-  work.gpus = ranks.gpus();
-  work.cpu_stands_in = asked == "auto";
+  work.device = options.device.name;
+  work.cpu_stands_in = work.device == "auto";
   RunOptions common = options;
   common.threads = 0;  // of the whole batch: shared out over the scans
   const auto entries = recipe.empty() ? std::vector<RecipeEntry>{} : read_recipe(recipe, app, in_batch);
-  // Every line by itself first: its mistakes are its own.
+  // Each line is set by itself first, so that an error names it.
   for (const auto& entry : entries) {
     RunOptions alone;
     set_option(alone, entry, in_batch);

@@ -1,6 +1,5 @@
 // fhd batch: many scans, one command, nothing lost.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,20 +8,21 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
+#include <functional>
 #include <memory>
-#include <optional>
 
-#include "app/batch/ledger.hpp"
 #include "app/batch/log.hpp"
 #include "app/batch/name_pattern.hpp"
 #include "app/batch/scans.hpp"
 #include "app/batch/scheduler.hpp"
+#include "app/batch/state.hpp"
+#include "app/batch/stop_requests.hpp"
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands/commands.hpp"
 #include "app/options/checks.hpp"
 #include "app/options/table.hpp"
+#include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/processes.hpp"
 #include "app/terminal/processors.hpp"
@@ -42,35 +42,25 @@ struct BatchCommand {
   std::string output, recipe, name;
   int at_once = 0;
   std::uint64_t memory_mib = 0;
-  bool quiet = false, accept_version = false;
+  bool quiet = false, accept_version = false, lists_missing = false;
+  std::vector<std::string> only;
+  std::string shard;
   RunOptions options;
   CLI::App* app = nullptr;
 
   int run();
   BatchList listed() const;
-  BatchLimits limits(const Ranks& ranks, const BatchWork& work) const;
+  bool is_part() const { return !only.empty() || !shard.empty(); }
+  void print_missing(const BatchWork& work) const;
+  BatchLimits limits(const BatchWork& work) const;
   void require_no_timeline_among(const std::vector<BatchScan>& scans) const;
-  std::vector<std::string> summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes,
-                                     double seconds) const;
+  bool do_scans(const BatchWork& work, const BatchLimits& limited, BatchLog& log,
+                const std::function<double()>& elapsed) const;
+  bool summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, BatchLog& log,
+                 double seconds) const;
 };
 
-/// Bytes that may be used: `limit_mib`, else four fifths of what is free now, shared with the ranks of this
-/// machine.
-std::uint64_t memory_budget(std::uint64_t limit_mib, int ranks_here) {
-  if (limit_mib > 0) return limit_mib << 20;
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  std::uint64_t kib = 0;
-  while (file >> name >> kib && name != "MemAvailable:") file.ignore(1 << 10, '\n');
-  // Where that cannot be read: without what the system keeps of files, and would give back.
-  const std::uint64_t bytes = name == "MemAvailable:"
-                                  ? kib * 1024
-                                  : static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) *
-                                        static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes / 5 * 4 / static_cast<std::uint64_t>(ranks_here);
-}
-
-/// Of the results, with those that it lies in.
+/// Makes the folder of the results and those that it lies in. Throws Error.
 void make_folder(const std::string& output) {
   std::error_code status;
   std::filesystem::create_directories(output, status);
@@ -78,35 +68,23 @@ void make_folder(const std::string& output) {
   io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
 }
 
-void tell_summary(const std::vector<Outcome>& outcomes, const std::vector<std::string>& written) {
-  const auto t = totals(outcomes);
-  tell_event("summary", {{"finished", t.finished},
-                         {"unchanged", t.unchanged},
-                         {"failed", t.failed},
-                         {"suspicious", t.suspicious},
-                         {"no_scans", t.images},
-                         {"not_run", t.open},
-                         {"earlier", t.earlier}});
-  tell_event("written", {{"files", written}});
-}
-
-/// What workers were writing when an error ended the batch, and with it them, is removed after they have gone.
-class RemovesStraysOnError {
+/// Removes what workers were writing, after they have gone: also where an error ended the batch.
+class RemovesLeftovers {
  public:
-  explicit RemovesStraysOnError(std::string directory) : directory_(std::move(directory)) {}
-  ~RemovesStraysOnError() {
-    if (std::uncaught_exceptions() == before_) return;
+  RemovesLeftovers(const std::string& directory, bool is_locked)
+      : directory_(directory), is_locked_(is_locked) {}
+  ~RemovesLeftovers() {
     try {
-      remove_strays(directory_);
-    } catch (const std::exception&) {  // the error that ended it is told; the next batch removes them
+      if (is_locked_) remove_leftovers(directory_);
+    } catch (const std::exception&) {  // the next batch removes them
     }
   }
-  RemovesStraysOnError(const RemovesStraysOnError&) = delete;
-  RemovesStraysOnError& operator=(const RemovesStraysOnError&) = delete;
+  RemovesLeftovers(const RemovesLeftovers&) = delete;
+  RemovesLeftovers& operator=(const RemovesLeftovers&) = delete;
 
  private:
-  std::string directory_;
-  int before_ = std::uncaught_exceptions();
+  const std::string& directory_;
+  const bool is_locked_;
 };
 
 int BatchCommand::run() {
@@ -114,81 +92,95 @@ int BatchCommand::run() {
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  Ranks ranks = Ranks::of_environment();
   BatchList list = of_options([&] { return listed(); });
   BatchWork work =
-      of_options([&] { return plan_work(*app, options, recipe, output, ranks, std::move(list.scans)); });
+      of_options([&] { return plan_work(*app, options, recipe, output, std::move(list.scans)); });
   work.accepts_version = accept_version;
+  if (lists_missing) {
+    print_missing(work);
+    return 0;
+  }
+  if (work.device != "cpu") work.gpus = gpu_count();
   require_no_timeline_among(work.scans);
   make_folder(output);
-  require_own_summaries(output);
-  io::require_own_page((std::filesystem::path(output) / "index.html").string(),
-                       "move it, or choose another folder (-o)");
-  remove_strays(output);
+  if (!is_part()) {
+    require_own_summaries(output);
+    io::require_own_page((std::filesystem::path(output) / "index.html").string(),
+                         "move it, or choose another folder (-o)");
+  }
+  BatchLog log(output, quiet, is_part() ? BatchLog::Part::part : BatchLog::Part::whole, work.scans.size());
+  if (log.has_locks()) remove_leftovers(output);
 
-  const BatchLimits limited = limits(ranks, work);
-  BatchLog log(output, quiet, ranks, work.scans.size());
+  const BatchLimits limited = limits(work);
   const auto counted = [](std::size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
-  const std::size_t gpus = std::min(devices_of(work.device, work.gpus).size(), limited.crews.size());
+  const std::size_t gpus = std::min(devices_of(work.device, work.gpus).size(), limited.workers.size());
   log.line(fmt::format("{} scans, {} at a time on {}{}, results in {}", work.scans.size(),
-                       Roster(limited.crews).engine_count(false),
+                       WorkerPool(limited.workers).engine_count(false),
                        counted(static_cast<std::size_t>(limited.threads), "thread"),
                        gpus > 0 ? " and " + counted(gpus, "GPU") : "", output));
   for (const auto& note : list.notes) log.line("note      " + note);
 
-  std::optional<StopRequests> stop_requests(std::in_place);
-  const RemovesStraysOnError of_ended_workers(output);
-  BatchLedger ledger(work, log);
-  BatchScheduler scheduler(work, limited, ledger, log);
-  scheduler.run();
-  log.clear();
-  auto all_scans = work.scans;
-  auto all_outcomes = ledger.outcomes();
-  add_earlier(output, all_scans, all_outcomes);
-  const auto written = summarise(all_scans, all_outcomes, elapsed());
-  const bool summarised = !written.empty();
-  if (ranks.first()) {
-    log.text(summary_table(all_scans, all_outcomes, elapsed()));
-    if (summarised) tell_summary(all_outcomes, written);
-  }
-  if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
-  stop_requests.reset();
+  const bool complete = do_scans(work, limited, log, elapsed);
   if (const int signal = StopRequests::caught()) {
     tell_end_by_signal(signal);
     std::fflush(stdout);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  return summarised && totals(ledger.outcomes()).complete() ? 0 : 1;
+  return complete ? 0 : 1;
+}
+
+/// Returns whether all scans have results and the summary is written. Signals only stop the work meanwhile.
+bool BatchCommand::do_scans(const BatchWork& work, const BatchLimits& limited, BatchLog& log,
+                            const std::function<double()>& elapsed) const {
+  const StopRequests stop_requests;
+  const RemovesLeftovers at_the_end(output, log.has_locks());
+  BatchState state(work, log);
+  BatchScheduler scheduler(work, limited, state, log);
+  scheduler.run();
+  log.clear();
+  const bool summarised = summarise(work, state.outcomes(), log, elapsed());
+  if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
+  return summarised && (work.scans.empty() || totals(state.outcomes()).complete());
+}
+
+void BatchCommand::print_missing(const BatchWork& work) const {
+  for (std::size_t scan = 0; scan < work.scans.size(); ++scan)
+    if (const auto missing = missing_in_folder(work, scan))
+      print_json({{"name", work.scans[scan].name},
+                  {"path", work.scans[scan].path},
+                  {"reason", code(missing->reason)}},
+                 -1);
 }
 
 BatchList BatchCommand::listed() const {
-  if (app->get_option("--name")->count() == 0) return list_scans(scans, output);
-  const NamePattern pattern(name);
-  return list_scans(scans, output, [&](const std::string& path) {
-    return pattern.name_of(path, options.selection, options.read_options);
-  });
+  NameOfScan name_of;
+  if (app->get_option("--name")->count() > 0)
+    name_of = [this, pattern = NamePattern(name)](const std::string& path) {
+      return pattern.name_of(path, options.selection, options.read_options);
+    };
+  BatchList list = list_scans(scans, output, name_of);
+  if (!only.empty()) keep_named(list.scans, only);
+  if (!shard.empty()) keep_shard(list.scans, shard);
+  return list;
 }
 
-BatchLimits BatchCommand::limits(const Ranks& ranks, const BatchWork& work) const {
+BatchLimits BatchCommand::limits(const BatchWork& work) const {
   BatchLimits limits;
-  const int given = options.threads;
-  limits.threads = given > 0                  ? bounded_threads(given)
-                   : threads_of_environment() ? default_threads()
-                                              : std::max(1, usable_processors() / ranks.here());
+  limits.threads = options.threads > 0 ? bounded_threads(options.threads) : default_threads();
   BatchResources resources{work.device, work.gpus, limits.threads, at_once, work.cpu_stands_in};
   const std::size_t wanted = static_cast<std::size_t>(std::max(at_once > 0 ? at_once : limits.threads, 1));
   const std::size_t gpus = devices_of(work.device, work.gpus).size();
   if (work.scans.size() < std::max(wanted, gpus))
     resources.at_once = std::max(1, static_cast<int>(work.scans.size()));
-  limits.crews = crews_of(resources);
-  limits.memory_bytes = memory_budget(memory_mib, ranks.here());
+  limits.workers = plan_workers(resources);
+  limits.memory_bytes = memory_to_use(memory_mib);
   return limits;
 }
 
-/// Beside the results of these scans, which are there before it.
+/// Throws UsageError where the timeline would replace a result of these scans.
 void BatchCommand::require_no_timeline_among(const std::vector<BatchScan>& all) const {
   if (app->get_option("--trace")->count() == 0) return;
   std::vector<std::string> results;
@@ -202,28 +194,30 @@ void BatchCommand::require_no_timeline_among(const std::vector<BatchScan>& all) 
   require_other_than_timeline(*app, results);
 }
 
-/// Writes the summaries and the index page: their names; none where one of them could not be written.
-std::vector<std::string> BatchCommand::summarise(const std::vector<BatchScan>& all,
-                                                 const std::vector<Outcome>& outcomes, double seconds) const {
-  bool complete = true;
+/// Prints the summary and, of a whole batch, writes it and the index page: parts leave that to a run after them, which
+/// finds all scans done. Returns false where one could not be written.
+bool BatchCommand::summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, BatchLog& log,
+                             double seconds) const {
+  auto all_scans = work.scans;
+  auto all_outcomes = outcomes;
   std::vector<std::string> written;
-  const auto attempt = [&](const auto& step) {
+  bool complete = true;
+  if (!is_part()) {
+    add_earlier(output, all_scans, all_outcomes);
     try {
-      step();
+      written = write_summary(output, all_scans, all_outcomes, seconds, command_line());
+      written.push_back(io::write_batch_index(output));
     } catch (const Error& error) {
       print_error(error.what());
       complete = false;
     }
-  };
-  attempt([&] { written = write_summary(output, all, outcomes, seconds, command_line()); });
-  attempt([&] {
-    if (!complete) return;
-    const Claim claim =
-        Claim::wait(output, "index");  // without it another process takes the half-written page for a stray
-    written.push_back(io::write_batch_index(output));
-  });
-  attempt([&] { remove_strays(output); });  // also where a full disk has no room for a summary
-  return complete ? written : std::vector<std::string>{};
+  }
+  log.text(summary_table(all_scans, all_outcomes, seconds));
+  if (complete) {
+    tell_event("summary", json_of(totals(all_outcomes)));
+    tell_event("written", {{"files", written}});
+  }
+  return complete;
 }
 
 }  // namespace
@@ -254,6 +248,18 @@ Run add_batch(CLI::App& app) {
   app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")
       ->type_name("MIB")
       ->check(whole_number(1));
+  app.add_flag(
+      "--list", command->lists_missing,
+      "print the scans that are not done yet, a JSON object a line (name, path, reason), and do nothing");
+  app.add_option("--only", command->only,
+                 "do the scan with this name alone, and write no summary (may be given several times)")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  app.add_option(
+         "--shard", command->shard,
+         "do part K of N, 1 to N, and write no summary: N commands do all scans, at the same time or not")
+      ->type_name("K/N");
   app.add_flag("--accept-version", command->accept_version,
                "keep results that another version of fhd made, where input and options are the same");
   app.add_flag("--quiet", command->quiet, "print nothing but errors");

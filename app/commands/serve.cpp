@@ -1,4 +1,4 @@
-// fhd serve: sessions of scanners' inline reconstruction and its clients, each image as its data arrives.
+// fhd serve: sessions with scanners and other clients; each image is made as its data arrives.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,11 +15,11 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/checks.hpp"
-#include "app/terminal/console.hpp"
 #include "app/options/table.hpp"
-#include "app/terminal/processors.hpp"
 #include "app/server/configuration.hpp"
 #include "app/server/server.hpp"
+#include "app/terminal/console.hpp"
+#include "app/terminal/processors.hpp"
 #include "io/files/input_file.hpp"
 #include "recon/array/device.hpp"
 
@@ -41,7 +41,7 @@ struct ServeCommand {
 
 int stop_pipe[2] = {-1, -1};
 
-/// The first signal asks to end, a second one ends at once.
+/// Asks the server to stop at the first signal; a second one ends it at once.
 void ask_to_stop(int number) {
   signal(number, SIG_DFL);
   const char byte = 0;
@@ -60,8 +60,8 @@ void stop_on_signals() {
   }
 }
 
-/// What an image leaves is there for the next: 7 % of the processor time of small ones went into clearing pages that
-/// the system had been given back. After a session all of it is (Server::remove_those_over).
+/// Keeps freed memory for the next image: 7 % of the processor time of small ones went into clearing pages that the system
+/// had been given back. After a session the system gets all of it (Server::join_ended).
 void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 1 << 25);  // the most that there is
   mallopt(M_TRIM_THRESHOLD, 1 << 26);
@@ -133,10 +133,10 @@ Run add_serve(CLI::App& app) {
       ->type_name("DIR");
   number("--max-sessions", command->most_sessions, whole_number(1, 1024),
          "sessions at once; further ones are refused");
-  app.add_option("--max-memory", command->most_bytes,
-                 "of a session: acquisitions that wait, what is kept of slices, and the work on images (also "
-                 "of a GPU), "
-                 "each; such as 4GiB [4GiB]")
+  app.add_option(
+         "--max-memory", command->most_bytes,
+         "memory of a session for acquisitions that wait, for what is cached of slices, and for the work "
+         "on images (also of a GPU), each; such as 4GiB [4GiB]")
       ->transform(CLI::AsSizeValue(false))
       ->check(whole_number(std::int64_t{1} << 26, std::int64_t{1} << 50))
       ->type_name("SIZE");
@@ -148,8 +148,8 @@ Run add_serve(CLI::App& app) {
   number("--threads", command->threads, whole_number(0, 4096),
          "processor threads, which sessions share; 0: all, or as many as a container's quota allots");
   number("--images-at-once", command->images_at_once, whole_number(0, 64),
-         "images of a session that are made side by side after the first of their slice; 0: as many as gain "
-         "something");
+         "images of a session that are made concurrently after the first of their slice; 0: as many as are "
+         "of use");
   add_options(app, command->options, in_serve);
   app.add_flag("--quiet", command->quiet, "print nothing but errors and the port");
   app.footer(session_options_help());

@@ -1,5 +1,5 @@
-// fhd_mpi.so: what fhd asks of MPI. It is opened only under mpirun, so that fhd itself runs, and starts fast,
-// without MPI. A plain C interface; every function returns 0, or an MPI error code.
+// fhd_mpi.so calls MPI for fhd. It is opened only under mpirun, so that fhd itself runs, and starts fast, without MPI. A
+// plain C interface; every function returns 0, or an MPI error code.
 #include <mpi.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ int fhd_mpi_begin(int* rank, int* size) {
   return MPI_Comm_size(MPI_COMM_WORLD, size);
 }
 
-/// What the library says of itself, also before fhd_mpi_begin; `text` has room for `room` bytes.
+/// Writes the version of the library to `text`, which has room for `room` bytes; also before fhd_mpi_begin.
 int fhd_mpi_version(char* text, int room) {
   char line[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
@@ -27,7 +27,7 @@ int fhd_mpi_version(char* text, int room) {
   return 0;
 }
 
-/// In pieces: a count of MPI is an int.
+/// Sums in pieces, because a count of MPI is an int.
 static int sum(void* values, std::int64_t count, std::size_t size, MPI_Datatype type) {
   constexpr std::int64_t most = std::int64_t{1} << 26;
   for (std::int64_t first = 0; first < count; first += most) {
@@ -46,12 +46,12 @@ int fhd_mpi_sum_double(double* values, std::int64_t count) {
   return sum(values, count, sizeof(double), MPI_DOUBLE);
 }
 
-/// Waits for every process, then leaves.
+/// Waits for every process, then leaves MPI.
 int fhd_mpi_end() {
   if (const int error = MPI_Barrier(MPI_COMM_WORLD)) return error;
   return MPI_Finalize();
 }
 
-/// Ends every process: one cannot go on.
+/// Ends every process.
 int fhd_mpi_abort(int status) { return MPI_Abort(MPI_COMM_WORLD, status); }
 }

@@ -23,8 +23,8 @@ file(READ ${PROJECT_SOURCE_DIR}/LICENSE license)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/copyright "${copyright}${license}")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/copyright)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-              ${PROJECT_SOURCE_DIR}/LICENSE ${CMAKE_CURRENT_LIST_DIR}/pipelines.md
-              ${PROJECT_SOURCE_DIR}/app/batch/batch.md
+              ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/app/docs/cluster.md
+              ${PROJECT_SOURCE_DIR}/app/docs/batch.md
   DESTINATION share/doc/fhd COMPONENT program)
 set(package_development libfhd-dev)
 set(package_mpi fhd-mpi)

@@ -6,13 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "app/options/checks.hpp"
 #include "app/options/command_parser.hpp"
 #include "app/options/recipe_text.hpp"
 #include "app/options/table.hpp"
+#include "io/files/input_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -21,33 +21,6 @@ namespace {
 constexpr auto configuration_subject = "configuration";
 constexpr const char* names_without_options[] = {"default", "fhd", "default.xml"};
 constexpr std::size_t longest_file = 1 << 16;
-
-/// Splits text as a shell does, at blanks that are not quoted.
-std::vector<std::string> shell_words_of(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool in_word = false;
-  char quote = 0;
-  for (const char c : text) {
-    if (quote == 0 && (c == '"' || c == '\'')) {
-      quote = c;
-      in_word = true;
-    } else if (quote != 0 && c == quote) {
-      quote = 0;
-    } else if (quote == 0 && std::isspace(static_cast<unsigned char>(c))) {
-      if (in_word) words.push_back(std::move(word));
-      word.clear();
-      in_word = false;
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  if (quote != 0)
-    throw Error(configuration_subject, fmt::format("a second {}", quote), "the end of the text");
-  if (in_word) words.push_back(std::move(word));
-  return words;
-}
 
 /// Returns the entries of a recipe without patterns as "--name=value".
 std::vector<std::string> arguments_of(const std::vector<RecipeEntry>& entries) {
@@ -58,18 +31,6 @@ std::vector<std::string> arguments_of(const std::vector<RecipeEntry>& entries) {
     arguments.push_back(entry.option + "=" + entry.value);
   }
   return arguments;
-}
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(longest_file + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw Error(configuration_subject, "a file that can be read", path.string());
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > longest_file)
-    throw Error(configuration_subject, fmt::format("at most {} bytes", longest_file),
-                "more in " + path.string());
-  return text;
 }
 
 /// Returns whether a name cannot lead out of the folder.
@@ -127,7 +88,7 @@ SessionOptions options_of_text(const std::string& text) {
   if (first == std::string::npos) return SessionOptions({}, false);
   if (text[first] == '<')
     throw Error(configuration_subject, "options, TOML or JSON", "XML, which is of another server");
-  if (text[first] == '-') return SessionOptions(shell_words_of(text), false);
+  if (text[first] == '-') return SessionOptions(CLI::detail::split_up(text), false);
   const auto entries = text[first] == '{' ? entries_of_json(text, configuration_subject)
                                           : entries_of_toml(text, configuration_subject);
   return SessionOptions(arguments_of(entries), false);
@@ -144,7 +105,7 @@ SessionOptions options_of_name(const std::string& name, const std::string& folde
   for (const char* ending : {"", ".toml", ".json"}) {
     const auto path = std::filesystem::path(folder) / (name + ending);
     if (folder.empty() || !std::filesystem::is_regular_file(path, unknown)) continue;
-    const auto text = content_of(path);
+    const auto text = io::content_of_file(path.string(), longest_file, "a configuration");
     return SessionOptions(
         arguments_of(path.extension() == ".json" ? entries_of_json(text, path.filename().string())
                                                  : entries_of_toml(text, path.filename().string())),

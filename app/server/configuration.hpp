@@ -25,12 +25,12 @@ class SessionOptions {
   const Settings& settings() const { return settings_; }
   const io::ReadOptions& read_options() const { return options_.read_options; }
   const TrajectoryCorrection& trajectory_correction() const { return options_.correction; }
-  /// Readouts that become an image, one frame after the other; 0: flags and counters tell.
+  /// Returns how many readouts are an image, one frame after the other; 0: flags and counters decide.
   std::int64_t spokes_per_frame() const { return spokes_per_frame_; }
-  /// Images are made when everything is there, as of a file.
+  /// Returns whether images are made when all readouts are there, as from a file.
   bool waits_for_close() const { return send_ == "at-close"; }
   bool sends_complex() const { return image_ == "complex"; }
-  /// Each image has maps of its own; else those of the first of its slice are used for all.
+  /// Returns whether each image has maps of its own; otherwise all use those of the first image of their slice.
   bool finds_maps_anew() const { return maps_of_ == "each"; }
 
  private:

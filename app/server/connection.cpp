@@ -45,7 +45,7 @@ Connection::Connection(int socket, const ConnectionLimits& limits)
 
 Connection::~Connection() { close(socket_); }
 
-/// False when the time is over.
+/// Waits for an event of the socket; returns false when the time is over.
 bool Connection::wait(short events, Clock::time_point until) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
@@ -123,8 +123,8 @@ bool Connection::is_lost(std::chrono::milliseconds wait_for) {
   return false;
 }
 
-/// A socket that is closed with bytes unread resets the connection, and the other side would lose what it has not
-/// read: so what still comes is read, for a moment.
+/// Reads what still comes, for a moment: a socket that is closed with bytes unread resets the connection, and the other side
+/// would lose what it has not read.
 void Connection::finish() {
   shutdown(socket_, SHUT_WR);
   const auto until = Clock::now() + std::chrono::seconds(1);

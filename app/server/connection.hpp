@@ -1,5 +1,5 @@
 #pragma once
-// One TCP connection: bytes in and out, with time limits.
+// Reads and writes bytes of one TCP connection, with time limits.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace fhd::app {
 
-/// The other side has gone, or does not take what it is sent: nobody is left to tell.
+/// The other side has gone, or does not read what it is sent: no answer can reach it.
 struct ConnectionLost : Error {
   using Error::Error;
 };
 
-/// How long a connection may stand still.
+/// How long a connection may be idle.
 struct ConnectionLimits {
   std::chrono::milliseconds idle{300000};  ///< for the next message, and from its first byte to its last
   std::chrono::milliseconds write{30000};  ///< for the next bytes that the other side takes
@@ -32,30 +32,30 @@ class Connection {
 
   /// "127.0.0.1:53422"
   const std::string& peer() const { return peer_; }
-  /// The first bytes of a message; false where there is none because the other side has ended. Throws Error, also where
-  /// it ends within them, and ConnectionLost.
+  /// Reads the first bytes of a message; returns false where the other side has ended. Throws Error, also where it ends
+  /// within them, and ConnectionLost.
   bool begin_message(std::span<std::byte> bytes);
-  /// More of it. `what`: for errors.
+  /// Reads more of the message. `what`: its part, for errors. Throws as begin_message().
   void read(std::span<std::byte> bytes, const char* what);
-  /// Whole messages. Throws ConnectionLost.
+  /// Writes whole messages. Throws ConnectionLost.
   void write(std::span<const std::byte> bytes);
-  /// Ends a read that waits, of any thread, and all further ones: as if the other side had ended.
+  /// Ends a read of any thread, and all further ones, as if the other side had ended.
   void stop_reading();
-  /// Waits until is_over() or the other side has gone; whether it has.
+  /// Waits until is_over() or the other side has gone, and returns whether it has.
   template <class IsOver>
   bool lost_before(const IsOver& is_over) {
     while (!is_over())
       if (is_lost(std::chrono::milliseconds(50))) return true;
     return false;
   }
-  /// After the last write: the other side reads all of it before the connection ends, if it does so within a second.
+  /// Ends the connection after the last write: the other side can read all of it, if it does so within a second.
   void finish();
 
  private:
   using Clock = std::chrono::steady_clock;
   bool wait(short events, Clock::time_point until);
   bool is_lost(std::chrono::milliseconds wait_for);
-  /// How many bytes came; 0: the other side has ended.
+  /// Returns how many bytes came; 0: the other side has ended.
   std::size_t receive(std::span<std::byte> bytes, const char* what);
 
   const int socket_;

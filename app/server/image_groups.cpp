@@ -14,13 +14,13 @@ namespace {
 using io::mrd::ReadoutHead;
 using io::mrd::Role;
 
-/// Counters of a readout have 16 bits.
+/// Returns how many values a limit allows; counters of a readout have 16 bits.
 std::int64_t count_of(const std::optional<io::mrd::Limit>& limit) {
   constexpr std::int64_t most = 1 << 16;
   return limit ? std::clamp<std::int64_t>(std::int64_t{limit->maximum} - limit->minimum + 1, 1, most) : 1;
 }
 
-/// Of which a session remembers something.
+/// The most images that a session remembers.
 constexpr std::size_t most_images = 1 << 20;
 
 std::string words_of_key(const ImageKey& key) {
@@ -52,7 +52,7 @@ ImageKey ImageGroups::key_of(const ReadoutHead& head) const {
 
 ImageReadouts ImageGroups::group_of(const ImageKey& key, Pending& pending) {
   ImageReadouts group{key, -1, static_cast<std::int64_t>(pending.image.size()), noise_};
-  keep_others_of_slice(key.slice, pending.others);
+  remember_others_of_slice(key.slice, pending.others);
   append_shared(group.readouts, pending.others.empty() ? others_of_slice_[key.slice] : pending.others);
   append_shared(group.readouts, pending.image);
   pending.image.clear();
@@ -65,8 +65,8 @@ ImageReadouts ImageGroups::taken(const ImageKey& key) {
   return group_of(key, node.mapped());
 }
 
-/// Of earlier repetitions of the same slice, contrast, phase and set, which stand before it. References of a repetition
-/// without an image are those of its slice.
+/// Moves the images of earlier repetitions of the same slice, contrast, phase and set to `whole`. References of a repetition
+/// without an image become those of the slice.
 void ImageGroups::take_earlier(std::vector<ImageReadouts>& whole, const ImageKey& than) {
   ImageKey first = than;
   first.counters.repetition = std::numeric_limits<int>::min();
@@ -74,7 +74,7 @@ void ImageGroups::take_earlier(std::vector<ImageReadouts>& whole, const ImageKey
   for (auto one = pending_.lower_bound(first); one != end;) {
     const auto next = std::next(one);
     if (one->second.image.empty()) {
-      keep_others_of_slice(one->first.slice, one->second.others);
+      remember_others_of_slice(one->first.slice, one->second.others);
       pending_.erase(one);
     } else {
       whole.push_back(taken(ImageKey(one->first)));
@@ -83,12 +83,12 @@ void ImageGroups::take_earlier(std::vector<ImageReadouts>& whole, const ImageKey
   }
 }
 
-void ImageGroups::keep_others_of_slice(int slice, const std::vector<io::mrd::SharedReadout>& others) {
+void ImageGroups::remember_others_of_slice(int slice, const std::vector<io::mrd::SharedReadout>& others) {
   auto& first = others_of_slice_[slice];
   if (first.empty()) first = others;
 }
 
-/// Whether flags say that its image is whole.
+/// Returns whether flags say that this readout is the last of its image.
 bool ImageGroups::is_last(const ReadoutHead& head) const {
   const bool in_last_average = int{head.idx.average} >= last_average_;
   return (head.has_flag(ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE) && in_last_average) ||

@@ -1,5 +1,5 @@
 #pragma once
-// Readouts as they come -> readouts of images, as soon as the last of an image is there.
+// Sorts readouts into images as they come, and says when the last readout of an image is there.
 //
 // Readouts of one slice, repetition, contrast, phase and set are an image. It is whole
 //   - with a readout of its own that is flagged as the last in the slice (where the header counts averages, in the last of
@@ -7,11 +7,11 @@
 //   - when the header's limits count more than one encoding step and every step and average is there,
 //   - when a readout of a later repetition of its slice, contrast, phase and set comes,
 //   - at the end.
-// What comes for an image that was whole already, a reference too, contradicts flags and limits, and is an error. With readouts_per_frame,
-// every so many readouts of a slice, repetition, contrast, phase and set are an image instead.
+// A readout for an image that was whole already, also a reference, contradicts flags and limits, and is an error. With
+// readouts_per_frame, every `readouts_per_frame` readouts of a slice, repetition, contrast, phase and set are an image.
 //
-// Noise readouts are of every image. References and navigators are of their own image; images without get the first of
-// their slice, whether there was an image with them or not.
+// Noise readouts belong to every image. References and navigators belong to their own image; images without any get the
+// first of their slice.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,25 +34,25 @@ struct ImageKey {
 
 /// All readouts that an image needs.
 struct ImageReadouts {
-  std::optional<ImageKey> key;  ///< empty: of all images
-  std::int64_t frame = -1;      ///< which of the key's; -1: there are none
+  std::optional<ImageKey> key;  ///< empty: all images
+  std::int64_t frame = -1;      ///< number of the frame with this key; -1: there are no frames
   std::int64_t count = 0;       ///< readouts of the image itself
   std::vector<io::mrd::SharedReadout> readouts;
 };
 
 class ImageGroups {
  public:
-  /// `readouts_per_frame`: 0: none. `waits`: everything is one group, whole at the end.
+  /// `readouts_per_frame`: 0: no frames. `waits`: all readouts are one group, whole at the end.
   ImageGroups(const io::mrd::Header& header, std::int64_t readouts_per_frame, bool waits);
-  /// Those that are whole with this readout, in the order of their keys. Throws Error.
+  /// Returns the images that are whole with this readout, in the order of their keys. Throws Error.
   std::vector<ImageReadouts> add(io::mrd::SharedReadout readout);
-  /// What is left at the end: the images that no flag, counter or limit has ended.
+  /// Returns the images that no flag, counter or limit has ended, at the end.
   std::vector<ImageReadouts> take_rest();
-  /// Readouts of frames that are not whole, or of images that nothing has ended.
+  /// Returns how many readouts are of frames that are not whole, or of images that nothing has ended.
   std::int64_t unfinished_readouts() const;
 
  private:
-  /// Repetitions of one slice, contrast, phase and set follow each other.
+  /// Orders the repetitions of one slice, contrast, phase and set one after the other.
   struct RepetitionsTogether {
     bool operator()(const ImageKey& a, const ImageKey& b) const {
       const auto parts = [](const ImageKey& key) {
@@ -71,7 +71,7 @@ class ImageGroups {
   ImageReadouts taken(const ImageKey& key);
   ImageReadouts group_of(const ImageKey& key, Pending& pending);
   void take_earlier(std::vector<ImageReadouts>& whole, const ImageKey& than);
-  void keep_others_of_slice(int slice, const std::vector<io::mrd::SharedReadout>& others);
+  void remember_others_of_slice(int slice, const std::vector<io::mrd::SharedReadout>& others);
   bool is_last(const io::mrd::ReadoutHead& head) const;
   void require_not_taken(const ImageKey& key) const;
   void count_step(const io::mrd::ReadoutHead& head, Pending& pending) const;
@@ -81,7 +81,8 @@ class ImageGroups {
   bool waits_, one_slice_;
   std::vector<io::mrd::SharedReadout> noise_, all_;
   std::map<ImageKey, Pending, RepetitionsTogether> pending_;
-  std::map<int, std::vector<io::mrd::SharedReadout>> others_of_slice_;  ///< of its first image that had some
+  std::map<int, std::vector<io::mrd::SharedReadout>>
+      others_of_slice_;  ///< references of its first image that had some
   std::set<ImageKey> taken_;
 };
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/terminal/console.hpp"
 #include "app/run/corrected_scan.hpp"
 #include "app/run/scan_cost.hpp"
+#include "app/terminal/console.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/outside_pieces.hpp"
 #include "recon/array/thread_limit.hpp"
@@ -16,7 +16,7 @@
 namespace fhd::app {
 namespace {
 
-/// Counted among those that share the processors while it lives.
+/// Counts an image among those that share the processors while it lives.
 class AtWork {
  public:
   explicit AtWork(SharedProcessors& processors)
@@ -30,7 +30,7 @@ class AtWork {
   ThreadLimit limit_;
 };
 
-/// Takes its part of a shared memory while it lives.
+/// Holds a part of the shared memory while it lives.
 class TakenMemory {
  public:
   TakenMemory(SharedMemory& memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {
@@ -100,7 +100,7 @@ void ImageWork::require_wanted() const {
   if (is_given_up()) throw GivenUp("the session", "", "it has ended");
 }
 
-/// Throws GivenUp where the work is to end.
+/// Returns a callback that throws GivenUp where the work is to stop.
 ProgressCallback ImageMaker::watch() const {
   const auto begin = std::chrono::steady_clock::now();
   return [this, begin](const Progress&) {
@@ -162,7 +162,8 @@ ReconResult ImageMaker::made_of(Scan scan, const SharedSlice& shared) {
   if (!engine_) {
     EngineOptions options;
     options.seeks_causes = false;
-    engine_ = std::make_unique<ReconEngine>(work_.options.settings(), Execution{}, work_.device, nullptr, options);
+    engine_ =
+        std::make_unique<ReconEngine>(work_.options.settings(), Execution{}, work_.device, nullptr, options);
   }
   RunEvents events{watch()};
   events.on_fallback = [this](const std::string& reason) {

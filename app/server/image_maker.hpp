@@ -1,5 +1,5 @@
 #pragma once
-// Readouts of an image -> the image, by one engine: as of a file that holds these readouts alone.
+// Reconstructs an image from its readouts with one engine, as from a file that holds these readouts alone.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -17,25 +17,25 @@
 
 namespace fhd::app {
 
-/// The processors that sessions share: each image begins with its share of the threads.
+/// The processors that sessions share: each image gets its share of the threads when it begins.
 struct SharedProcessors {
   int threads = 1;
-  std::atomic<int> at_work{0};  ///< images
+  std::atomic<int> at_work{0};  ///< images that are being made
 };
 
-/// What one image may take.
+/// The limits of the work on images.
 struct ImageLimits {
-  std::size_t bytes = 0;            ///< of memory, as planned before the work; of all of a session at once
-  std::chrono::seconds seconds{0};  ///< of work; 0: no limit
-  int at_once = 0;                  ///< images of a session; 0: as many as gain something
+  std::size_t bytes = 0;            ///< planned memory of all images that a session makes at a time
+  std::chrono::seconds seconds{0};  ///< of work on one image; 0: no limit
+  int at_once = 0;                  ///< images of a session; 0: as many as are of use
 };
 
-/// The work was given up: nobody waits for it, or it takes too long.
+/// The work was stopped: nobody waits for it, or it takes too long.
 struct GivenUp : Error {
   using Error::Error;
 };
 
-/// Memory that images at work take together, as planned: each waits until there is enough, or it is alone.
+/// Bounds the planned memory of images that are made concurrently: each waits until there is enough, or it is alone.
 class SharedMemory {
  public:
   explicit SharedMemory(std::size_t bytes) : most_(bytes) {}
@@ -48,18 +48,18 @@ class SharedMemory {
   std::size_t most_, taken_ = 0;
 };
 
-/// What the images of a session have in common.
+/// The options and limits that all images of a session share.
 struct ImageWork {
   SessionOptions options;
   io::mrd::Header header;
   ChosenDevice device;
   SharedProcessors& processors;
   ImageLimits limits;
-  std::function<bool()> is_given_up;  ///< asked now and then, by any thread
+  std::function<bool()> is_given_up;  ///< any thread asks it during the work
   SharedMemory memory{limits.bytes};
   std::once_flag told_fallback{};
 
-  /// Throws GivenUp where the work is to end.
+  /// Throws GivenUp where the work is to stop.
   void require_wanted() const;
 };
 
@@ -69,10 +69,10 @@ struct MadeImage {
   Report report;
   int slice = 0;
   io::RepetitionCounters counters;
-  std::vector<std::string> remarks;  ///< what was inferred, and what is missing
+  std::vector<std::string> remarks;  ///< which facts were inferred, and which are missing
 };
 
-/// What is told of readouts beside their images.
+/// Facts about the readouts of images.
 struct GroupFacts {
   std::optional<ImageKey> key;
   std::int64_t frame = -1, count = 0;
@@ -80,12 +80,12 @@ struct GroupFacts {
   io::mrd::SamplePositions positions{};  ///< how trajectories became positions
 };
 
-/// What images of a slice share.
+/// The series of a slice, which its images share.
 struct SharedSlice {
-  std::shared_ptr<SliceSeries> series;  ///< null: nothing
-  bool is_first = false;                ///< the image is that which the others follow
+  std::shared_ptr<SliceSeries> series;  ///< null: it shares nothing
+  bool is_first = false;                ///< the others use what is found in this image
 };
-/// Of a slice, of which this scan is the next image.
+/// Returns what the next image of a slice, from this scan, shares.
 using SliceOf = std::function<SharedSlice(int slice, const Scan& scan)>;
 
 using OnImage = std::function<void(MadeImage, const GroupFacts&)>;
@@ -94,7 +94,7 @@ using OnImage = std::function<void(MadeImage, const GroupFacts&)>;
 class ImageMaker {
  public:
   explicit ImageMaker(ImageWork& work) : work_(work) {}
-  /// on_image hears of every image. Throws Error, among them GivenUp.
+  /// Calls on_image for every image. Throws Error, among them GivenUp.
   GroupFacts make(ImageReadouts group, const SliceOf& slice_of, const OnImage& on_image);
 
  private:
@@ -105,14 +105,14 @@ class ImageMaker {
   std::unique_ptr<ReconEngine> engine_;
 };
 
-/// Of one image.
+/// Returns the planned memory of one image.
 PlannedBytes planned_memory(const Scan& scan, const SessionOptions& options, const ChosenDevice& device);
-/// On the host or the device, whichever takes more. Throws Error where that is more than `most`.
+/// Returns the planned memory on the host or the device, whichever is more. Throws Error where that is more than `most`.
 std::size_t require_memory(const Scan& scan, const SessionOptions& options, const ChosenDevice& device,
                            std::size_t most);
-/// Whether images of a slice share anything.
+/// Returns whether images of a slice share anything.
 bool shares_slices(const SessionOptions& options, const Scan& scan);
-/// What errors call a session and its parts.
+/// Returns the names of a session and its parts for errors.
 const io::mrd::Subjects& subjects_of_session();
 
 }  // namespace fhd::app

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "app/server/message_bytes.hpp"
 #include "app/terminal/report_lines.hpp"
 #include "version.hpp"
 

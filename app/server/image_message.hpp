@@ -1,5 +1,5 @@
 #pragma once
-// An image as a message of an MRD session.
+// Writes an image as a message of an MRD session.
 #include <string>
 
 #include "app/server/messages.hpp"
@@ -7,11 +7,11 @@
 
 namespace fhd::app {
 
-/// Magnitude as float, or complex64, [z][y][x]. Geometry and counters are in the head, what is told of the image (how it
-/// was made, certificate, verdict, warnings) in the attributes.
+/// Returns the message: magnitudes as float, or complex64, [z][y][x]. The head has geometry and counters, the attributes
+/// have how the image was made, its certificate, verdict and warnings.
 Bytes image_message(const StreamedImage& streamed, bool sends_complex);
 
-/// Text in an XML document: what is no text there is left out or escaped.
+/// Escapes a text for an XML document; characters that it cannot hold are replaced.
 std::string escaped_for_xml(const std::string& text);
 
 }  // namespace fhd::app

@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "app/server/message_bytes.hpp"
-
 namespace fhd::app {
 namespace {
 
@@ -25,7 +23,7 @@ T number_from(Connection& connection, const char* what) {
   return std::bit_cast<T>(bytes);
 }
 
-/// `count` numbers. Memory grows as they come: what claims to be long costs its sender as much.
+/// Reads `count` numbers. Memory grows as they come: a long message costs its sender as much.
 template <class Container>
 Container numbers_from(Connection& connection, std::size_t count, const char* what) {
   using T = typename Container::value_type;
@@ -50,7 +48,7 @@ std::string text_from(Connection& connection, std::size_t most, const char* what
   return text;
 }
 
-/// Member by member: packed to two bytes, none of them may be referred to.
+/// Copies member by member: the struct is packed to two bytes, so that none may be referred to.
 io::mrd::ReadoutHead unpacked(
     const std::array<std::byte, sizeof(ISMRMRD::ISMRMRD_AcquisitionHeader)>& packed) {
   io::mrd::ReadoutHead head{};
@@ -130,10 +128,10 @@ void skip_waveform(Connection& connection, const MessageLimits& limits) {
   }
 }
 
-ConfigurationName configuration_name_from(Connection& connection) {
+std::string configuration_name_from(Connection& connection) {
   std::array<char, 1024> name;
   connection.read(std::as_writable_bytes(std::span(name)), "a configuration name");
-  return {std::string(name.data(), std::find(name.begin(), name.end(), '\0'))};
+  return std::string(name.data(), std::find(name.begin(), name.end(), '\0'));
 }
 
 }  // namespace
@@ -141,21 +139,22 @@ ConfigurationName configuration_name_from(Connection& connection) {
 std::optional<SessionMessage> read_message(Connection& connection, const MessageLimits& limits) {
   std::array<std::byte, 2> bytes;
   while (connection.begin_message(bytes)) {
-    const auto id = std::bit_cast<std::uint16_t>(bytes);
-    switch (static_cast<MessageId>(id)) {
+    const auto number = std::bit_cast<std::uint16_t>(bytes);
+    const auto id = static_cast<MessageId>(number);
+    switch (id) {
       case MessageId::configuration_name:
-        return configuration_name_from(connection);
+        return SessionMessage{id, configuration_name_from(connection)};
       case MessageId::configuration_text:
-        return ConfigurationText{text_from(connection, limits.configuration, "a configuration")};
+        return SessionMessage{id, text_from(connection, limits.configuration, "a configuration")};
       case MessageId::header:
-        return HeaderText{text_from(connection, limits.header, "the header")};
+        return SessionMessage{id, text_from(connection, limits.header, "the header")};
       case MessageId::close:
-        return Close{};
+        return SessionMessage{id};
       case MessageId::text:
         text_from(connection, limits.text, "a text");
         continue;
       case MessageId::acquisition:
-        return acquisition_from(connection, limits);
+        return SessionMessage{id, {}, acquisition_from(connection, limits)};
       case MessageId::image:
         throw Error("a message", "a configuration, a header, acquisitions, waveforms, texts or close",
                     "an image", "images are not reconstructed again: send the acquisitions");
@@ -163,7 +162,7 @@ std::optional<SessionMessage> read_message(Connection& connection, const Message
         skip_waveform(connection, limits);
         continue;
     }
-    throw Error("a message", "an id of the MRD session protocol (1 to 5, 1008, 1026)", std::to_string(id),
+    throw Error("a message", "an id of the MRD session protocol (1 to 5, 1008, 1026)", std::to_string(number),
                 "the stream is no MRD session, or has lost its place");
   }
   return std::nullopt;

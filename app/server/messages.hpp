@@ -11,12 +11,13 @@
 //   1022  image                   head of 198 bytes, uint64 length, attributes as XML, values [channel][z][y][x]
 //   1026  waveform                head of 40 bytes, uint32 values [channel][sample]
 //
-// Described in github.com/ismrmrd/ismrmrd, doc/mrd_messages.md. Every length is checked before memory is taken for
-// it, and memory grows with what has come.
+// Source: github.com/ismrmrd/ismrmrd, doc/mrd_messages.md. Every length is checked before memory is taken for it, and
+// memory grows with the bytes that have come.
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "app/server/connection.hpp"
@@ -24,33 +25,47 @@
 
 namespace fhd::app {
 
-struct ConfigurationName {
-  std::string name;
+enum class MessageId : std::uint16_t {
+  configuration_name = 1,
+  configuration_text = 2,
+  header = 3,
+  close = 4,
+  text = 5,
+  acquisition = 1008,
+  image = 1022,
+  waveform = 1026
 };
-struct ConfigurationText {
-  std::string text;
-};
-struct HeaderText {
-  std::string xml;
-};
-struct Close {};
-using SessionMessage =
-    std::variant<ConfigurationName, ConfigurationText, HeaderText, io::mrd::OwnedReadout, Close>;
 
-/// The longest that are taken.
+/// A message of a client: a configuration (its name or text), the header, an acquisition, or close.
+struct SessionMessage {
+  MessageId id = MessageId::close;
+  std::string text{};  ///< of a configuration or the header
+  io::mrd::OwnedReadout readout{};
+
+  /// Returns the bytes of its text and arrays.
+  std::size_t bytes() const { return text.size() + readout.bytes(); }
+};
+
+/// The largest parts of messages that are accepted, in bytes and counts.
 struct MessageLimits {
   std::size_t configuration = 1 << 16, header = 1 << 22, text = 1 << 20, waveform = 1 << 26;
   std::size_t acquisition = 1 << 28;  ///< trajectory and values
-  int channels = 1024;                ///< those that the channel mask of a head has room for
+  int channels = 1024;                ///< the channel mask of a head has room for as many
   int trajectory_dimensions = 4;      ///< three axes and a weight
 };
 
-/// The next message; empty where the other side has ended. Waveforms and texts are read and left alone. Throws Error,
-/// naming message and part, and ConnectionLost.
+/// Reads the next message; returns nothing where the other side has ended. Skips waveforms and texts. Throws Error, which
+/// names message and part, and ConnectionLost.
 std::optional<SessionMessage> read_message(Connection& connection, const MessageLimits& limits = {});
 
-/// Bytes of messages.
 using Bytes = std::vector<std::byte>;
+inline void append_all(Bytes& bytes, std::span<const std::byte> more) {
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+template <class T>
+void append(Bytes& bytes, const T& value) {
+  append_all(bytes, std::as_bytes(std::span(&value, 1)));
+}
 Bytes text_message(const std::string& text);
 Bytes close_message();
 

@@ -14,7 +14,6 @@
 #include <cstring>
 
 #include "app/terminal/console.hpp"
-#include "app/server/message_bytes.hpp"
 
 namespace fhd::app {
 
@@ -51,7 +50,7 @@ bool Server::run(int stop, std::chrono::milliseconds grace) {
     std::array<pollfd, 2> both{{{socket_, POLLIN, 0}, {stop, POLLIN, 0}}};
     if (poll(both.data(), both.size(), 1000) < 0 && errno != EINTR)
       throw Error("waiting for connections", "", std::strerror(errno));
-    remove_those_over();
+    join_ended();
     if ((both[1].revents & POLLIN) != 0) break;
     if ((both[0].revents & POLLIN) != 0) accept_one();
   }
@@ -59,12 +58,12 @@ bool Server::run(int stop, std::chrono::milliseconds grace) {
   const auto until = std::chrono::steady_clock::now() + grace;
   while (!sessions_.empty() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    remove_those_over();
+    join_ended();
   }
   return sessions_.empty();
 }
 
-void Server::remove_those_over() {
+void Server::join_ended() {
   const auto before = sessions_.size();
   for (auto one = sessions_.begin(); one != sessions_.end();) {
     const auto next = std::next(one);
@@ -74,7 +73,7 @@ void Server::remove_those_over() {
     }
     one = next;
   }
-  // Each thread has heaps of its own, which keep what was freed: of many sessions that would add up.
+  // Each thread has heaps of its own, which keep what was freed; with many sessions that would add up.
   if (sessions_.size() < before) malloc_trim(0);
 }
 
@@ -101,7 +100,7 @@ void Server::accept_one() {
   }
 }
 
-/// As much as the connection takes at once: nobody waits for a client here.
+/// Sends as much as the connection takes at once: nobody waits for a client here.
 void Server::refuse(int socket) const {
   const auto line =
       fmt::format("error: the server has {} sessions, as many as it takes (--max-sessions); come again later",

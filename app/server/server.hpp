@@ -1,5 +1,5 @@
 #pragma once
-// Listens, and gives each connection a session of its own.
+// Listens, and starts a session for each connection.
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -13,15 +13,15 @@ namespace fhd::app {
 
 class Server {
  public:
-  /// Listens at once. `port` 0: one that is free. Throws Error.
+  /// Begins to listen. `port` 0: one that is free. Throws Error.
   Server(const std::string& host, int port, int most_sessions, const SessionLimits& limits,
          const SessionServices& services);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   int port() const { return port_; }
-  /// Until a byte can be read from `stop`, a descriptor. Then sessions are stopped; whether all have ended within
-  /// `grace`.
+  /// Serves until a byte can be read from the descriptor `stop`; then stops the sessions. Returns whether all have ended
+  /// within `grace`.
   bool run(int stop, std::chrono::milliseconds grace);
 
  private:
@@ -32,7 +32,7 @@ class Server {
   };
   void accept_one();
   void refuse(int socket) const;
-  void remove_those_over();
+  void join_ended();
 
   const std::size_t most_sessions_;
   const SessionLimits limits_;

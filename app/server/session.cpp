@@ -6,19 +6,18 @@
 #include <cstdio>
 #include <new>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
-#include "app/terminal/console.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/server/image_message.hpp"
+#include "app/terminal/console.hpp"
 
 namespace fhd::app {
 namespace {
 
 constexpr auto stop_line = "the server is stopping";
 
-/// What work() has failed by, in one line; empty where it has not.
+/// Returns why work() has failed, in one line; empty where it has not.
 template <class Work>
 std::string failure_of(const Work& work) noexcept try {
   try {
@@ -35,22 +34,13 @@ std::string failure_of(const Work& work) noexcept try {
   return "failed";
 }
 
-/// What a client may have had a part in, for a terminal and for its own: printable ASCII, not too much of it.
+/// Returns a text that may come from a client as printable ASCII of bounded length.
 std::string printable(const std::string& line) {
   constexpr std::size_t most = 2000;
   std::string text = io::shown(line.substr(0, most), most);
   for (char& c : text)
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
   return text;
-}
-
-/// What it holds beside itself.
-std::size_t bytes_of(const SessionMessage& message) {
-  if (const auto* readout = std::get_if<io::mrd::OwnedReadout>(&message)) return readout->bytes();
-  if (const auto* header = std::get_if<HeaderText>(&message)) return header->xml.size();
-  if (const auto* text = std::get_if<ConfigurationText>(&message)) return text->text.size();
-  if (const auto* name = std::get_if<ConfigurationName>(&message)) return name->name.size();
-  return 0;
 }
 
 }  // namespace
@@ -104,7 +94,7 @@ void Session::read_all() noexcept {
 void Session::read_messages() {
   for (;;) try {
       auto message = read_message(connection_, limits_.messages);
-      const bool is_last = !message || std::holds_alternative<Close>(*message);
+      const bool is_last = !message || message->id == MessageId::close;
       if (!push(message ? taken_in(std::move(*message)) : Item{})) return;
       if (!is_last) continue;
       if (connection_.lost_before([&] { return done_.load(); })) lost_ = true;
@@ -115,32 +105,30 @@ void Session::read_messages() {
     }
 }
 
-/// The order of a session: what is out of turn is not kept to wait. Throws Error.
-void Session::require_turn(const SessionMessage& message) {
-  const bool is_header = std::holds_alternative<HeaderText>(message);
-  const bool configures = std::holds_alternative<ConfigurationName>(message) ||
-                          std::holds_alternative<ConfigurationText>(message);
+/// Throws Error for a message that does not belong here in the order of a session.
+void Session::require_order(MessageId id) {
+  const bool is_header = id == MessageId::header;
   if (has_header_ && is_header) throw Error("the session", "one header", "a second one");
-  if (has_header_ && configures) throw Error("a configuration", "none after the header", "one");
-  if (!has_header_ && std::holds_alternative<io::mrd::OwnedReadout>(message))
+  if (has_header_ && (id == MessageId::configuration_name || id == MessageId::configuration_text))
+    throw Error("a configuration", "none after the header", "one");
+  if (!has_header_ && id == MessageId::acquisition)
     throw Error("an acquisition", "the header before it", "none");
   has_header_ = has_header_ || is_header;
 }
 
-/// Throws Error where the session holds too much.
+/// Counts the bytes of a message. Throws Error where the session holds too much.
 Session::Item Session::taken_in(SessionMessage message) {
-  require_turn(message);
-  const auto* readout = std::get_if<io::mrd::OwnedReadout>(&message);
-  if (readout != nullptr && (*held_ += readout->bytes()) > limits_.bytes)
+  require_order(message.id);
+  if (message.id == MessageId::acquisition && (*held_ += message.readout.bytes()) > limits_.bytes)
     throw Error("acquisitions",
                 "at most " + memory_text(static_cast<double>(limits_.bytes)) +
                     " that wait for an image to be whole (--max-memory)",
                 "more");
-  const std::size_t bytes = sizeof(Item) + bytes_of(message);
+  const std::size_t bytes = sizeof(Item) + message.bytes();
   return {std::move(message), {}, bytes};
 }
 
-/// Waits until there is room.
+/// Adds to the queue once there is room; returns false where nobody reads it any more.
 bool Session::push(Item item) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return closed_ || stopped_ || queued_bytes_ <= limits_.read_ahead; });
@@ -151,7 +139,7 @@ bool Session::push(Item item) {
   return true;
 }
 
-/// Empty where an image is to be delivered first.
+/// Returns the next item; empty where an image is to be sent first.
 std::optional<Session::Item> Session::pop() {
   std::unique_lock lock(mutex_);
   const auto has_image = [&] { return reconstruction_ && reconstruction_->has_image(); };
@@ -175,7 +163,7 @@ void Session::work() {
       return;
 }
 
-/// False after the last.
+/// Returns false after the last message.
 bool Session::answer(Item item) {
   if (!item.failure.empty()) throw Error(item.failure, "", "");
   if (!item.message) {
@@ -185,32 +173,31 @@ bool Session::answer(Item item) {
         "the stream", "a close message at its end", "none",
         left == 0 ? "" : fmt::format("{} acquisitions of images that are not whole are left out", left));
   }
-  return std::visit(
-      [&]<class T>(T&& message) {
-        using M = std::decay_t<T>;
-        if constexpr (std::is_same_v<M, ConfigurationName> || std::is_same_v<M, ConfigurationText>) {
-          if constexpr (std::is_same_v<M, ConfigurationName>)
-            options_.emplace(options_of_name(message.name, services_.configurations));
-          else
-            options_.emplace(options_of_text(message.text));
-        } else if constexpr (std::is_same_v<M, HeaderText>) {
-          begin(message);
-        } else if constexpr (std::is_same_v<M, io::mrd::OwnedReadout>) {
-          take(std::forward<T>(message));
-        } else {
-          if (!reconstruction_) return false;
-          if (const auto left = reconstruction_->finish(); !left.empty()) tell("warning: " + left);
-          return false;
-        }
-        return true;
-      },
-      std::move(*item.message));
+  auto& [id, text, readout] = *item.message;
+  switch (id) {
+    case MessageId::configuration_name:
+      options_.emplace(options_of_name(text, services_.configurations));
+      return true;
+    case MessageId::configuration_text:
+      options_.emplace(options_of_text(text));
+      return true;
+    case MessageId::header:
+      begin(text);
+      return true;
+    case MessageId::acquisition:
+      take(std::move(readout));
+      return true;
+    default:  // close
+      if (!reconstruction_) return false;
+      if (const auto left = reconstruction_->finish(); !left.empty()) send_text("warning: " + left);
+      return false;
+  }
 }
 
-void Session::begin(const HeaderText& header) {
+void Session::begin(const std::string& xml) {
   if (!options_) options_.emplace(options_of_name({}, {}));
   reconstruction_ = std::make_unique<StreamReconstruction>(
-      *options_, header.xml, services_.device, services_.processors,
+      *options_, xml, services_.device, services_.processors,
       ImageLimits{limits_.bytes, limits_.image, limits_.images_at_once},
       StreamEvents{[this](const StreamedImage& image) { send(image); },
                    [this] {
@@ -234,17 +221,17 @@ void Session::take(io::mrd::OwnedReadout readout) {
 // --- Answers
 
 void Session::send(const StreamedImage& image) {
-  for (const auto& news : image.news) tell(news);
+  for (const auto& message : image.messages) send_text(message);
   connection_.write(image_message(image, options_->sends_complex()));
   ++images_;
 }
 
-void Session::tell(const std::string& line) { connection_.write(text_message(printable(line))); }
+void Session::send_text(const std::string& line) { connection_.write(text_message(printable(line))); }
 
-/// The last that the client hears: why, where it is a failure, and that it is over.
+/// Sends the client why the session failed, if it did, and that it is over.
 void Session::end(const std::string& failure) noexcept {
   failure_of([&] {
-    if (!failure.empty()) tell("error: " + failure);
+    if (!failure.empty()) send_text("error: " + failure);
     connection_.write(close_message());
     connection_.finish();
   });

@@ -1,5 +1,5 @@
 #pragma once
-// One session: a thread reads its messages ahead, as far as a bounded queue allows, another reconstructs and answers.
+// One session: a thread reads messages into a bounded queue, another reconstructs and answers.
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -16,18 +16,18 @@
 
 namespace fhd::app {
 
-/// What sessions may take, each.
+/// The limits of each session.
 struct SessionLimits {
   ConnectionLimits connection{};
   MessageLimits messages{};
   std::size_t bytes =
-      std::size_t{4} << 30;  ///< of acquisitions that are held, of slices, and of the work on images
-  std::size_t read_ahead = std::size_t{64} << 20;  ///< of messages that wait for the work
+      std::size_t{4} << 30;  ///< of waiting acquisitions, of cached slices, and of the work on images
+  std::size_t read_ahead = std::size_t{64} << 20;  ///< of messages in the queue
   std::chrono::seconds image{600};                 ///< of work on one image
-  int images_at_once = 0;                          ///< of a session; 0: as many as gain something
+  int images_at_once = 0;                          ///< of a session; 0: as many as are of use
 };
 
-/// What all sessions share.
+/// The device, processors and configurations that all sessions share.
 struct SessionServices {
   const ChosenDevice& device;
   SharedProcessors& processors;
@@ -38,13 +38,13 @@ struct SessionServices {
 class Session {
  public:
   Session(int socket, std::int64_t number, const SessionLimits& limits, const SessionServices& services);
-  /// Until it has ended, for whatever reason, of which it prints one line. Throws nothing.
+  /// Serves the session to its end, and prints one line about that.
   void run() noexcept;
-  /// From another thread: it ends soon, what has come is not worked on any more.
+  /// Ends the session soon, from another thread; messages in the queue are dropped.
   void stop();
 
  private:
-  /// What reading has come to: a message, the end of the stream (empty), or why it cannot go on.
+  /// An item of the queue: a message, the end of the stream (empty), or why reading cannot go on.
   struct Item {
     std::optional<SessionMessage> message;
     std::string failure;
@@ -52,16 +52,16 @@ class Session {
   };
   void read_all() noexcept;
   void read_messages();
-  void require_turn(const SessionMessage& message);
+  void require_order(MessageId id);
   Item taken_in(SessionMessage message);
   bool push(Item item);
   std::optional<Item> pop();
   void work();
   bool answer(Item item);
-  void begin(const HeaderText& header);
+  void begin(const std::string& xml);
   void take(io::mrd::OwnedReadout readout);
   void send(const StreamedImage& image);
-  void tell(const std::string& line);
+  void send_text(const std::string& line);
   void end(const std::string& failure) noexcept;
   void log_end(const std::string& failure) const;
   bool is_given_up() const { return stopped_ || lost_; }
@@ -71,13 +71,13 @@ class Session {
   const SessionServices services_;
   Connection connection_;
   std::shared_ptr<std::atomic<std::size_t>> held_;  ///< bytes of acquisitions
-  bool has_header_ = false;                         ///< of the thread that reads
+  bool has_header_ = false;                         ///< used by the reading thread
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Item> queue_;
   std::size_t queued_bytes_ = 0;
-  bool closed_ = false;  ///< nobody takes from the queue any more
+  bool closed_ = false;  ///< the queue has no reader any more
 
   std::atomic<bool> stopped_ = false, lost_ = false, done_ = false;
   std::optional<SessionOptions> options_;

@@ -28,8 +28,8 @@ StreamReconstruction::StreamReconstruction(const SessionOptions& options, const 
             limits,  [this] { return abandoned_ || events_.is_given_up(); }},
       groups_(work_.header, options.spokes_per_frame(), options.waits_for_close()),
       maker_(work_),
-      kept_(limits.bytes) {
-  // What is wrong with the header is told before readouts come.
+      slices_(limits.bytes) {
+  // Errors of the header are reported before readouts come.
   io::mrd::VolumeAssembler(work_.header, options.read_options(), subjects_of_session());
 }
 
@@ -45,58 +45,59 @@ std::string StreamReconstruction::finish() {
                    : fmt::format("the last {} readouts are fewer than a frame: they are in no image", left);
 }
 
-/// Those of a slice that is known, or that shares nothing, side by side; others at once.
+/// Makes images of a slice that is cached, or that shares nothing, concurrently; the others at once.
 void StreamReconstruction::start(ImageReadouts group) {
   work_.require_wanted();
-  if (!group.key || !lanes_ || !shares_slices_) return make_now(std::move(group));
-  const auto series = *shares_slices_ ? kept_.find(group.key->slice) : nullptr;
+  if (!group.key || !threads_ || !shares_slices_) return make_now(std::move(group));
+  const auto series = *shares_slices_ ? slices_.find(group.key->slice) : nullptr;
   if (*shares_slices_ && !series) return make_now(std::move(group));
   const auto bytes = bytes_of(group);
   make_room(bytes);
-  under_way_.push_back({lanes_->start(std::move(group), series), bytes});
+  under_way_.push_back({threads_->start(std::move(group), series), bytes});
   bytes_under_way_ += bytes;
 }
 
-/// By this thread.
+/// Makes the images of a group by this thread.
 void StreamReconstruction::make_now(ImageReadouts group) {
   while (!under_way_.empty()) deliver_next();  // images are sent in their order
   std::shared_ptr<SliceSeries> begun;
   const auto slice_of = [&](int slice, const Scan& scan) -> SharedSlice {
     if (!shares_slices_) shares_slices_ = shares_slices(work_.options, scan);
     if (!*shares_slices_) return {};
-    if (auto series = kept_.find(slice)) return {std::move(series), false};
+    if (auto series = slices_.find(slice)) return {std::move(series), false};
     begun = std::make_shared<SliceSeries>(scan);
     return {begun, true};
   };
   maker_.make(std::move(group), slice_of, [&](MadeImage made, const GroupFacts& facts) {
-    if (begun) keep(made.slice, std::move(begun));
+    if (begun) cache(made.slice, std::move(begun));
     begun.reset();
-    open_lanes(made.image);
+    open_threads(made.image);
     send(std::move(made), facts);
   });
 }
 
-void StreamReconstruction::keep(int slice, std::shared_ptr<SliceSeries> series) {
-  if (kept_.keep(slice, std::move(series)) > 0)
-    note_news({"warning: so many slices take more memory than a session has (--max-memory): maps of some are "
-               "found anew with their next image"},
-              next_news_);
+void StreamReconstruction::cache(int slice, std::shared_ptr<SliceSeries> series) {
+  if (slices_.add(slice, std::move(series)) > 0)
+    add_new({"warning: so many slices take more memory than a session has (--max-memory): maps of some are "
+             "found anew with their next image"},
+            next_messages_);
 }
 
-/// As many as gain something of images of this size.
-void StreamReconstruction::open_lanes(const Image& image) {
-  if (lanes_) return;
+/// Starts as many threads as speed up images of this size.
+void StreamReconstruction::open_threads(const Image& image) {
+  if (threads_) return;
   constexpr std::int64_t many = 1 << 20;
   const auto count = work_.limits.at_once > 0
                          ? std::int64_t{work_.limits.at_once}
                          : volumes_side_by_side(work_.device.device, many, image.geometry.voxel_count(),
                                                 work_.processors.threads);
-  lanes_.emplace(work_, static_cast<int>(count), events_.on_made);
+  threads_.emplace(work_, static_cast<int>(count), events_.on_made);
 }
 
-/// Each thread has work, and some that waits; readouts that wait take a part of what a session may hold.
+/// Waits until each thread has at most one group that waits, and waiting readouts take at most a quarter of the memory of a
+/// session.
 void StreamReconstruction::make_room(std::size_t bytes) {
-  const auto most = static_cast<std::size_t>(2 * lanes_->most());
+  const auto most = 2 * threads_->most();
   while (!under_way_.empty() &&
          (under_way_.size() >= most || bytes_under_way_ + bytes > work_.limits.bytes / 4))
     deliver_next();
@@ -111,7 +112,7 @@ void StreamReconstruction::deliver() {
   while (has_image()) deliver_next();
 }
 
-/// Waits for it.
+/// Waits for the oldest group and sends its images.
 void StreamReconstruction::deliver_next() {
   auto next = std::move(under_way_.front());
   under_way_.pop_front();
@@ -120,7 +121,8 @@ void StreamReconstruction::deliver_next() {
   for (auto& made : group.images) send(std::move(made), group.facts);
 }
 
-/// Images of one slice must not differ in what was inferred from their readouts: the unit of the trajectory, above all.
+/// Throws Error where images of one slice differ in what was inferred from their readouts: the unit of the trajectory, above
+/// all.
 void StreamReconstruction::require_same_placing(const GroupFacts& facts) {
   const auto [place, is_first] = placing_.emplace(facts.key->slice, facts.positions);
   if (!is_first && !(place->second == facts.positions))
@@ -132,13 +134,14 @@ void StreamReconstruction::require_same_placing(const GroupFacts& facts) {
 void StreamReconstruction::send(MadeImage made, const GroupFacts& facts) {
   if (facts.key) require_same_placing(facts);
   StreamedImage streamed;
-  streamed.news = std::move(next_news_);
-  next_news_.clear();
-  note_news(made.remarks, streamed.news);
+  streamed.messages = std::move(next_messages_);
+  next_messages_.clear();
+  add_new(made.remarks, streamed.messages);
   const auto [first, is_first] = readouts_of_slice_.emplace(made.slice, facts.count);
   if (facts.key && facts.count < first->second)
-    streamed.news.push_back(fmt::format("warning: an image of slice {} has {} readouts, the first one had {}",
-                                        made.slice, facts.count, first->second));
+    streamed.messages.push_back(
+        fmt::format("warning: an image of slice {} has {} readouts, the first one had {}", made.slice,
+                    facts.count, first->second));
   streamed.image = std::move(made.image);
   streamed.report = std::move(made.report);
   streamed.last = facts.last;
@@ -155,16 +158,16 @@ void StreamReconstruction::send(MadeImage made, const GroupFacts& facts) {
       doubts.push_back(fmt::format("{}: {}", name_of(message.severity), line_of(message)));
   if (const auto& c = streamed.report.certificate; c && !c->passed)
     doubts.push_back("warning: an image is less accurate than asked: " + certificate_line(*c));
-  note_news(doubts, streamed.news);
+  add_new(doubts, streamed.messages);
   events_.send(streamed);
 }
 
-/// Sentences that this session has not heard; a bounded number of them.
-void StreamReconstruction::note_news(const std::vector<std::string>& sentences,
-                                     std::vector<std::string>& news) {
+/// Adds the sentences that this session has not sent; a bounded number of them.
+void StreamReconstruction::add_new(const std::vector<std::string>& sentences,
+                                   std::vector<std::string>& messages) {
   constexpr std::size_t most = 1000;
   for (const auto& sentence : sentences)
-    if (told_.size() < most && told_.insert(sentence).second) news.push_back(sentence);
+    if (sent_.size() < most && sent_.insert(sentence).second) messages.push_back(sentence);
 }
 
 }  // namespace fhd::app

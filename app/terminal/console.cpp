@@ -119,9 +119,9 @@ void print_lines(std::string_view lines) {
   }
 }
 
-void print_json(const nlohmann::ordered_json& json) {
+void print_json(const nlohmann::ordered_json& json, int indent) {
   fmt::print("{}\n",
-             json.dump(2, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace));
+             json.dump(indent, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 std::string told_line(std::string_view line) { return io::shown(line, io::longest_line); }

@@ -84,7 +84,8 @@ void print_out(fmt::format_string<const Printed<T>&...> format, const T&... valu
 /// The same of a text of several lines, each of which is shown.
 void print_lines(std::string_view lines);
 /// JSON for a person and for programs: ASCII alone, what is beyond it as JSON has it.
-void print_json(const nlohmann::ordered_json& json);
+/// `indent`: of each level; -1: all on one line.
+void print_json(const nlohmann::ordered_json& json, int indent = 2);
 
 /// An error, warning or note as a person is told of it: in the words of the command line, shown, not too long.
 std::string told_line(std::string_view line);

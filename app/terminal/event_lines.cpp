@@ -119,7 +119,7 @@ void tell_refusal(const CLI::App& app, const std::vector<std::string>& words, co
   const auto parsed = app.get_subcommands();
   const bool asks = !parsed.empty() && parsed.front()->get_option_no_throw(events_option) != nullptr &&
                     std::find(words.begin(), words.end(), events_option) != words.end() &&
-                    Ranks::of_environment().first();
+                    MpiRank::of_environment().number == 0;
   begin_events(asks, asks ? parsed.front()->get_name() : "");
   tell_end(2, error);
 }
@@ -132,7 +132,7 @@ Run with_event_lines(CLI::App& app, Run run) {
   return [asked, run, command = app.get_name()] {
     begin_events(*asked, command);
     // Of several processes, those that will be silenced have not said anything then.
-    if (events_are_told && Ranks::of_environment().count() == 1) {
+    if (events_are_told && MpiRank::of_environment().count == 1) {
       const std::lock_guard lock(event_mutex);
       write_start();
     }

@@ -1,7 +1,7 @@
 #pragma once
 // --json-lines: what a command does, for other programs: a JSON object a line on standard output, in the place of what
 // a person reads there. Every object has "event", what it tells, and "time", in s since the start. The last one is
-// "end", unless the process was killed. app/packaging/pipelines.md lists them.
+// "end", unless the process was killed. app/docs/cluster.md lists them.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

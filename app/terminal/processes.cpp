@@ -23,26 +23,6 @@
 namespace fhd::app {
 namespace {
 
-/// Counted by a child process: workers are forked, and CUDA does not survive that in a process that has used
-/// it.
-int gpu_count() {
-  const pid_t child = fork();
-  if (child < 0) return 0;
-  if (child == 0) {
-    io::forget_unfinished_files();
-    int count = 0;
-    try {
-      count = static_cast<int>(std::min<std::size_t>(device::inventory().devices.size(), 100));
-    } catch (const std::exception&) {
-    }
-    _exit(count);
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-}
-
 /// The first of these environment variables that holds a number >= 0. Slurm writes "4(x2)" for 4 tasks on each
 /// of 2 nodes.
 std::optional<int> number_in_environment(std::initializer_list<const char*> variables) {
@@ -61,25 +41,28 @@ std::optional<int> local_rank_in_environment() {
 
 }  // namespace
 
-Ranks Ranks::of_environment() {
-  Ranks ranks;
-  ranks.count_ = std::max(
-      1, number_in_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}).value_or(1));
-  if (ranks.count_ == 1) return ranks;  // also one task of a Slurm array
-  ranks.rank_ = number_in_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}).value_or(0);
-  ranks.local_rank_ = local_rank_in_environment().value_or(ranks.rank_);
-  ranks.here_ = std::clamp(
-      number_in_environment({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"})
-          .value_or(ranks.count_),
-      1, ranks.count_);
-  return ranks;
+int gpu_count() {
+  const pid_t child = fork();
+  if (child < 0) return 0;
+  if (child == 0) {
+    io::forget_unfinished_files();
+    int count = 0;
+    try {
+      count = static_cast<int>(std::min<std::size_t>(device::inventory().devices.size(), 100));
+    } catch (const std::exception&) {
+    }
+    _exit(count);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-std::string Ranks::choose_device(const std::string& asked) {
-  if (asked == "cpu") return {};
-  gpus_ = gpu_count();
-  if (gpus_ == 0 || count_ == 1 || (asked != "auto" && asked != "cuda")) return {};
-  return "cuda:" + std::to_string(local_rank_ % gpus_);
+MpiRank MpiRank::of_environment() {
+  const int count = number_in_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1);
+  if (count <= 1) return {};
+  return {number_in_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}).value_or(0), count};
 }
 
 namespace {
@@ -135,8 +118,7 @@ int MpiTeam::local_size() const {
 }
 
 std::shared_ptr<MpiTeam> join_team() {
-  if (number_in_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1) <= 1) return nullptr;
-  return std::make_shared<MpiTeam>();
+  return MpiRank::of_environment().count > 1 ? std::make_shared<MpiTeam>() : nullptr;
 }
 
 }  // namespace fhd::app

@@ -1,7 +1,5 @@
 #pragma once
-// The processes that mpirun (Open MPI, or one with PMI) or srun started together. Those of `fhd batch` need not
-// talk to each other: claims on scans are all that they share (see batch/ledger.hpp). Those of `fhd recon` are a
-// team.
+// The processes of one `fhd recon` that mpirun (Open MPI, MPICH) or srun with PMI started together.
 #include <memory>
 #include <string>
 
@@ -9,25 +7,15 @@
 
 namespace fhd::app {
 
-/// Which of several processes this one is, or that it is alone.
-class Ranks {
- public:
-  static Ranks of_environment();
-
-  int rank() const { return rank_; }
-  int count() const { return count_; }
-  /// Processes on this machine.
-  int here() const { return here_; }
-  bool first() const { return rank_ == 0; }
-  /// The device for this process, given --device: its own GPU, where there are several ranks and a GPU is
-  /// wanted; empty where nothing is to be changed.
-  std::string choose_device(const std::string& asked);
-  /// GPUs of this machine, as choose_device found them; 0 where the CPU was asked for.
-  int gpus() const { return gpus_; }
-
- private:
-  int rank_ = 0, count_ = 1, local_rank_ = 0, here_ = 1, gpus_ = 0;
+/// Which of the processes this one is, as their environment says; one that is alone is number 0 of 1.
+struct MpiRank {
+  int number = 0, count = 1;
+  static MpiRank of_environment();
 };
+
+/// Returns how many GPUs this machine has. Asks a child process, because workers are forked, which CUDA does not survive in
+/// a process that has used it.
+int gpu_count();
 
 /// A team that ends the others when one fails.
 class MpiTeam final : public ProcessGroup {

@@ -58,11 +58,11 @@ void write_timeline(const std::string& path, const std::string& process) {
 }
 
 /// FILE.json of the first process, FILE.1.json of the next.
-std::string name_for(const Ranks& ranks, const std::string& path) {
-  if (ranks.first()) return path;
+std::string name_for(int rank, const std::string& path) {
+  if (rank == 0) return path;
   std::filesystem::path name(path);
   const auto extension = name.extension().string();
-  return name.replace_extension(fmt::format(".{}{}", ranks.rank(), extension)).string();
+  return name.replace_extension(fmt::format(".{}{}", rank, extension)).string();
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ Run with_timeline(CLI::App& app, Run run) {
   const auto command = "fhd " + app.get_name();
   return [asked, run, command] {
     if (asked->empty()) return run();
-    const auto path = name_for(Ranks::of_environment(), *asked);
+    const auto path = name_for(MpiRank::of_environment().number, *asked);
     require_replaceable_timeline(path);
     io::require_writable_folder(path);
     trace::start();

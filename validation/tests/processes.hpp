@@ -1,14 +1,17 @@
 #pragma once
-// Who is whose child, as the system tells it.
+// Processes and threads, as the system describes them.
 #include <dirent.h>
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace fhd::tests {
@@ -38,7 +41,7 @@ inline std::vector<Relative> children_of(pid_t parent) {
   return found;
 }
 
-/// Returns whether a process of the group lives (one that nobody has waited for does not).
+/// Whether a process of the group lives (one that nobody has waited for does not).
 inline bool has_living(pid_t group) {
   namespace fs = std::filesystem;
   for (const auto& entry : fs::directory_iterator("/proc", fs::directory_options::skip_permission_denied)) {
@@ -55,5 +58,33 @@ inline bool has_living(pid_t group) {
   }
   return false;
 }
+
+/// A thread of a test that is expected to wait.
+class WatchedThread {
+ public:
+  template <class Work>
+  explicit WatchedThread(Work work)
+      : thread_([this, work] {
+          number_ = gettid();
+          work();
+        }) {}
+  ~WatchedThread() {
+    if (thread_.joinable()) thread_.join();
+  }
+  void join() { thread_.join(); }
+  /// Returns true once the thread sleeps; false: it does not within ten seconds.
+  bool is_waiting() const {
+    for (int look = 0; look < 10000; ++look, usleep(1000)) {
+      std::ifstream file("/proc/self/task/" + std::to_string(number_) + "/stat");
+      std::string line;
+      if (number_ > 0 && std::getline(file, line) && line.substr(line.rfind(')') + 2, 1) == "S") return true;
+    }
+    return false;
+  }
+
+ private:
+  std::atomic<pid_t> number_ = 0;
+  std::thread thread_;
+};
 
 }  // namespace fhd::tests

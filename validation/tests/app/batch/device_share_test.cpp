@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
+
+#include "validation/tests/processes.hpp"
 
 namespace fhd::app {
 namespace {
@@ -43,27 +44,21 @@ TEST(DeviceShare, what_is_larger_than_the_device_enters_alone) {
 TEST(DeviceShare, a_large_scan_waits_for_the_others_and_is_not_passed) {
   DeviceShare share(3);
   share.enter(0, 60, 100, none_is_freed);
-  std::atomic<int> entered = 0;
-  int order_of_large = 0, order_of_small = 0;
-  std::thread large([&] {
-    share.enter(1, 80, 100, [](std::size_t) {});
-    order_of_large = ++entered;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    share.leave(1);
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  std::thread small([&] {
-    share.enter(2, 30, 100, [](std::size_t) {});  // would fit beside the first
-    order_of_small = ++entered;
-    share.leave(2);
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(entered, 0);
+  std::vector<std::size_t> entered;  // one at a time
+  const auto enter = [&](std::size_t engine, std::size_t bytes) {
+    share.enter(engine, bytes, 100, [](std::size_t) {});
+    entered.push_back(engine);
+    share.leave(engine);
+  };
+  tests::WatchedThread large([&] { enter(1, 80); });
+  ASSERT_TRUE(large.is_waiting());
+  tests::WatchedThread small([&] { enter(2, 30); });  // would fit with the first
+  ASSERT_TRUE(small.is_waiting());
+  EXPECT_TRUE(entered.empty());
   share.leave(0);
   large.join();
   small.join();
-  EXPECT_EQ(order_of_large, 1);
-  EXPECT_EQ(order_of_small, 2);
+  EXPECT_EQ(entered, (std::vector<std::size_t>{1, 2}));
 }
 
 TEST(DeviceShare, never_holds_more_than_there_is) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "app/batch/pattern.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace {
@@ -60,18 +59,6 @@ TEST_F(Scans, fit_patterns_as_a_shell_has_them) {
   EXPECT_EQ(listed(path("nothing*")), (Paths{path("nothing*")})) << "which fails, with the reason";
 }
 
-TEST_F(Scans, fit_no_pattern_that_goes_on_for_ever) {
-  make({"a/x.h5"});
-  EXPECT_CONTAINS(refusal(path("*/../*/../*.h5")),
-                  "expected a pattern without '..' behind a wildcard, found one that leads back");
-  for (char name = 'a'; name < 'a' + 26; ++name)
-    std::filesystem::create_directory_symlink(path("a"), path("a/") + name);
-  PatternMatcher matcher(10000);
-  const auto pattern = path("*/*/*/*/*/*/*/*/*.h5");
-  EXPECT_CONTAINS(io::error_of([&] { matcher.matches(pattern); }),
-                  pattern + ": expected patterns for which at most 10000 names are looked at, found more");
-}
-
 TEST_F(Scans, of_lists_that_never_end_are_refused_unread) {
   make({"list"});
   std::filesystem::resize_file(path("list"), std::uintmax_t{100} << 30);
@@ -92,13 +79,33 @@ TEST_F(Scans, of_a_folder_that_fails_while_it_is_read_are_none) {
   for (int names = 1; names < 5; ++names) {
     names_until_failure = names;
     const auto told = refusal(path("scans"));
-    names_until_failure = names;
-    const auto by_pattern = refusal(path("scans/*.h5"));
     names_until_failure = -1;
     EXPECT_CONTAINS(
         told, path("scans") + ": expected a folder that can be read to its end, found Input/output error");
-    EXPECT_CONTAINS(by_pattern, "a folder that can be read to its end");
   }
+}
+
+TEST_F(Scans, have_no_names_of_other_files_in_the_folder) {
+  for (const char* name : {"s0_phase", "summary", "index", "batch", ".hidden"})
+    EXPECT_NE(list_scans({path(name) + ".h5"}, path("results")).scans.at(0).name, name);
+}
+
+TEST_F(Scans, are_in_one_part_each) {
+  std::string list;
+  for (int i = 0; i < 7; ++i) list += path("s" + std::to_string(7 - i)) + ".h5\n";
+  io::write_text(path("list"), list);
+  const auto all = list_scans({"@" + path("list")}, path("results")).scans;
+  std::vector<std::string> names;
+  for (const char* part : {"1/3", "2/3", "3/3"}) {
+    auto scans = all;
+    keep_shard(scans, part);
+    EXPECT_TRUE(scans.size() == 2 || scans.size() == 3);
+    for (const auto& scan : scans) names.push_back(scan.name);
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"s1", "s2", "s3", "s4", "s5", "s6", "s7"}));
+  for (const char* wrong : {"0/2", "3/2", "2", "1/2x", "/2", "1/", "-1/2", ""})
+    EXPECT_CONTAINS(io::error_of([&, scans = all]() mutable { keep_shard(scans, wrong); }), "K/N") << wrong;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Crews of a batch at work: threads side by side in one process, and devices that fail.
+// Workers of a batch: several threads in one process, and devices that fail.
 #include "app/batch/scheduler.hpp"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 class Scheduler : public tests::ProgramTest {
  protected:
-  /// Batch of `count` tiny scans s0, s1, ... by these crews; what became of them.
-  std::vector<Outcome> outcomes_of(int count, std::vector<Crew> crews) {
+  /// Does a batch of `count` tiny scans s0, s1, ... by these workers. Returns what became of them.
+  std::vector<Outcome> outcomes_of(int count, std::vector<WorkerPlan> workers) {
     fs::create_directory(path("scans"));
     BatchWork work;
     work.directory = path("results");
@@ -34,13 +34,13 @@ class Scheduler : public tests::ProgramTest {
       work.settings_of.push_back(0);
     }
     fs::create_directory(path("results"));
-    const BatchLimits limits{2, std::move(crews), std::uint64_t{1} << 30};
-    BatchLog log(work.directory, true, Ranks::of_environment(), work.scans.size());
-    BatchLedger ledger(work, log);
-    BatchScheduler scheduler(work, limits, ledger, log);
+    const BatchLimits limits{2, std::move(workers), std::uint64_t{1} << 30};
+    BatchLog log(work.directory, true, BatchLog::Part::whole, work.scans.size());
+    BatchState state(work, log);
+    BatchScheduler scheduler(work, limits, state, log);
     scheduler.run();
     EXPECT_EQ(scheduler.stopped(), "");
-    return ledger.outcomes();
+    return state.outcomes();
   }
   std::int64_t finished(const std::vector<Outcome>& outcomes) const {
     return std::count_if(outcomes.begin(), outcomes.end(),
@@ -58,15 +58,14 @@ class Scheduler : public tests::ProgramTest {
   }
 };
 
-TEST_F(Scheduler, several_threads_of_each_kind_in_one_process_make_the_images_of_single_runs) {
-  const auto outcomes = outcomes_of(14, {{"cpu", 3, 3, 3}});
+TEST_F(Scheduler, several_threads_in_one_process_make_the_images_of_single_runs) {
+  const auto outcomes = outcomes_of(14, {{"cpu", 3, 7}});
   EXPECT_EQ(finished(outcomes), 14);
   for (const std::string name : {"s0", "s6", "s13"}) expect_image_of_a_single_run(name);
 }
 
 TEST_F(Scheduler, where_a_device_fails_the_cpu_goes_on_and_says_why) {
-  const auto outcomes =
-      outcomes_of(9, {{"cuda:99", 2, 2, 2}, {"cpu", 1, 1, 1, true}, {"cpu", 1, 1, 1, true}});
+  const auto outcomes = outcomes_of(9, {{"cuda:99", 2, 4}, {"cpu", 1, 3, true}, {"cpu", 1, 3, true}});
   EXPECT_EQ(finished(outcomes), 9);
   for (const std::string name : {"s0", "s8"}) {
     expect_image_of_a_single_run(name);
@@ -81,7 +80,7 @@ TEST_F(Scheduler, where_a_device_fails_the_cpu_goes_on_and_says_why) {
 }
 
 TEST_F(Scheduler, without_another_device_every_scan_has_failed_with_the_reason) {
-  const auto outcomes = outcomes_of(7, {{"cuda:99", 2, 2, 2}});
+  const auto outcomes = outcomes_of(7, {{"cuda:99", 2, 4}});
   for (const auto& one : outcomes) {
     EXPECT_EQ(one.status, Outcome::Status::failed);
     EXPECT_TRUE(one.error.starts_with("cuda:99 failed: ")) << one.error;

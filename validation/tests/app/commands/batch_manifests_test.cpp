@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 
 #include "validation/tests/io/io_scans.hpp"  // EXPECT_CONTAINS
 #include "validation/tests/program.hpp"
@@ -31,7 +30,16 @@ class HostileManifests : public ProgramTest {
   std::vector<std::string> words() const {
     return {"batch", path("scan.h5"), "-o", path("results"), "--device", "cpu"};
   }
-  /// The manifest of the scan as that of results `name`, with this only product.
+  /// Returns true once the process has the file open; false: not within a minute.
+  static bool opens(pid_t process, const std::string& file) {
+    std::error_code unknown;
+    for (int look = 0; look < 60000; ++look, usleep(1000))
+      for (fs::directory_iterator one("/proc/" + std::to_string(process) + "/fd", unknown), end;
+           !unknown && one != end; one.increment(unknown))
+        if (fs::read_symlink(one->path(), unknown) == file) return true;
+    return false;
+  }
+  /// Makes the manifest of the scan that of results `name`, with this only product.
   void name_product(const std::string& name, const std::string& product, std::uintmax_t bytes) const {
     auto manifest = nlohmann::ordered_json::parse(text("results/scan.manifest.json"));
     manifest["products"] = {
@@ -81,7 +89,7 @@ TEST_F(HostileManifests, do_not_keep_a_batch_from_ending) {
     name_product(name, name + ".png", size);
     for (const int number : {SIGINT, SIGTERM}) {
       const pid_t child = start(words());
-      std::this_thread::sleep_for(std::chrono::seconds(2));
+      ASSERT_TRUE(opens(child, product)) << text("err_bg");
       const auto asked = std::chrono::steady_clock::now();
       kill(child, number);
       int status = 0;

@@ -1,8 +1,6 @@
 // fhd batch: what is done, what is recorded, what is done again, and what a failure costs.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "io/hdf5/hdf5.hpp"
@@ -76,15 +75,25 @@ class Batch : public ProgramTest {
                    static_cast<std::size_t>(image.values.size()) * sizeof(Complex<float>));
     return bytes;
   }
-  /// What should not be in a folder of results: temporary files and claims.
+  /// Returns the temporary files that were left in a folder of results.
   std::vector<std::string> strays(const std::string& folder = "results") const {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(path(folder)))
       if (entry.path().filename().string().starts_with(".")) found.push_back(entry.path().filename());
     return found;
   }
-  std::vector<std::string> words(const std::string& folder = "results") const {
-    return {"batch", path("scans"), "-o", path(folder), "--device", "cpu", "--cache", "off"};
+  std::vector<std::string> words() const {
+    return {"batch", path("scans"), "-o", path("results"), "--device", "cpu", "--cache", "off"};
+  }
+  pid_t start_batch(const std::string& option) const {
+    auto all = words();
+    all.push_back(option);
+    return start(all);
+  }
+  static int status_of(pid_t process) {
+    int status = 0;
+    waitpid(process, &status, 0);
+    return exit_status(status);
   }
 };
 
@@ -145,14 +154,14 @@ TEST_F(Batch, a_damaged_manifest_or_result_is_noticed) {
   EXPECT_EQ(row("s1").at("why"), "s1.h5 is missing or changed");
 }
 
-TEST_F(Batch, thirty_scans_with_ten_corrupt_in_ten_ways) {
-  simulate(30);
+TEST_F(Batch, goes_on_beside_ten_scans_that_are_corrupt_in_ten_ways) {
+  simulate(12);
   const auto scan = [&](int i) { return path("scans/s" + std::to_string(i) + ".h5"); };
   const auto replace = [&](int i, const std::string& content) {
     std::ofstream(scan(i), std::ios::binary | std::ios::trunc) << content;
   };
   std::string list;
-  for (int i = 0; i < 30; ++i) list += scan(i) + "\n";
+  for (int i = 0; i < 12; ++i) list += scan(i) + "\n";
   std::ofstream(path("list.txt")) << "# all of them\n\n" << list;
   const auto nan_scan = [&](int i, const io::hdf5::Extents& extents, float value) {
     auto file = io::hdf5::File::create(scan(i), scan(i));
@@ -179,7 +188,7 @@ TEST_F(Batch, thirty_scans_with_ten_corrupt_in_ten_ways) {
   ASSERT_EQ(mkfifo(scan(9).c_str(), 0600), 0);  // a pipe
 
   EXPECT_EQ(run("batch @" + path("list.txt") + " -o " + path("results") + " --device cpu --cache off"), 1);
-  EXPECT_EQ(summary().at("finished"), 20);
+  EXPECT_EQ(summary().at("finished"), 2);
   EXPECT_EQ(summary().at("failed"), 10);
   for (int i = 0; i < 10; ++i) {
     const auto why = row("s" + std::to_string(i)).at("why").get<std::string>();
@@ -187,7 +196,7 @@ TEST_F(Batch, thirty_scans_with_ten_corrupt_in_ten_ways) {
     EXPECT_EQ(why.find('\n'), std::string::npos) << why;
     EXPECT_FALSE(fs::exists(path("results/s" + std::to_string(i) + ".h5")));
   }
-  for (int i = 10; i < 30; i += 6) {
+  for (int i = 10; i < 12; ++i) {
     const auto name = "s" + std::to_string(i);
     ASSERT_EQ(run("recon " + scan(i) + " --device cpu --force -o " + path("single")), 0);
     EXPECT_EQ(image_bytes("results/" + name + ".h5"), image_bytes("single.h5")) << name;
@@ -233,44 +242,43 @@ TEST_F(Batch, killed_at_any_moment_it_loses_nothing_that_was_finished) {
   }
 }
 
-TEST_F(Batch, two_processes_share_the_scans) {
-  simulate(24);
-  const pid_t one = start(words()), two = start(words());
-  int first = 0, second = 0;
-  waitpid(one, &first, 0);
-  waitpid(two, &second, 0);
-  EXPECT_TRUE(WIFEXITED(first) && WEXITSTATUS(first) == 0);
-  EXPECT_TRUE(WIFEXITED(second) && WEXITSTATUS(second) == 0);
-  EXPECT_EQ(summary().at("finished").get<int>() + summary().at("unchanged").get<int>(), 24);
-  // No scan was done by both: every end is in the log once.
-  const auto log = text("results/batch.log");
-  for (int i = 0; i < 24; ++i) {
-    const auto line = "  s" + std::to_string(i) + "  finished  ";
-    const auto at = log.find(line);
-    ASSERT_NE(at, std::string::npos) << line;
-    EXPECT_EQ(log.find(line, at + 1), std::string::npos) << line;
-  }
-  EXPECT_EQ(strays(), std::vector<std::string>{});
-}
-
-TEST_F(Batch, the_page_waits_while_another_process_has_the_claim_to_it) {
-  simulate(1);
-  fs::create_directories(path("results/.claims"));
-  const int claim = ::open(path("results/.claims/index").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  ASSERT_EQ(::flock(claim, LOCK_EX), 0);
-  const pid_t child = start(words());
-  const auto done = [&] { return fs::exists(path("results/summary.json")); };
-  for (int look = 0; look < 5000 && !done(); ++look)
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  EXPECT_TRUE(done());
-  EXPECT_FALSE(fs::exists(path("results/index.html")));
-  ::close(claim);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text("err_bg");
+TEST_F(Batch, lists_what_is_missing_and_does_parts_of_it) {
+  simulate(6);
+  const auto missing = [&](const std::string& arguments = {}) {
+    EXPECT_EQ(batch("--list " + arguments), 0) << text("err");
+    std::map<std::string, std::string> reasons;
+    std::istringstream lines(text("out"));
+    for (std::string line; std::getline(lines, line);) {
+      const auto scan = nlohmann::json::parse(line);
+      EXPECT_EQ(scan.at("path"), path("scans/" + scan.at("name").get<std::string>() + ".h5"));
+      reasons[scan.at("name")] = scan.at("reason");
+    }
+    return reasons;
+  };
+  using Reasons = std::map<std::string, std::string>;
+  EXPECT_EQ(missing("--only s0 --only s4"), (Reasons{{"s0", "new"}, {"s4", "new"}}));
+  EXPECT_FALSE(fs::exists(path("results"))) << "a list makes nothing";
+  fs::resize_file(path("scans/s2.h5"), 3000);
+  const pid_t first = start_batch("--shard=1/2"), second = start_batch("--shard=2/2");  // at the same time
+  EXPECT_EQ(std::set({status_of(first), status_of(second)}), (std::set{0, 1}));
+  EXPECT_FALSE(fs::exists(path("results/summary.json"))) << "of a batch as a whole";
+  EXPECT_EQ(missing(), (Reasons{{"s2", "failed"}}));
+  fs::remove(path("results/s1.png"));
+  fs::last_write_time(path("scans/s3.h5"), fs::file_time_type::clock::now());  // touched: its content decides
+  EXPECT_EQ(missing(), (Reasons{{"s1", "results_changed"}, {"s2", "failed"}}));
+  EXPECT_EQ(batch("--only s1"), 0) << text("err");
+  EXPECT_EQ(missing("--iterations 3 --shard 6/6"), (Reasons{{"s5", "settings_changed"}}));
+  ASSERT_EQ(run("simulate -o " + path("scans/s2") + " --matrix 24 --coils 2 --force"), 0);
+  fs::remove(path("scans/s2.truth.h5"));
+  EXPECT_EQ(batch("--shard 7/8"), 0) << "nothing to do";
+  EXPECT_EQ(batch("--only s2"), 0) << text("err");
+  EXPECT_EQ(missing(), Reasons{});
+  ASSERT_EQ(batch(""), 0) << text("err");
+  EXPECT_EQ(summary().at("unchanged"), 6);
   EXPECT_TRUE(fs::exists(path("results/index.html")));
   EXPECT_EQ(strays(), std::vector<std::string>{});
+  for (const char* wrong : {"--shard 0/2", "--shard 3/2", "--shard 2", "--shard 1/2x", "--only s9"})
+    EXPECT_EQ(batch(wrong), 2) << wrong;
 }
 
 TEST_F(Batch, a_crash_of_a_worker_costs_no_other_scan) {
@@ -335,7 +343,7 @@ TEST_F(Batch, a_full_disk_stops_it_and_it_goes_on_when_there_is_space) {
   EXPECT_GE(result.at("unchanged").get<int>(), 1);
 }
 
-TEST_F(Batch, a_disk_too_full_for_a_summary_is_left_without_claims_or_temporary_files) {
+TEST_F(Batch, a_disk_too_full_for_a_summary_is_left_without_temporary_files) {
   simulate(12);
   fs::create_directory(path("small"));
   // Where the space ends, in the results or in the summary, differs with every block.
@@ -389,9 +397,8 @@ TEST_F(Batch, a_recipe_with_mistakes_is_refused_with_the_line) {
   EXPECT_EQ(batch("--regularizer temporal-tv:0.01"), 2);
   EXPECT_EQ(batch("--frames 4 --map-sets auto"), 2);
   EXPECT_EQ(batch("--force"), 2);
-  EXPECT_EQ(
-      text("err"),
-      "fhd: unknown option --force of 'fhd batch': only 'fhd recon' has it; see 'fhd batch --help'\n");
+  EXPECT_EQ(text("err"),
+            "fhd: unknown option --force of 'fhd batch': only 'fhd recon' has it; see 'fhd batch --help'\n");
   EXPECT_FALSE(fs::exists(path("results"))) << "a wrong command makes no folder";
   std::ofstream(path("file")) << "no folder";
   EXPECT_EQ(batch("", "file/results"), 1);
@@ -440,58 +447,6 @@ TEST_F(Batch, a_scan_beyond_the_memory_is_refused_and_the_rest_go_on) {
   EXPECT_NE(row("large").at("why").get<std::string>().find("--memory-mib"), std::string::npos);
   EXPECT_EQ(row("s0").at("status"), "finished");
   EXPECT_EQ(row("s1").at("status"), "finished");
-}
-
-TEST_F(Batch, of_four_mpi_ranks_one_is_killed_and_the_others_finish) {
-  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
-  simulate(24);
-  std::vector<std::string> line{
-      "/usr/bin/env", "mpirun", "--allow-run-as-root", "--oversubscribe", "--enable-recovery", "-n", "4",
-      program()};
-  for (const auto& word : words()) line.push_back(word);
-  const pid_t ranks = start_process(line, path("out_bg"), path("err_bg"));
-  bool killed = false;
-  for (int look = 0; look < 5000 && !killed; ++look) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    const auto all = children(ranks);
-    if (all.size() == 4 && fs::exists(path("results/batch.log"))) killed = kill(all[2], SIGKILL) == 0;
-  }
-  int status = 0;
-  waitpid(ranks, &status, 0);
-  EXPECT_TRUE(killed);
-  EXPECT_EQ(batch(""), 0) << text("err");
-  EXPECT_EQ(summary().at("unchanged"), 24) << "the other ranks did all of it";
-  EXPECT_EQ(strays(), std::vector<std::string>{});
-}
-
-TEST_F(Batch, the_slurm_script_of_the_documentation_runs) {
-  simulate(2);
-  std::ifstream documentation(std::string(FHD_SOURCE) + "/app/batch/batch.md");
-  std::string line, script;
-  while (std::getline(documentation, line))
-    if (line == "    #!/bin/bash" || (!script.empty() && line.starts_with("    ")))
-      script += line.substr(4) + "\n";
-    else if (!script.empty())
-      break;
-  std::ofstream(path("job.sh")) << script;
-  ASSERT_EQ(std::system(("bash -n " + path("job.sh")).c_str()), 0) << script;
-  fs::create_directory(path("bin"));
-  fs::create_symlink(program(), path("bin/fhd"));
-  const auto environment = "PATH=" + path("bin") + ":$PATH SCANS=" + path("scans") +
-                           " RESULTS=" + path("results") +
-                           " SLURM_CPUS_PER_TASK=1 SLURM_MEM_PER_NODE=2000 SLURM_ARRAY_TASK_ID=1 "
-                           "SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 bash " +
-                           path("job.sh") + " > " + path("out");
-  ASSERT_EQ(std::system(environment.c_str()), 0);
-  EXPECT_EQ(summary().at("finished"), 2);
-  EXPECT_EQ(text("out").find("rank"), std::string::npos) << text("out");
-  // srun with two tasks on one node.
-  ASSERT_EQ(
-      std::system(("SLURM_PROCID=1 SLURM_LOCALID=1 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_TASKS_PER_NODE=2 " +
-                   program() + " batch " + path("scans") + " -o " + path("results") + " > " + path("out"))
-                      .c_str()),
-      0);
-  EXPECT_NE(text("out").find("rank 1: "), std::string::npos) << text("out");
 }
 
 TEST_F(Batch, remembers_scans_of_earlier_runs) {
@@ -550,34 +505,17 @@ TEST_F(Batch, lines_of_the_log_name_host_and_job) {
   simulate(1);
   char host[256]{};
   ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
-  const auto log_after = [&](const std::string& variables) {
+  for (const std::string job :
+       {"SLURM_JOB_ID=77.a", "PBS_JOBID=77.a", "LSB_JOBID=\"$(printf '77.a\\n2')\""}) {
     fs::remove_all(path("results"));
-    EXPECT_EQ(run_command("env -u SLURM_JOB_ID -u PBS_JOBID -u LSB_JOBID " + variables + " '" + program() +
+    EXPECT_EQ(run_command("env -u SLURM_JOB_ID -u PBS_JOBID -u LSB_JOBID " + job + " '" + program() +
                           "' batch scans -o results --device cpu --cache off"),
               0)
         << text("err");
-    return text("results/batch.log");
-  };
-  EXPECT_NE(log_after("").find("Z [" + std::string(host) + ", process "), std::string::npos);
-  for (const std::string variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
-    EXPECT_NE(log_after(variable + "=77.a").find("Z [" + std::string(host) + ", job 77.a] 1 scans"),
-              std::string::npos)
-        << variable;
-  const auto log = log_after("SLURM_JOB_ID=\"$(printf '1\\n2')\"");
-  EXPECT_NE(log.find(", job 1\\n2] "), std::string::npos) << log;
-}
-
-TEST_F(Batch, phases_are_products_too) {
-  simulate(1);
-  ASSERT_EQ(batch("--phase"), 0) << text("err");
-  EXPECT_TRUE(fs::exists(path("results/s0_phase.nii.gz")));
-  fs::remove(path("results/s0_phase.nii.gz"));
-  ASSERT_EQ(batch("--phase"), 0);
-  EXPECT_EQ(row("s0").at("why"), "s0_phase.nii.gz is missing or changed");
-  fs::rename(path("scans/s0.h5"), path("scans/s0_phase.h5"));
-  ASSERT_EQ(batch("--phase"), 0);
-  EXPECT_FALSE(fs::exists(path("results/s0_phase.h5")))
-      << "a name that would be another's phase has another use";
+    const auto log = text("results/batch.log");
+    EXPECT_NE(log.find("Z [" + std::string(host) + ", job 77.a"), std::string::npos) << log;
+    EXPECT_EQ(log.find("\n2]"), std::string::npos) << log;
+  }
 }
 
 TEST_F(Batch, quiet_prints_nothing_but_errors) {

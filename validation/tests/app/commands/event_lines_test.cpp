@@ -137,7 +137,7 @@ TEST_F(EventLines, a_batch_tells_each_scan) {
   EXPECT_EQ(scans["a"].at("status"), "finished");
   EXPECT_EQ(scans["a"].at("images"), 1);
   EXPECT_EQ(scans["b"].at("status"), "failed");
-  EXPECT_FALSE(scans["b"].at("error").get<std::string>().empty());
+  EXPECT_FALSE(scans["b"].at("why").get<std::string>().empty());
   ASSERT_EQ(of_kind(all, "summary").size(), 1u);
   EXPECT_EQ(of_kind(all, "summary")[0].at("finished"), 1);
   EXPECT_EQ(of_kind(all, "summary")[0].at("failed"), 1);

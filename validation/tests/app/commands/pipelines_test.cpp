@@ -1,5 +1,4 @@
-// The rules of app/packaging/pipelines.md do what they say, and the container files copy what is there and say their
-// licence.
+// The recipes of app/docs/cluster.md do what they say, and the container files copy what is there and say their licence.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -11,6 +10,7 @@ namespace fhd::tests {
 namespace {
 
 const std::string packaging = std::string(FHD_SOURCE) + "/app/packaging/";
+const std::string page = std::string(FHD_SOURCE) + "/app/docs/cluster.md";
 
 class Pipelines : public ProgramTest {
  protected:
@@ -20,11 +20,10 @@ class Pipelines : public ProgramTest {
   }
   /// The block of code of that language.
   static std::string block(const std::string& language) {
-    const auto page = bytes_of(packaging + "pipelines.md");
-    const auto fence = "```" + language + "\n";
-    const auto begin = page.find(fence);
+    const auto text = bytes_of(page), fence = "```" + language + "\n";
+    const auto begin = text.find(fence);
     if (begin == std::string::npos) return "";
-    return page.substr(begin + fence.size(), page.find("\n```", begin) + 1 - begin - fence.size());
+    return text.substr(begin + fence.size(), text.find("\n```", begin) + 1 - begin - fence.size());
   }
   static std::string replaced(std::string text,
                               const std::vector<std::pair<std::string, std::string>>& values) {
@@ -41,32 +40,56 @@ class Pipelines : public ProgramTest {
   }
 };
 
+using Snakemake = Pipelines;
+
 TEST_F(Pipelines, the_command_of_the_snakemake_rule_makes_its_outputs) {
-  const auto rule = block("snakemake");
+  const auto rules = block("snakemake"), rule = rules.substr(rules.find("rule fhd"));
   std::smatch shell, outputs;
   ASSERT_TRUE(std::regex_search(rule, shell, std::regex("shell: \"(.*)\""))) << rule;
-  ASSERT_TRUE(std::regex_search(rule, outputs, std::regex(R"re(multiext\("images/\{scan\}", (.*)\))re")))
+  ASSERT_TRUE(std::regex_search(rule, outputs, std::regex(R"re(multiext\("results/\{scan\}", (.*)\))re")))
       << rule;
   const auto command = replaced(
       shell[1],
       {{"{input}", "scans/s.h5"}, {"{wildcards.scan}", "s"}, {"{threads}", "1"}, {"{log}", "logs/s.jsonl"}});
   EXPECT_EQ(command.find('{'), std::string::npos) << command;
-  ASSERT_EQ(run_in_pipeline("mkdir images logs && " + command), 0) << text("err");
+  ASSERT_EQ(run_in_pipeline("mkdir logs && " + command), 0) << text("err");
   const std::string endings = outputs[1];
   int count = 0;
   const std::regex ending("\"([^\"]*)\"");
   for (std::sregex_iterator each(endings.begin(), endings.end(), ending), end; each != end; ++each, ++count)
-    EXPECT_TRUE(std::filesystem::exists(path("work/images/s" + (*each)[1].str()))) << (*each)[1];
-  EXPECT_EQ(count, 4);
+    EXPECT_TRUE(std::filesystem::exists(path("work/results/s" + (*each)[1].str()))) << (*each)[1];
+  EXPECT_EQ(count, 5);
   EXPECT_CONTAINS(text("work/logs/s.jsonl"), "\"event\":\"end\"");
 }
 
-TEST_F(Pipelines, snakemake_reads_the_rule) {
+// Labelled "package": it needs snakemake (pip install snakemake).
+TEST_F(Snakemake, does_the_recipe_with_its_local_executor) {
   if (run_command("snakemake --version") != 0) GTEST_SKIP() << "no snakemake";
-  std::filesystem::create_directories(path("work"));
+  std::filesystem::create_directories(path("work/scans"));
+  ASSERT_EQ(run("simulate -o work/scans/t --matrix 24 --coils 2 --seed 2"), 0) << text("err");
+  std::filesystem::remove(path("work/scans/t.truth.h5"));
   write_text(path("work/Snakefile"), block("snakemake"));
-  EXPECT_EQ(run_in_pipeline("snakemake --cores 1"), 0) << text("err");
-  EXPECT_TRUE(std::filesystem::exists(path("work/images/s.nii.gz"))) << text("err");
+  EXPECT_EQ(run_in_pipeline("rm -f scans/*.truth.h5; snakemake --cores 2"), 0) << text("err");
+  const auto summary = text("work/results/summary.json");
+  EXPECT_CONTAINS(summary, "\"unchanged\": 2");
+  EXPECT_CONTAINS(text("err"), "3 of 3 steps (100%) done");
+}
+
+TEST_F(Pipelines, the_tasks_of_the_slurm_script_do_all_scans) {
+  const auto shells = bytes_of(page);
+  const auto begin = shells.find("#!/bin/bash");
+  write_text(path("job.sh"), shells.substr(begin, shells.find("\n```", begin) + 1 - begin));
+  for (const char* scan : {"t", "u"})
+    ASSERT_EQ(run("simulate -o work/scans/" + std::string(scan) + " --matrix 24 --coils 2 --seed 2"), 0);
+  for (const char* task : {"1", "2", "3", "4"})
+    ASSERT_EQ(
+        run_in_pipeline(std::string("SLURM_CPUS_PER_TASK=1 SLURM_MEM_PER_NODE=2000 SLURM_ARRAY_TASK_ID=") +
+                        task + " bash ../job.sh"),
+        0)
+        << text("err");
+  EXPECT_FALSE(std::filesystem::exists(path("work/results/summary.json")));
+  ASSERT_EQ(run_in_pipeline("fhd batch scans -o results"), 0) << text("err");
+  EXPECT_CONTAINS(text("out"), "0 finished, 3 unchanged, 0 failed");
 }
 
 TEST_F(Pipelines, the_script_of_the_nextflow_process_makes_its_outputs) {
@@ -84,7 +107,7 @@ TEST_F(Pipelines, the_script_of_the_nextflow_process_makes_its_outputs) {
 
 TEST_F(Pipelines, exit_statuses_are_those_of_the_manual) {
   ASSERT_EQ(run("options --format man"), 0);
-  const auto table = bytes_of(packaging + "pipelines.md");
+  const auto table = bytes_of(page);
   const auto statuses = text("out").substr(text("out").find(".SH EXIT STATUS"));
   for (const std::string status : {"0", "1", "2", "128 + N"}) {
     EXPECT_CONTAINS(statuses, "\\fB" + status + "\\fR");

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <ctime>
-
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -16,7 +14,7 @@ using io::mrd::ReadoutHead;
 struct Stream {
   explicit Stream(io::mrd::Header header = {}, std::int64_t per_frame = 0, bool waits = false)
       : groups(header, per_frame, waits) {}
-  /// The images that are whole with a readout of this head.
+  /// Returns the images that are whole with a readout of this head.
   std::vector<ImageReadouts> add(ReadoutHead head) {
     head.scan_counter = static_cast<std::uint32_t>(count++);
     return groups.add(std::make_shared<OwnedReadout>(OwnedReadout{head, {}, {}}));
@@ -35,7 +33,7 @@ ReadoutHead head_of(int repetition, int slice = 0, int step = 0, int flag = 0) {
   return head;
 }
 
-/// scan_counter of its readouts.
+/// Returns the scan_counter of its readouts.
 std::vector<int> numbers_of(const ImageReadouts& group) {
   std::vector<int> numbers;
   for (const auto& readout : group.readouts) numbers.push_back(static_cast<int>(readout->head.scan_counter));
@@ -145,19 +143,6 @@ TEST(ImageGroups, references_of_a_repetition_of_their_own_are_those_of_the_slice
   stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION));
   EXPECT_EQ(numbers_of(stream.add(head_of(1, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE)).at(0)),
             (Numbers{0, 1}));
-}
-
-TEST(ImageGroups, many_unfinished_images_do_not_slow_each_other_down) {
-  constexpr int images = 30000;
-  Stream stream;
-  const auto begin = std::clock();
-  for (int i = 0; i < images; ++i) {
-    auto head = head_of(0, i % 60000);
-    EXPECT_TRUE(stream.add(head).empty());
-  }
-  // Looking through all of them for each took 4 s and more.
-  EXPECT_LE(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 1);
-  EXPECT_EQ(stream.groups.take_rest().size(), std::size_t{images});
 }
 
 TEST(ImageGroups, at_close_everything_is_one_group) {

@@ -1,11 +1,10 @@
-// What sessions share and keep: memory that is planned, memory of slices.
+// Planned memory of images, and the cache of slices.
 #include "app/server/image_maker.hpp"
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
-#include "app/server/kept_slices.hpp"
+#include "app/server/slice_cache.hpp"
+#include "validation/tests/processes.hpp"
 
 namespace fhd::app {
 namespace {
@@ -18,36 +17,32 @@ Scan scan_of(std::int64_t samples, std::int64_t coils = 2, int n = 8) {
   return scan;
 }
 
-TEST(KeptSlices, those_not_used_for_longest_give_way) {
+TEST(SliceCache, those_not_used_for_longest_give_way) {
   const std::size_t one = bytes_of(scan_of(100));
   EXPECT_EQ(one, 100u * (3 * sizeof(double) + 2 * sizeof(Complex<float>)));
-  KeptSlices kept(2 * one);
+  SliceCache cache(2 * one);
   const auto series = [&] { return std::make_shared<SliceSeries>(scan_of(100)); };
-  EXPECT_EQ(kept.keep(0, series()), 0u);
-  EXPECT_EQ(kept.keep(1, series()), 0u);
-  EXPECT_TRUE(kept.find(0));
-  EXPECT_EQ(kept.keep(2, series()), 1u);
-  EXPECT_TRUE(kept.find(0));
-  EXPECT_FALSE(kept.find(1));
-  EXPECT_EQ(kept.bytes(), 2 * one);
-  EXPECT_EQ(kept.keep(3, std::make_shared<SliceSeries>(scan_of(1000))), 2u);  // alone, however large
-  EXPECT_TRUE(kept.find(3));
+  EXPECT_EQ(cache.add(0, series()), 0u);
+  EXPECT_EQ(cache.add(1, series()), 0u);
+  EXPECT_TRUE(cache.find(0));
+  EXPECT_EQ(cache.add(2, series()), 1u);
+  EXPECT_TRUE(cache.find(0));
+  EXPECT_FALSE(cache.find(1));
+  EXPECT_EQ(cache.bytes(), 2 * one);
+  EXPECT_EQ(cache.add(3, std::make_shared<SliceSeries>(scan_of(1000))), 2u);  // alone, however large
+  EXPECT_TRUE(cache.find(3));
 }
 
 TEST(SharedMemory, an_image_waits_for_those_that_leave_too_little) {
   SharedMemory memory(100);
   memory.enter(60);
-  std::atomic<bool> entered = false;
-  std::thread other([&] {
+  tests::WatchedThread other([&] {
     memory.enter(50);
-    entered = true;
     memory.leave(50);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_FALSE(entered);
+  EXPECT_TRUE(other.is_waiting());
   memory.leave(60);
   other.join();
-  EXPECT_TRUE(entered);
   memory.enter(1000);  // alone
   memory.leave(1000);
 }
