@@ -1,9 +1,8 @@
-// fhd convert: a scan file in another format.
+// fhd convert: writes a scan in another format.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <map>
 #include <memory>
 
 #include "app/commands/commands.hpp"
@@ -19,27 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::map<std::string, io::ScanFormat> formats{{"fhd", io::ScanFormat::fhd},
-                                                    {"ismrmrd", io::ScanFormat::ismrmrd},
-                                                    {"bart", io::ScanFormat::bart},
-                                                    {"impatient", io::ScanFormat::impatient}};
-
 struct ConvertOptions {
   std::string input, output, format;
   bool force = false;
   RunOptions run;
 };
-
-io::ScanFormat format_of_name(const std::string& output) {
-  const auto extension = fs::path(output).extension().string();
-  std::error_code status;
-  if (output.ends_with('/') || fs::is_directory(output, status)) return io::ScanFormat::impatient;
-  if (extension == ".h5") return io::ScanFormat::fhd;
-  if (extension == ".mrd" || extension == ".ismrmrd") return io::ScanFormat::ismrmrd;
-  if (extension == ".cfl" || extension == ".hdr") return io::ScanFormat::bart;
-  throw Error(output, "a name that ends in .h5 (fhd), .mrd (ISMRMRD), .cfl (BART) or / (IMPATIENT)",
-              extension.empty() ? "no ending" : "'" + extension + "'", "name the format with --to");
-}
 
 /// Returns the files that a conversion would replace.
 std::vector<std::string> outputs_of(const std::string& output, io::ScanFormat format) {
@@ -51,7 +34,7 @@ std::vector<std::string> outputs_of(const std::string& output, io::ScanFormat fo
 }
 
 int convert(const ConvertOptions& options) {
-  const auto format = options.format.empty() ? format_of_name(options.output) : formats.at(options.format);
+  const auto format = io::format_of_output(options.output, options.format);
   auto read_options = options.run.read_options;
   read_options.precision = Precision::double_precision;
   const auto file = io::open_scan(options.input, read_options);
@@ -71,10 +54,7 @@ int convert(const ConvertOptions& options) {
   for (const auto& sentence : summary.inferred) print_out("{}\n", sentence);
   for (const auto& [what, path] : summary.outside_pieces) print_out("{} from {}\n", what, path);
   for (const auto& sentence : lost) print_out("{}\n", sentence);
-  std::string name;
-  for (const auto& [key, value] : formats)
-    if (value == format) name = key;
-  print_out("{} ({}) -> {} ({})\n", options.input, summary.format, options.output, name);
+  print_out("{} ({}) -> {} ({})\n", options.input, summary.format, options.output, name_of(format));
   return 0;
 }
 
@@ -88,7 +68,7 @@ Run add_convert(CLI::App& app) {
                  "NAME.h5 (fhd), NAME.mrd (ISMRMRD), NAME.cfl (BART) or NAME/ (IMPATIENT)")
       ->required();
   app.add_option("--to", options->format, "format of OUT: fhd, ismrmrd, bart or impatient [from its name]")
-      ->check(one_of({"fhd", "ismrmrd", "bart", "impatient"}))
+      ->check(one_of(io::scan_format_names()))
       ->type_name("FORMAT");
   app.add_flag("--force", options->force, "replace OUT where it exists");
   options->run.read_options.zeros_are_measured = true;  // a copy holds what the original does

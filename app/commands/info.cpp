@@ -1,4 +1,4 @@
-// fhd info: what a scan file holds, what was inferred and why, what is missing.
+// fhd info: prints what a scan file holds, what was inferred and why, what is missing.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,11 +1,11 @@
 #pragma once
-// What a scan file tells of the patient, the study and the scanner: nothing that an image is made by, all that is to be
-// written beside it (io/result/dicom.hpp).
+// The patient, the study and the scanner, as a scan file states them: they do not change the image and are written beside
+// it (io/result/dicom.hpp).
 #include <string>
 
 namespace fhd::io {
 
-/// Texts as the file has them, unchecked; empty, or 0, where it does not tell.
+/// Texts are as in the file, unchecked; empty, or 0, where it does not state them.
 struct AcquisitionInfo {
   std::string patient_name, patient_id;
   std::string patient_birth_date, patient_sex;  ///< "1970-01-31"; "M", "F" or "O"

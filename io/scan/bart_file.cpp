@@ -142,13 +142,13 @@ class BartFile {
   }
 
   CflFile kspace_;
-  std::optional<CflFile> trajectory_;  ///< none where it comes from elsewhere (ReadOptions::outside)
+  std::optional<CflFile> trajectory_;  ///< none where another file holds it (ReadOptions::outside)
   std::optional<CflFile> sensitivity_maps_;
   ScanSummary summary_;
   TrajectoryUnit unit_ = TrajectoryUnit::cycles_per_fov;
 };
 
-/// The pairs of a scan that is to be written; values in BART's order.
+/// Pairs to be written; values in BART's order.
 struct Pair {
   cfl::Extents extents{};
   std::vector<Complex<float>> values;

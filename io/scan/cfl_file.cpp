@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "io/files/input_file.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/input_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::cfl {

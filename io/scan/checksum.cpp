@@ -6,8 +6,8 @@
 
 #include "io/files/blocks.hpp"
 #include "io/files/input_file.hpp"
-#include "io/scan/scan_file.hpp"
 #include "io/files/sha256.hpp"
+#include "io/scan/scan_file.hpp"
 
 namespace fhd::io {
 namespace {

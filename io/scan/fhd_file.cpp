@@ -1,4 +1,4 @@
-// The fhd scan layout: HDF5, little more than the numbers themselves. Real numbers may be of any type;
+// The fhd scan layout: HDF5. Real numbers may be of any type;
 // complex numbers are a compound of two floats {r, i} (h5py and NumPy write it) or {real, imag}, or real
 // numbers with a last axis of 2. Numbers of 64 bits are used as they are where ReadOptions::precision is double;
 // those that were read so are written so.
@@ -24,7 +24,6 @@
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_geometry.hpp"
 #include "io/scan/hdf5_maps.hpp"
-#include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
@@ -43,7 +42,7 @@ std::vector<double> three_numbers(const hdf5::File& file, const std::string& nam
   return numbers;
 }
 
-/// x, y and, where it is left out, `z`, which `inferred` says.
+/// Reads x, y and z; where z is left out, it is `z`, and `inferred` says so.
 std::vector<double> two_or_three_numbers(const hdf5::File& file, const std::string& name, double z,
                                          const char* meaning, Sentences& inferred) {
   auto numbers = file.number_attribute("/", name);
@@ -209,7 +208,7 @@ class FhdFile {
 
   hdf5::File file_;
   Precision precision_;
-  bool has_trajectory_;  ///< false: it comes from elsewhere (ReadOptions::outside)
+  bool has_trajectory_;  ///< false: another file holds it (ReadOptions::outside)
   ScanSummary summary_;
   bool has_leading_axes_ = false;
   TrajectoryUnit unit_ = TrajectoryUnit::automatic;

@@ -6,8 +6,8 @@
 #include <numbers>
 
 #include "io/files/in_reader.hpp"
-#include "io/hdf5/hdf5.hpp"
 #include "io/files/input_stamps.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "recon/array/fft.hpp"
 #include "recon/error.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* girf_name = "/girf";
 constexpr const char* impulse_name = "/impulse_response";
 
-/// [point] beside the values [axis][point] of `name`.
+/// Reads `points` [point], which belong to the values [axis][point] of `name`.
 Array<double> points_of(const hdf5::File& file, const char* points, const char* name,
                         const hdf5::Extents& extents) {
   constexpr std::int64_t most = 1 << 20;
@@ -41,8 +41,8 @@ GradientResponse transfer_functions(const hdf5::File& file) {
   return {{frequencies.begin(), frequencies.end()}, dataset.read<Complex<double>>({3, extents[1]})};
 }
 
-/// H at so many frequencies that straight lines between them are right to (pi / 64)^2 / 8 = 3e-4 for the ends of
-/// the times, where h is smallest.
+/// Returns H at so many frequencies that linear interpolation between them is right to (pi / 64)^2 / 8 = 3e-4 for the
+/// ends of the times, where h is smallest.
 GradientResponse of_impulse_responses(const hdf5::File& file) {
   const auto dataset = file.dataset(impulse_name);
   const auto& extents = dataset.extents();
@@ -90,8 +90,8 @@ GradientResponse read_gradient_response_here(const std::string& path) {
 }
 
 GradientResponse read_gradient_response(const std::string& path) {
-  auto response = read_unchanged(InputStamps({path}),
-                                 [&] { return in_reader<&read_gradient_response_here>(path); });
+  auto response =
+      read_unchanged(InputStamps({path}), [&] { return in_reader<&read_gradient_response_here>(path); });
   response.validate(path);
   return response;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Impulse responses of a gradient system, from an HDF5 file. Either of
+// Impulse responses of a gradient system, from an HDF5 file in one of two layouts:
 //
 //     /girf              complex [axis][frequency], H of recon/domain/gradient_response.hpp
 //     /frequency_hz      [frequency], ascending, from 0 or less on
@@ -14,7 +14,7 @@
 
 namespace fhd::io {
 
-/// Throws Error where the file is none of these, or GradientResponse::validate refuses it.
+/// Reads them. Throws Error where the file has neither layout, or GradientResponse::validate refuses it.
 GradientResponse read_gradient_response(const std::string& path);
 /// Reads the file in this process.
 GradientResponse read_gradient_response_here(const std::string& path);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -21,26 +23,49 @@ bool all_or_none(const ScanSeries& series, const hdf5::File& file, const char* n
   return count != 0;
 }
 
-/// Whether all of a series are held in double.
-template <class Is>
-bool in_double(const ScanSeries& series, Is is) {
-  return std::all_of(series.scans.begin(), series.scans.end(), is);
-}
-
 Extents with_leading(Extents leading, const Shape& shape) {
   for (int axis = 0; axis < shape.rank(); ++axis) leading.push_back(shape[axis]);
   return leading;
 }
 
-/// One dataset per file of one slice, else [slice] blocks of the first repetition.
-template <class T, class Get>
+/// Writes the arrays get(scan) of the first repetition: one dataset of one slice, else [slice] blocks.
+template <class Get>
 void write_per_slice(hdf5::File& file, const char* name, const ScanSeries& series, const Get& get) {
-  const Array<T>& first = get(series.scans.front());
+  const auto& first = get(series.scans.front());
+  using T = std::remove_cvref_t<decltype(first[0])>;
   if (series.slice_count == 1) return file.write(name, first.data(), with_leading({}, first.shape()));
   file.create<T>(name, with_leading({series.slice_count}, first.shape()));
   for (std::int64_t slice = 0; slice < series.slice_count; ++slice) {
     require_shape(get(series.scans[slice]), first.shape(), file.subject(name));
     file.write_block<T>(name, get(series.scans[slice]), {slice});
+  }
+}
+
+/// Writes the arrays in double where all scans have them so, else in single precision.
+template <class Single, class Double>
+void write_per_slice(hdf5::File& file, const char* name, const ScanSeries& series, const Single& single,
+                     const Double& in_double) {
+  const bool all = std::all_of(series.scans.begin(), series.scans.end(),
+                               [&](const Scan& scan) { return !in_double(scan).empty(); });
+  all ? write_per_slice(file, name, series, in_double) : write_per_slice(file, name, series, single);
+}
+
+/// Writes the times: one dataset where all volumes share them, else [repetition][slice] blocks.
+void write_times(hdf5::File& file, const ScanSeries& series) {
+  const auto& first = *series.scans.front().sample_time_s;
+  const bool shared = std::all_of(series.scans.begin(), series.scans.end(), [&](const Scan& scan) {
+    return std::equal(first.begin(), first.end(), scan.sample_time_s->begin(), scan.sample_time_s->end());
+  });
+  if (shared)
+    file.write(time_name, first.data(), {first.size()});
+  else
+    file.create<double>(time_name, {series.repetition_count, series.slice_count, first.size()});
+  file.write_attribute(time_name, "origin", name_of(series.time_origin));
+  for (std::size_t i = 0; !shared && i < series.scans.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    require_shape(*series.scans[i].sample_time_s, first.shape(), file.subject(time_name));
+    file.write_block(time_name, *series.scans[i].sample_time_s,
+                     {index / series.slice_count, index % series.slice_count});
   }
 }
 
@@ -124,51 +149,26 @@ std::vector<std::string> lost_calibration(const ScanSeries& series) {
 void write_maps(hdf5::File& file, const ScanSeries& series) {
   if (const auto& noise = series.scans.front().noise)
     file.write(noise_name, noise->data(), with_leading({}, noise->shape()));
-  if (all_or_none(series, file, maps_name,
-                  [](const Scan& scan) { return scan.sensitivity_maps.has_value(); })) {
-    if (in_double(series, [](const Scan& scan) { return !scan.sensitivity_maps->in_double.empty(); }))
-      write_per_slice<Complex<double>>(
-          file, maps_name, series,
-          [](const Scan& scan) -> const Array<Complex<double>>& { return scan.sensitivity_maps->in_double; });
-    else
-      write_per_slice<Complex<float>>(
-          file, maps_name, series,
-          [](const Scan& scan) -> const Array<Complex<float>>& { return scan.sensitivity_maps->values; });
-  }
+  const auto all_have = [&](const char* name, auto part) {
+    return all_or_none(series, file, name, [&](const Scan& scan) { return (scan.*part).has_value(); });
+  };
+  if (all_have(maps_name, &Scan::sensitivity_maps))
+    write_per_slice(
+        file, maps_name, series, [](const Scan& scan) -> auto& { return scan.sensitivity_maps->values; },
+        [](const Scan& scan) -> auto& { return scan.sensitivity_maps->in_double; });
   if (series.scans.front().calibration && lost_calibration(series).empty()) {
-    write_per_slice<Complex<float>>(
+    write_per_slice(
         file, calibration_name, series,
-        [](const Scan& scan) -> const Array<Complex<float>>& { return scan.calibration->kspace.values; });
-    write_per_slice<double>(
+        [](const Scan& scan) -> auto& { return scan.calibration->kspace.values; });
+    write_per_slice(
         file, calibration_trajectory_name, series,
-        [](const Scan& scan) -> const Array<double>& { return scan.calibration->trajectory.k; });
+        [](const Scan& scan) -> auto& { return scan.calibration->trajectory.k; });
   }
-  if (all_or_none(series, file, field_name, [](const Scan& scan) { return scan.field_map.has_value(); })) {
-    if (in_double(series, [](const Scan& scan) { return !scan.field_map_in_double.empty(); }))
-      write_per_slice<double>(file, field_name, series, [](const Scan& scan) -> const Array<double>& {
-        return scan.field_map_in_double;
-      });
-    else
-      write_per_slice<float>(file, field_name, series,
-                             [](const Scan& scan) -> const Array<float>& { return *scan.field_map; });
-  }
-  if (all_or_none(series, file, time_name, [](const Scan& scan) { return scan.sample_time_s.has_value(); })) {
-    const auto& first = *series.scans.front().sample_time_s;
-    const bool shared = std::all_of(series.scans.begin(), series.scans.end(), [&](const Scan& scan) {
-      return std::equal(first.begin(), first.end(), scan.sample_time_s->begin(), scan.sample_time_s->end());
-    });
-    if (shared)
-      file.write(time_name, first.data(), {first.size()});
-    else
-      file.create<double>(time_name, {series.repetition_count, series.slice_count, first.size()});
-    file.write_attribute(time_name, "origin", name_of(series.time_origin));
-    for (std::size_t i = 0; !shared && i < series.scans.size(); ++i) {
-      const auto index = static_cast<std::int64_t>(i);
-      require_shape(*series.scans[i].sample_time_s, first.shape(), file.subject(time_name));
-      file.write_block(time_name, *series.scans[i].sample_time_s,
-                       {index / series.slice_count, index % series.slice_count});
-    }
-  }
+  if (all_have(field_name, &Scan::field_map))
+    write_per_slice(
+        file, field_name, series, [](const Scan& scan) -> auto& { return *scan.field_map; },
+        [](const Scan& scan) -> auto& { return scan.field_map_in_double; });
+  if (all_have(time_name, &Scan::sample_time_s)) write_times(file, series);
 }
 
 void copy_maps(const hdf5::File& from, hdf5::File& to) {
@@ -179,6 +179,38 @@ void copy_maps(const hdf5::File& from, hdf5::File& to) {
     hdf5::check(H5Ocopy(dataset.get(), ".", to.id(), name, H5P_DEFAULT, H5P_DEFAULT), from.subject(name),
                 "a dataset that can be copied");
   }
+}
+
+TrajectoryUnit unit_of_trajectory(const hdf5::File& file, TrajectoryUnit told,
+                                  std::vector<std::string>& inferred) {
+  if (told != TrajectoryUnit::automatic) {
+    inferred.push_back(unit_of_options(told));
+    return told;
+  }
+  constexpr auto expected = "cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax";
+  const auto subject = file.subject(trajectory_name) + " attribute 'unit'";
+  if (!file.has_attribute(trajectory_name, "unit"))
+    throw Error(subject, expected, "none", "tell the unit with --trajectory-unit");
+  const auto stated = parse_trajectory_unit(file.text_attribute(trajectory_name, "unit"), subject);
+  if (stated == TrajectoryUnit::automatic) throw Error(subject, expected, "'auto'");
+  return stated;
+}
+
+Array<double> read_stored_trajectory(const hdf5::File& file, std::int64_t slice, std::int64_t repetition) {
+  const auto dataset = file.dataset(trajectory_name);
+  const auto& extents = dataset.extents();
+  const auto rank = extents.size();
+  const auto axes = rank == 0 ? 0 : extents.back();
+  if ((rank != 2 && rank != 4) || (axes != 2 && axes != 3) || extents[rank - 2] < 1)
+    throw Error(dataset.subject(), "[sample][axis] or [repetition][slice][sample][axis] with 2 or 3 axes",
+                hdf5::text_of(extents));
+  const auto samples = extents[rank - 2];
+  const auto stored =
+      dataset.read<double>({samples, axes}, rank == 4 ? Extents{repetition, slice} : Extents{});
+  Array<double> k({3, samples});
+  for (std::int64_t axis = 0; axis < axes; ++axis)
+    for (std::int64_t m = 0; m < samples; ++m) k[axis * samples + m] = stored[m * axes + axis];
+  return k;
 }
 
 }  // namespace fhd::io

@@ -10,23 +10,30 @@
 //   /sample_time_s     real     [sample], or [repetition][slice][sample], s
 //     attribute origin text     from when: "the excitation" (so without it too), "the start of each readout", or
 //                               other words for a moment that is not known (README.md, "Off-resonance")
+//
+// and /trajectory, the scan's own or in a file beside it:
+//
+//   /trajectory        real    [sample][axis] with axes x, y or x, y, z, or [repetition][slice][sample][axis]
+//     attribute unit   text    cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax; required
 #include <array>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::io {
 
-/// Says in `summary` which of them are there.
+/// Says in `summary` which of the datasets are there.
 void find_maps(const hdf5::File& file, ScanSummary& summary);
-/// Reads those that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps,
+/// Reads the datasets that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps,
 /// `precision` that of ReadOptions.
 void read_maps(const hdf5::File& file, const std::array<int, 3>& matrix_size, std::int64_t slice,
                std::int64_t repetition, Precision precision, Scan& scan);
-/// Whether there is a dataset of that name; a group is a measurement that happens to be called so.
+/// Returns whether there is a dataset of that name; a group is a measurement that happens to be called so.
 bool holds(const hdf5::File& file, const char* name);
-/// One of them each, of a scan's own file or of another. Throws Error where it has another shape.
+/// Reads one dataset, of a scan's own file or of another. Throws Error where it has another shape.
 SensitivityMaps read_sensitivity_maps(const hdf5::File& file, std::int64_t coils,
                                       const std::array<int, 3>& matrix_size, std::int64_t slice,
                                       Precision precision);
@@ -34,11 +41,21 @@ Array<Complex<float>> read_noise(const hdf5::File& file, std::int64_t coils);
 
 constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map";
 
-/// Writes those that the scans have. Throws Error unless all scans of the series have them or none; but a calibration
-/// that only some have is not written, which lost_calibration says.
+/// Writes what the scans have. Throws Error unless all scans of the series have it or none; but a calibration that only
+/// some have is not written, which lost_calibration says.
 void write_maps(hdf5::File& file, const ScanSeries& series);
-/// Those of one file as they are in another.
+/// Copies the datasets of one file to another.
 void copy_maps(const hdf5::File& from, hdf5::File& to);
 std::vector<std::string> lost_calibration(const ScanSeries& series);
+
+constexpr auto trajectory_name = "/trajectory";
+
+/// Returns the unit that the user told or, where that is automatic, the file states. Says in `inferred` that it is the
+/// user's. Throws Error where neither is known.
+TrajectoryUnit unit_of_trajectory(const hdf5::File& file, TrajectoryUnit told,
+                                  std::vector<std::string>& inferred);
+/// Reads positions [axis][sample] of one slice and repetition, in the unit of the file; 0 along an axis that is left out.
+/// Throws Error.
+Array<double> read_stored_trajectory(const hdf5::File& file, std::int64_t slice, std::int64_t repetition);
 
 }  // namespace fhd::io

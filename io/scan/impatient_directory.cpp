@@ -12,11 +12,10 @@
 // Text (version 1.0): lines "name = value", then per coil "// Coil No. c", "Binary_Size = n", "Binary:" and n
 // float32 values, then "EOF".
 //
-// The order of voxels is whatever ix, iy, iz say. Of the two in-plane axes the one that runs faster along the
-// file becomes x and the other y, so that images come out row by row as the directory holds them (upright
-// heads in the known data). Voxel positions that differ from (n - floor(N/2)) / N by a constant offset are
-// exact: a shift by o is the phase exp(+i 2 pi k o) on k-space. Files written here use the text flavour,
-// voxels in the order [y][x][z].
+// ix, iy and iz tell the order of voxels. The in-plane axis that runs faster along the file becomes x and the other y,
+// so that images come out row by row as the directory holds them (upright heads in the known data). Voxel positions that
+// differ from (n - floor(N/2)) / N by a constant offset are exact: a shift by o is the phase exp(+i 2 pi k o) on k-space.
+// Files written here use the text flavour, voxels in the order [y][x][z].
 
 #include <fmt/format.h>
 
@@ -221,22 +220,21 @@ class ImpatientDirectory {
     return values;
   }
 
-  /// The voxels along one axis, from their positions.
+  /// Voxels along one axis, as their positions tell.
   struct VoxelAxis {
     int n = 1;
     double offset = 0;       ///< fractions of the FOV
     std::vector<int> index;  ///< of each voxel of the directory
     std::ptrdiff_t first_change = 0;
   };
-  VoxelAxis arrange_axis(const char* name, std::size_t count) const {
+  VoxelAxis arrange_axis(const char* name) const {
     const auto r = read(name).values;
-    if (r.empty() || (count > 0 && r.size() != count))
-      throw Error(file(name), fmt::format("{} voxels as in ix.dat", count), std::to_string(r.size()));
+    if (r.empty()) throw Error(file(name), "at least one voxel", "none");
     const std::set<float> distinct(r.begin(), r.end());
     VoxelAxis axis;
     axis.n = static_cast<int>(std::min<std::size_t>(distinct.size(), 1 << 20));
     const double lowest = *distinct.begin(), step = 1.0 / axis.n;
-    // A single position carries the whole offset; otherwise the lowest one belongs to voxel 0.
+    // Where there is one position, it is the whole offset; else the lowest one belongs to voxel 0.
     axis.offset = axis.n == 1 ? lowest : lowest + std::floor(axis.n / 2.0) * step;
     for (const float position : r) {
       const double at = (position - lowest) / step;
@@ -253,23 +251,21 @@ class ImpatientDirectory {
 
   /// Finds out from ix, iy, iz which voxel is where.
   Voxels arrange_voxels() const {
-    auto x = arrange_axis("ix", 0);
-    const auto count = x.index.size();
-    auto y = arrange_axis("iy", count);
-    const auto z = arrange_axis("iz", count);
+    auto x = arrange_axis("ix"), y = arrange_axis("iy"), z = arrange_axis("iz");
     Voxels voxels;
     voxels.swapped = y.first_change < x.first_change;
     if (voxels.swapped) std::swap(x, y);
     voxels.matrix_size = {x.n, y.n, z.n};
     voxels.offset = {x.offset, y.offset, z.offset};
-    const auto& n = voxels.matrix_size;
-    const std::string grid = fmt::format("each voxel of a grid of {} x {} x {} once", n[0], n[1], n[2]);
-    if (static_cast<double>(count) != double(n[0]) * n[1] * n[2])
-      throw Error(path_ + ": ix, iy, iz", grid, std::to_string(count) + " voxels");
+    const auto count = x.index.size();
+    const auto grid = fmt::format("each voxel of a grid of {} x {} x {} once", x.n, y.n, z.n);
+    const auto refuse = [&](const std::string& found) { throw Error(path_ + ": ix, iy, iz", grid, found); };
+    if (y.index.size() != count || z.index.size() != count) refuse("files of different lengths");
+    if (static_cast<double>(count) != double(x.n) * y.n * z.n) refuse(std::to_string(count) + " voxels");
     std::vector<bool> seen(count, false);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto voxel = (std::int64_t{z.index[i]} * n[1] + y.index[i]) * n[0] + x.index[i];
-      if (seen[static_cast<std::size_t>(voxel)]) throw Error(path_ + ": ix, iy, iz", grid, "a voxel twice");
+      const auto voxel = (std::int64_t{z.index[i]} * y.n + y.index[i]) * x.n + x.index[i];
+      if (seen[static_cast<std::size_t>(voxel)]) refuse("a voxel twice");
       seen[static_cast<std::size_t>(voxel)] = true;
       voxels.index.push_back(voxel);
     }
@@ -342,8 +338,8 @@ class ImpatientDirectory {
     if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
   }
 
-  /// With r = r' + o:  d = sum rho exp(-i 2 pi k (r' + o)), so d exp(+i 2 pi k o) belongs to the positions
-  /// r'.
+  /// Shifts the voxels to their places: with r = r' + o,  d = sum rho exp(-i 2 pi k (r' + o)), so d exp(+i 2 pi k o)
+  /// belongs to the positions r'.
   void undo_offset(Array<Complex<float>>& kspace) const {
     const auto& offset = voxels_->offset;
     if (std::all_of(offset.begin(), offset.end(), [](double o) { return std::abs(o) <= 1e-6; })) return;
@@ -366,7 +362,7 @@ class ImpatientDirectory {
   std::optional<Voxels> voxels_;
 };
 
-/// A .dat file of the text flavour; `values` is [coil][n] with n values each.
+/// Writes a .dat file of the text flavour; `values` is [coil][n] with n values each.
 void write_dat(const AtomicFile& folder, const std::string& name, const std::array<int, 3>& n,
                const std::vector<float>& values, std::int64_t coils) {
   const auto per_coil = values.size() / static_cast<std::size_t>(coils);
@@ -385,7 +381,7 @@ void write_dat(const AtomicFile& folder, const std::string& name, const std::arr
               (fs::path(folder.path()) / file).string());
 }
 
-/// A part of each value, [coil][z][y][x] -> [coil][y][x][z].
+/// Returns a part of each value, [coil][z][y][x] -> [coil][y][x][z].
 template <class T, class Part>
 std::vector<float> in_file_order(const Array<T>& values, const std::array<int, 3>& n, Part part) {
   std::vector<float> result;

@@ -1,7 +1,8 @@
 // A NIfTI-1 file (.nii, .nii.gz): a header of 348 bytes, then, from vox_offset on, the voxels, x fastest.
 //
-// The library's readers are not used: they print, follow names of other files in headers that are text, and take
-// memory for what a header claims. Of the library are the layout of the header and the formulas of its affine maps.
+// The library (nifti1_io) gives the layout of the header and the formulas of the affine maps. Its readers are not used:
+// they print, follow names of other files in headers that are text, take memory for what a header claims, and replace
+// NaN by 0.
 #include "io/scan/nifti_volume.hpp"
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ constexpr const char* nifti_is_damaged = "the file is damaged";
 
 static_assert(sizeof(nifti_1_header) == 348);
 
-/// The content of a file, which may be compressed.
+/// Reads a file, which may be compressed.
 class Content {
  public:
   explicit Content(const std::string& path) : file_(path, "a NIfTI image") {
@@ -44,11 +45,11 @@ class Content {
     if (!stream_ && descriptor >= 0) ::close(descriptor);
     if (!stream_) throw Error(path, "a NIfTI image", "a file that cannot be opened");
   }
-  /// How many bytes there can be at most.
+  /// Returns an upper bound of the bytes that there are.
   double most_bytes() const {
     return static_cast<double>(file_.size()) * (gzdirect(stream_.get()) != 0 ? 1 : deflate_limit);
   }
-  /// The next `count`, which may be more than memory holds at once; false where there are fewer.
+  /// Reads the next `count` bytes; false where there are fewer.
   bool read(char* to, std::size_t count) {
     return gzread(stream_.get(), to, static_cast<unsigned>(count)) == int(count);
   }
@@ -68,7 +69,7 @@ class Content {
   std::unique_ptr<gzFile_s, Close> stream_;
 };
 
-/// What of the header counts, in the order of bytes of this machine.
+/// The part of the header that is used, in the byte order of this machine.
 struct Header {
   nifti_1_header fields;
   bool swapped = false;
@@ -104,12 +105,12 @@ Header header_of(Content& content, const std::string& path) {
   return header;
 }
 
-/// The bytes of the first volume, in the order of this machine. A header that lies costs no memory.
+/// Returns the bytes of the first volume, in the byte order of this machine. A header that lies costs no memory.
 std::vector<char> first_volume(Content& content, const Header& header, const std::string& path) {
   const auto refuse = [&] {
     throw Error(path, "as many voxels as its header states", "fewer", nifti_is_damaged);
   };
-  // Never before the end of the header; NaN is no offset.
+  // The voxels begin behind the header, also where the offset is NaN.
   const double offset = header.fields.vox_offset > sizeof(nifti_1_header)
                             ? std::floor(header.fields.vox_offset)
                             : double{sizeof(nifti_1_header)};
@@ -140,7 +141,7 @@ void convert(const nifti_1_header& fields, const char* bytes, Array<float>& to) 
     From value;
     std::memcpy(&value, bytes + static_cast<std::size_t>(i) * sizeof value, sizeof value);
     const double scaled_value = slope * static_cast<double>(value) + intercept;
-    // Beyond the range of float, as of NaN, is not finite, which is refused.
+    // A value that float cannot hold becomes infinity, which is refused.
     to[i] = std::abs(scaled_value) <= std::numeric_limits<float>::max()
                 ? static_cast<float>(scaled_value)
                 : std::numeric_limits<float>::infinity();
@@ -170,7 +171,7 @@ Array<float> values_of(Content& content, Header& header, const std::string& path
   return values;
 }
 
-/// From voxels to RAS, mm.
+/// Returns the affine map from voxels to RAS, mm.
 mat44 affine_map_of(const nifti_1_header& fields, const std::string& path) {
   if (fields.sform_code <= 0 && fields.qform_code <= 0)
     throw Error(path, "an image that says where it lies in the patient", "neither sform nor qform",
@@ -212,8 +213,7 @@ Volume read_nifti_volume_here(const std::string& path) {
 }
 
 Volume read_nifti_volume(const std::string& path) {
-  auto volume = read_unchanged(InputStamps({path}),
-                               [&] { return in_reader<&read_nifti_volume_here>(path); });
+  auto volume = read_unchanged(InputStamps({path}), [&] { return in_reader<&read_nifti_volume_here>(path); });
   const auto is_finite = [](float value) { return std::isfinite(value); };
   if (volume.values.shape().rank() != 3 || volume.values.empty() ||
       !std::all_of(volume.values.begin(), volume.values.end(), is_finite))

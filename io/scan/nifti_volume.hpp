@@ -6,7 +6,7 @@
 
 namespace fhd::io {
 
-/// The first volume of a NIfTI file (.nii, .nii.gz), scaled as its header says, with its place in the patient
+/// Reads the first volume of a NIfTI file (.nii, .nii.gz), scaled as its header says, with its place in the patient
 /// (sform, else qform). Throws Error when the file cannot be read, holds no real numbers or NaN, or does not
 /// say where it lies.
 Volume read_nifti_volume(const std::string& path);

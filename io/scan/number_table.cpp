@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "io/files/in_reader.hpp"
-#include "io/hdf5/hdf5.hpp"
-#include "io/files/input_stamps.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/in_reader.hpp"
+#include "io/files/input_stamps.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -82,14 +82,14 @@ Array<double> read_hdf5_table(const std::string& path, const std::string& name) 
 }  // namespace
 
 Array<double> read_number_table_here(const std::string& path, const std::string& dataset) {
-  require_regular_file(path);  // what never ends, or waits, is none
+  require_regular_file(path);  // a pipe would wait or never end
   hdf5::be_silent();
   return H5Fis_hdf5(path.c_str()) > 0 ? read_hdf5_table(path, dataset) : read_text_table(path);
 }
 
 Array<double> read_number_table(const std::string& path, const std::string& dataset) {
-  auto table = read_unchanged(InputStamps({path}),
-                              [&] { return in_reader<&read_number_table_here>(path, dataset); });
+  auto table =
+      read_unchanged(InputStamps({path}), [&] { return in_reader<&read_number_table_here>(path, dataset); });
   if (table.shape().rank() != 2 || table.empty())
     throw Error(path, "a table of numbers", table.shape().text(), "the file is damaged");
   return table;

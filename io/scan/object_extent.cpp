@@ -6,8 +6,8 @@
 namespace fhd::io {
 namespace {
 
-/// Autocorrelation of a projection of a disc is down to a half at 0.80 / diameter, of a disc itself at 0.70, of a
-/// rectangle at 0.60: lengths are told to about a third.
+/// The autocorrelation of a projection of a disc is down to a half at 0.80 / diameter, of a disc itself at 0.70, of a
+/// rectangle at 0.60: lengths are known to about a third.
 constexpr double distance_at_half = 0.7;
 /// Below this, the nearest samples have too little in common to tell how it falls.
 constexpr double least_correlation = 0.7;
@@ -19,7 +19,7 @@ void ObjectExtent::add(const ReadoutPart& part) {
   for (std::int64_t lag = 1; lag <= samples / 2; lag = std::max(lag + 1, lag * 5 / 4)) add_pairs(part, lag);
 }
 
-/// Pairs of samples `lag` apart, by distance; those of a displacement within 37 degrees of an axis.
+/// Adds pairs of samples `lag` apart, by distance, whose displacement is within 37 degrees of an axis.
 void ObjectExtent::add_pairs(const ReadoutPart& part, std::int64_t lag) {
   const auto samples = static_cast<std::int64_t>(part.k.size());
   const auto coils = static_cast<std::int64_t>(part.values.size()) / samples;

@@ -1,5 +1,5 @@
 #pragma once
-// How long the object is, from k-space alone: the autocorrelation of k-space is the Fourier transform of
+// The length of the object, from k-space alone: the autocorrelation of k-space is the Fourier transform of
 // |rho|^2 (Wiener and Khinchin), so that samples a distance delta apart resemble each other as long as
 // delta < 1 / length, whatever the unit of k. Displacements along readouts are enough; coils add up to the whole
 // object; noise, which no two samples share, takes away the same part at every distance.
@@ -12,7 +12,7 @@
 
 namespace fhd::io {
 
-/// A part of a readout.
+/// Samples of a readout that follow each other.
 struct ReadoutPart {
   std::vector<std::array<double, 3>> k;  ///< [sample], in the unit of the file
   std::vector<Complex<float>> values;    ///< [coil][sample]
@@ -20,11 +20,11 @@ struct ReadoutPart {
 
 class ObjectExtent {
  public:
-  /// More than this about the centre of k-space, where the energy is, tells nothing new.
+  // More samples about the centre of k-space, where the energy is, tell nothing new.
   static constexpr std::int64_t most_samples = 1024, most_coils = 8, most_readouts = 16;
 
   void add(const ReadoutPart& part);
-  /// Length of the object along x, y, z in 1 / unit of k, to about a third; 0 where the readouts do not tell: no
+  /// Returns the length of the object along x, y, z in 1 / unit of k, to about a third; 0 where the readouts do not tell: no
   /// displacement along this axis, or samples too far apart, or nothing but noise.
   std::array<double, 3> lengths() const;
 

@@ -3,89 +3,87 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
-#include <vector>
+#include <numbers>
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/cfl_file.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/noise_readouts.hpp"
+#include "io/scan/nifti_volume.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/resampling.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
 
+const char* in_place_of(bool own) { return own ? ", in place of the scan's own" : ""; }
+
+/// Opens an HDF5 file with the dataset `name`. Throws Error where there is none, or where its extents without those of
+/// slices are not `expected`, which `meaning` describes.
+hdf5::File open_agreeing(const std::string& path, const char* name, const char* piece,
+                         const hdf5::Extents& expected, const char* meaning, const ScanSummary& summary,
+                         const char* remedy) {
+  auto file = hdf5::File::open(path);
+  if (!holds(file, name)) throw Error(path, piece, "an HDF5 file without one");
+  const auto dataset = file.dataset(name);
+  const bool complex = name == std::string_view(maps_name);
+  auto found = complex ? dataset.complex_extents() : dataset.extents();
+  const auto stored = hdf5::text_of(found);
+  if (found.size() == expected.size() + 1 && found.front() == summary.slice_count) found.erase(found.begin());
+  if (found != expected)
+    throw Error(file.subject(name),
+                fmt::format("{}, {} of {}", hdf5::text_of(expected), meaning, summary.path), stored, remedy);
+  return file;
+}
+
 // --- Sensitivity maps
 
-class OutsideMaps {
- public:
-  OutsideMaps(const ReadOptions& options, ScanSummary& summary)
-      : path_(options.outside.sensitivity_maps),
-        matrix_size_(summary.geometry.matrix_size),
-        precision_(options.precision),
-        replaces_(summary.has_sensitivity_maps) {
-    is_bart(path_) ? open_cfl(summary) : open_hdf5(summary);
-    summary.has_sensitivity_maps = true;
-  }
+using MapsOfSlice = std::function<SensitivityMaps(std::int64_t slice)>;
 
-  void put_into(Scan& scan, std::int64_t slice, std::int64_t) {
-    if (cfl_)
-      scan.sensitivity_maps = SensitivityMaps{cfl::read_maps(*cfl_, slice)};
-    else
-      scan.sensitivity_maps =
-          read_sensitivity_maps(*file_, scan.kspace.coil_count(), matrix_size_, slice, precision_);
-    scan.messages.push_back({"sensitivity_maps", Severity::note,
-                             fmt::format("the sensitivity maps were taken from {}{}", path_,
-                                         replaces_ ? ", in place of the scan's own" : "")});
-  }
-
- private:
-  static constexpr auto remedy =
+MapsOfSlice open_maps(const ReadOptions& options, const ScanSummary& summary) {
+  constexpr auto remedy =
       "give maps of these coils and this matrix, or the matrix of the maps with --matrix X,Y,Z";
-
-  void open_cfl(const ScanSummary& summary) {
-    cfl_.emplace(bart_name(path_));
-    cfl::require_maps(*cfl_);
-    const auto& n = cfl_->extents();
-    const bool agrees = n[cfl::coil_axis] == summary.coil_count &&
-                        std::equal(matrix_size_.begin(), matrix_size_.end(), n.begin()) &&
-                        (n[cfl::slice_axis] == 1 || n[cfl::slice_axis] == summary.slice_count);
-    if (!agrees)
-      throw Error(
-          cfl_->path(),
-          fmt::format("sensitivity maps [{}][{}][{}][{}], the matrix and the coils of {}", matrix_size_[0],
-                      matrix_size_[1], matrix_size_[2], summary.coil_count, summary.path),
-          cfl::text_of(n), remedy);
+  const auto& path = options.outside.sensitivity_maps;
+  const auto& matrix = summary.geometry.matrix_size;
+  const auto coils = summary.coil_count;
+  if (!is_bart(path)) {
+    const auto file = std::make_shared<hdf5::File>(
+        open_agreeing(path, maps_name,
+                      "sensitivity maps: /sensitivity_maps [coil][z][y][x], or a BART pair [x][y][z][coil]",
+                      {coils, matrix[2], matrix[1], matrix[0]}, "the coils and the matrix", summary, remedy));
+    return [=, precision = options.precision](std::int64_t slice) {
+      return read_sensitivity_maps(*file, coils, matrix, slice, precision);
+    };
   }
+  const auto file = std::make_shared<cfl::CflFile>(bart_name(path));
+  cfl::require_maps(*file);
+  const auto& n = file->extents();
+  const bool agrees = n[cfl::coil_axis] == coils && std::equal(matrix.begin(), matrix.end(), n.begin()) &&
+                      (n[cfl::slice_axis] == 1 || n[cfl::slice_axis] == summary.slice_count);
+  if (!agrees)
+    throw Error(file->path(),
+                fmt::format("sensitivity maps [{}][{}][{}][{}], the matrix and the coils of {}", matrix[0],
+                            matrix[1], matrix[2], coils, summary.path),
+                cfl::text_of(n), remedy);
+  return [file](std::int64_t slice) { return SensitivityMaps{cfl::read_maps(*file, slice)}; };
+}
 
-  void open_hdf5(const ScanSummary& summary) {
-    file_.emplace(hdf5::File::open(path_));
-    if (!holds(*file_, maps_name))
-      throw Error(path_,
-                  "sensitivity maps: /sensitivity_maps [coil][z][y][x], or a BART pair [x][y][z][coil]",
-                  "an HDF5 file without them");
-    const hdf5::Extents expected{summary.coil_count, matrix_size_[2], matrix_size_[1], matrix_size_[0]};
-    auto found = file_->dataset(maps_name).complex_extents();
-    const auto stored = hdf5::text_of(found);
-    if (found.size() == 5 && found.front() == summary.slice_count) found.erase(found.begin());
-    if (found != expected)
-      throw Error(file_->subject(maps_name),
-                  fmt::format("{}, the coils and the matrix of {}", hdf5::text_of(expected), summary.path),
-                  stored, remedy);
-  }
-
-  std::string path_;
-  std::array<int, 3> matrix_size_;
-  Precision precision_;
-  bool replaces_;
-  std::optional<cfl::CflFile> cfl_;
-  std::optional<hdf5::File> file_;
-};
+Correction open_outside_maps(const ReadOptions& options, ScanSummary& summary) {
+  const auto remark =
+      fmt::format("the sensitivity maps were taken from {}{}", options.outside.sensitivity_maps,
+                  in_place_of(summary.has_sensitivity_maps));
+  const auto maps = open_maps(options, summary);
+  summary.has_sensitivity_maps = true;
+  return [=](Scan& scan, VolumeContext& context) {
+    scan.sensitivity_maps = maps(context.slice);
+    scan.messages.push_back({"sensitivity_maps", Severity::note, remark});
+  };
+}
 
 // --- Noise
 
-/// All values of a BART pair as [coil][sample]: coils along their axis, samples along all others.
+/// Reads all values of a BART pair as [coil][sample]: coils along their axis, samples along all others.
 Array<Complex<float>> noise_of_cfl(const std::string& path) {
   cfl::CflFile file(bart_name(path));
   const auto& n = file.extents();
@@ -102,68 +100,136 @@ Array<Complex<float>> noise_of_cfl(const std::string& path) {
   return noise;
 }
 
-/// Time from one sample to the next, us; 0 where unknown.
+/// Returns the time from one sample to the next, us; 0 where it is unknown.
 double dwell_us(const Scan& scan) {
   if (!scan.sample_time_s || scan.sample_time_s->size() < 2) return 0;
   return std::max(0.0, ((*scan.sample_time_s)[1] - (*scan.sample_time_s)[0]) * 1e6);
 }
 
-class OutsideNoise {
- public:
-  OutsideNoise(const ReadOptions& options, ScanSummary& summary) : path_(options.outside.noise) {
-    if (is_bart(path_))
-      noise_.samples = noise_of_cfl(path_);
-    else if (const auto file = hdf5::File::open(path_); holds(file, noise_name))
-      noise_.samples = read_noise(file, summary.coil_count);
-    else
-      noise_ = mrd::read_noise_measurement(path_);
-    const auto& shape = noise_.samples.shape();
-    if (shape[0] != summary.coil_count)
-      throw Error(
-          path_, fmt::format("noise of the {} coils of {}, [coil][sample]", summary.coil_count, summary.path),
-          shape.text(), "give noise that was measured with these coils");
-  }
-
-  void put_into(Scan& scan, std::int64_t, std::int64_t) {
-    const double scale = mrd::noise_scale(noise_.dwell_us, dwell_us(scan), noise_.relative_bandwidth);
-    auto text = fmt::format("the noise was taken from {}{}: {} samples", path_,
-                            scan.noise ? ", in place of the scan's own" : "", noise_.samples.extent(1));
-    if (noise_.readouts > 0)
-      text +=
-          fmt::format(" of {} readouts{}", noise_.readouts,
-                      noise_.flagged ? " that are flagged as noise" : ", of which none is flagged as noise");
-    if (noise_.dwell_us > 0 && dwell_us(scan) > 0)
-      text += fmt::format(", scaled by {:.4g} from a dwell time of {:.4g} us to one of {:.4g} us", scale,
-                          noise_.dwell_us, dwell_us(scan));
-    else
-      text += ", not scaled, because the dwell time of one of both is unknown";
-    scan.noise = noise_.samples;
-    mrd::multiply(*scan.noise, scale);
-    scan.messages.push_back({"noise", Severity::note, std::move(text)});
-  }
-
- private:
-  std::string path_;
-  mrd::NoiseMeasurement noise_;
-};
-
-}  // namespace
-
-Correction open_outside_maps(const ReadOptions& options, ScanSummary& summary) {
-  return correction_of(std::make_shared<OutsideMaps>(options, summary));
+mrd::NoiseMeasurement open_noise(const std::string& path, const ScanSummary& summary) {
+  mrd::NoiseMeasurement noise;
+  if (is_bart(path))
+    noise.samples = noise_of_cfl(path);
+  else if (const auto file = hdf5::File::open(path); holds(file, noise_name))
+    noise.samples = read_noise(file, summary.coil_count);
+  else
+    noise = mrd::read_noise_measurement(path);
+  if (noise.samples.extent(0) != summary.coil_count)
+    throw Error(path,
+                fmt::format("noise of the {} coils of {}, [coil][sample]", summary.coil_count, summary.path),
+                noise.samples.shape().text(), "give noise that was measured with these coils");
+  return noise;
 }
 
 Correction open_outside_noise(const ReadOptions& options, ScanSummary& summary) {
-  return correction_of(std::make_shared<OutsideNoise>(options, summary));
+  return [path = options.outside.noise, noise = open_noise(options.outside.noise, summary)](Scan& scan,
+                                                                                            VolumeContext&) {
+    const double dwell = dwell_us(scan),
+                 scale = mrd::noise_scale(noise.dwell_us, dwell, noise.relative_bandwidth);
+    auto remark = fmt::format("the noise was taken from {}{}: {} samples", path,
+                              in_place_of(scan.noise.has_value()), noise.samples.extent(1));
+    if (noise.readouts > 0)
+      remark +=
+          fmt::format(" of {} readouts{}", noise.readouts,
+                      noise.flagged ? " that are flagged as noise" : ", of which none is flagged as noise");
+    if (noise.dwell_us > 0 && dwell > 0)
+      remark += fmt::format(", scaled by {:.4g} from a dwell time of {:.4g} us to one of {:.4g} us", scale,
+                            noise.dwell_us, dwell);
+    else
+      remark += ", not scaled, because the dwell time of one of both is unknown";
+    scan.noise = noise.samples;
+    mrd::multiply(*scan.noise, scale);
+    scan.messages.push_back({"noise", Severity::note, std::move(remark)});
+  };
 }
+
+// --- Field map
+
+/// Returns the geometry that is shown of a scan: without readout oversampling.
+Geometry shown(const Scan& scan) {
+  Geometry geometry = scan.geometry;
+  for (int axis = 0; axis < 3; ++axis)
+    if (const int cropped = scan.cropped_matrix_size[axis]; cropped > 0) {
+      geometry.fov_mm[axis] *= static_cast<double>(cropped) / geometry.matrix_size[axis];
+      geometry.matrix_size[axis] = cropped;
+    }
+  return geometry;
+}
+
+/// Puts a field map in its place, times `factor`, and returns what was done beside it.
+using PutFieldMap = std::function<std::string(Scan&, std::int64_t slice, double factor)>;
+
+PutFieldMap open_nifti_map(const std::string& path, const ScanSummary& summary) {
+  const auto volume = std::make_shared<Volume>(read_nifti_volume(path));
+  for (int axis = 0; axis < 3; ++axis)
+    if (summary.geometry.matrix_size[axis] > 1 && !(summary.geometry.fov_mm[axis] > 0))
+      throw Error(path, "a known FOV of " + summary.path + ", to find its voxels in the field map",
+                  "none along " + std::string(1, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
+  return [=, of_scan = summary.path](Scan& scan, std::int64_t, double factor) {
+    const auto seen = interpolated_at_voxels(*volume, shown(scan), path);
+    const auto inside = seen.values.size() - seen.voxels_outside;
+    if (2 * inside < seen.values.size())
+      throw Error(
+          path, "a field map of the same place: at least half of the voxels of " + of_scan,
+          fmt::format("{} of {}", inside, seen.values.size()),
+          "check the affine map (sform, qform) of the one and position, directions and FOV of the other "
+          "('fhd info')");
+    auto [omega, outside] = interpolated_at_voxels(*volume, scan.geometry, path);
+    for (float& value : omega) value = static_cast<float>(value * factor);
+    const auto count = omega.size();
+    scan.field_map = std::move(omega);
+    std::string how = ", interpolated at the voxels";
+    if (outside > 0)
+      how += fmt::format("; {} of {} lie outside of it and have its nearest value", outside, count);
+    return how;
+  };
+}
+
+PutFieldMap open_hdf5_map(const ReadOptions& options, const ScanSummary& summary) {
+  const auto& n = summary.geometry.matrix_size;
+  const auto file = std::make_shared<hdf5::File>(
+      open_agreeing(options.outside.field_map, field_name,
+                    "a field map: /field_map [z][y][x], or a NIfTI image (.nii, .nii.gz)", {n[2], n[1], n[0]},
+                    "the matrix", summary, "give a field map on these voxels, or a NIfTI image of any"));
+  return [file, precision = options.precision](Scan& scan, std::int64_t slice, double factor) {
+    const auto map = file->dataset(field_name);
+    auto omega = map.read<double>(scan.geometry.image_shape(),
+                                  map.extents().size() == 4 ? hdf5::Extents{slice} : hdf5::Extents{});
+    for (double& value : omega) value *= factor;
+    scan.field_map = converted<float>(omega);
+    if (precision == Precision::double_precision) scan.field_map_in_double = std::move(omega);
+    return std::string();
+  };
+}
+
+Correction open_outside_field_map(const ReadOptions& options, ScanSummary& summary) {
+  const auto& path = options.outside.field_map;
+  if (!summary.has_sample_time)
+    throw Error(path, "sample times in " + summary.path + ", without which no field map can be used", "none",
+                "write them into an fhd HDF5 file ('fhd convert' makes one) as /sample_time_s, [sample], s");
+  const bool is_nifti = path.ends_with(".nii") || path.ends_with(".nii.gz");
+  const auto put = is_nifti ? open_nifti_map(path, summary) : open_hdf5_map(options, summary);
+  const bool in_hz = options.outside.field_map_unit == FieldMapUnit::hz;
+  const auto remark = fmt::format("the field map was taken from {}{}, in {}", path,
+                                  in_place_of(summary.has_field_map), in_hz ? "Hz" : "rad/s");
+  summary.has_field_map = true;
+  return [=, of_scan = summary](Scan& scan, VolumeContext& context) {
+    scan.field_map_in_double = {};
+    const auto how = put(scan, context.slice, in_hz ? 2 * std::numbers::pi : 1);
+    scan.messages.push_back({"field_map", Severity::note, remark + how});
+    note_time_origin(of_scan, scan);
+  };
+}
+
+}  // namespace
 
 void add_outside_pieces(ScanFile& file, const ReadOptions& options) {
   const auto& outside = options.outside;
   auto& summary = file.editable_summary();
   const auto add = [&](const std::string& path, auto open) {
     if (path.empty()) return;
-    file.add([path, put_into = open(options, summary)](Scan& scan, VolumeContext& context) {
-      put_into(scan, context);
+    file.add([path, put_in_place = open(options, summary)](Scan& scan, VolumeContext& context) {
+      put_in_place(scan, context);
       scan.validate(path);  // it was valid before: what is wrong now is the piece
     });
   };

@@ -7,16 +7,16 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/cfl_file.hpp"
-#include "io/scan/hdf5_trajectory.hpp"
+#include "io/scan/hdf5_maps.hpp"
 #include "io/scan/outside_pieces.hpp"
-#include "io/scan/scan_parts.hpp"
+#include "io/scan/scan_formats.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
 
-/// Positions [axis][sample] of one slice and repetition, cycles/FOV of the scan.
+/// A source of positions [axis][sample] of one slice and repetition, cycles/FOV of the scan.
 struct Source {
   std::string subject, shape;  ///< what errors call it, and ": " with its extents in words; may be empty
   std::function<Array<double>(std::int64_t slice, std::int64_t repetition)> read;
@@ -34,7 +34,7 @@ void require_volumes(std::int64_t slices, std::int64_t repetitions, const Source
                 fmt::format("{} slices and {} repetitions", slices, repetitions));
 }
 
-/// Turns what `stored` reads into cycles/FOV of the scan, and looks at it.
+/// Converts what `stored` reads into cycles/FOV of the scan, and checks it.
 Source converted_from(TrajectoryUnit unit, bool told, Source stored, ScanSummary& scan) {
   const auto geometry = scan.unit_geometry;
   const auto largest = largest_magnitude(stored.read(0, 0));
@@ -78,13 +78,13 @@ Source from_dataset(hdf5::File opened, TrajectoryUnit told, ScanSummary& scan) {
   return converted_from(unit, told != TrajectoryUnit::automatic, stored, scan);
 }
 
-/// That of another scan, whose header says what its unit refers to.
-Source from_scan(const std::string& path, bool is_fhd, const ReadOptions& options, ScanSummary& scan) {
+/// Opens the trajectory of another scan, whose header says what its unit refers to.
+Source from_scan(const std::string& path, const ReadOptions& options, ScanSummary& scan) {
   ReadOptions of_file;
   of_file.matrix_size = options.matrix_size;
   of_file.fov_mm = options.fov_mm;
   of_file.trajectory_unit = options.trajectory_unit;
-  const auto file = is_fhd ? open_fhd(path, of_file) : open_ismrmrd(path, of_file);
+  const auto file = open_as_stored(path, of_file);
   const auto& summary = file.summary;
   for (const auto& sentence : summary.inferred) scan.inferred.push_back(path + ": " + sentence);
   std::array<double, 3> scale{1, 1, 1};
@@ -131,49 +131,36 @@ Source open_source(const ReadOptions& options, ScanSummary& scan) {
   if (!has_dataset && ismrmrd_groups(file).empty())
     throw Error(path, "a trajectory: /trajectory, or the readouts of an ISMRMRD measurement",
                 "an HDF5 file without them");
-  return from_scan(path, has_dataset, options, scan);
+  return from_scan(path, options, scan);
 }
 
-class OutsideTrajectory {
- public:
-  OutsideTrajectory(const ReadOptions& options, ScanSummary& summary)
-      : path_(options.outside.trajectory),
-        scan_path_(summary.path),
-        readout_length_(summary.readout_length),
-        source_(open_source(options, summary)) {
-    summary.cartesian = lies_on_grid(Trajectory{positions_of(summary.samples_per_scan, 0, 0)});
-  }
-
-  void put_into(Scan& scan, std::int64_t slice, std::int64_t repetition) {
-    scan.trajectory.k = positions_of(scan.kspace.sample_count(), slice, repetition);
-    scan.messages.push_back(
-        {"trajectory", Severity::note,
-         "the trajectory was taken from " + path_ + ", in place of any of the scan's own"});
-  }
-
- private:
-  Array<double> positions_of(std::int64_t samples, std::int64_t slice, std::int64_t repetition) const {
-    auto k = source_.read(slice, repetition);
-    if (k.extent(1) == samples) return k;
-    const auto readouts =
-        readout_length_ > 0 && samples % readout_length_ == 0
-            ? fmt::format(" ({} readouts of {})", samples / readout_length_, readout_length_)
-            : "";
-    throw Error(source_.subject,
-                fmt::format("positions of the {} samples{} of {}", samples, readouts, scan_path_),
-                fmt::format("{}{}", k.extent(1), source_.shape),
-                "give one position per sample, readout by readout, in the order of the scan");
-  }
-
-  std::string path_, scan_path_;
-  std::int64_t readout_length_;
-  Source source_;
-};
+/// Reads the positions of a volume of so many samples. Throws Error where there are others.
+Array<double> positions_of(const Source& source, const ScanSummary& scan, std::int64_t samples,
+                           std::int64_t slice, std::int64_t repetition) {
+  auto k = source.read(slice, repetition);
+  if (k.extent(1) == samples) return k;
+  const auto length = scan.readout_length;
+  const auto readouts = length > 0 && samples % length == 0
+                            ? fmt::format(" ({} readouts of {})", samples / length, length)
+                            : "";
+  throw Error(source.subject,
+              fmt::format("positions of the {} samples{} of {}", samples, readouts, scan.path),
+              fmt::format("{}{}", k.extent(1), source.shape),
+              "give one position per sample, readout by readout, in the order of the scan");
+}
 
 }  // namespace
 
 Correction open_outside_trajectory(const ReadOptions& options, ScanSummary& summary) {
-  return correction_of(std::make_shared<OutsideTrajectory>(options, summary));
+  const auto source = open_source(options, summary);
+  summary.cartesian = lies_on_grid({positions_of(source, summary, summary.samples_per_scan, 0, 0)});
+  const auto remark =
+      "the trajectory was taken from " + options.outside.trajectory + ", in place of any of the scan's own";
+  return [=, scan_summary = summary](Scan& scan, VolumeContext& context) {
+    scan.trajectory.k =
+        positions_of(source, scan_summary, scan.kspace.sample_count(), context.slice, context.repetition);
+    scan.messages.push_back({"trajectory", Severity::note, remark});
+  };
 }
 
 }  // namespace fhd::io

@@ -1,6 +1,11 @@
 #pragma once
-// Scan files of every format that fhd reads, behind one door. Everything behind it is in the program's units
-// (cycles/FOV, mm, s, rad/s); what was inferred to get there is said in words.
+// Scans of every format that fhd reads: open_scan returns a ScanFile, which is the source that a format gives and the
+// corrections that each volume passes. Everything is in the program's units (cycles/FOV, mm, s, rad/s); what was
+// inferred to get there is in the summary and in the messages of volumes.
+//
+// To add a format, write a file with its `open` and `write` (bart_file.cpp is a short one), and add a row to the table in
+// scan_formats.cpp and a name to ScanFormat. To add a correction, write a function Correction and add it where open_scan
+// adds leave_out_zeros; a unit is a row in trajectory_unit.cpp, a role of readouts a row in mrd/role.cpp.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -19,8 +24,8 @@
 
 namespace fhd::io {
 
-/// Unit of k-space positions in a file. `automatic`: from the file's own statement, else inferred from the
-/// extents, the matrix and the data; refused when ambiguous.
+/// The unit of k-space positions in a file. `automatic`: as the file states, else inferred from the extents, the matrix
+/// and the data; refused when ambiguous.
 enum class TrajectoryUnit {
   automatic,
   cycles_per_fov,        ///< of the encoded space
@@ -32,15 +37,14 @@ enum class TrajectoryUnit {
   kmax  ///< 1 at the edge of k-space, N/2 cycles/FOV
 };
 
-/// What the numbers of a field map are; rad/s is 2 pi Hz.
+/// The unit of a field map; rad/s is 2 pi Hz.
 enum class FieldMapUnit { rad_per_s, hz };
 
-/// Pieces of a scan that lie in files of their own, by path; empty: the scan's own. What each may be, and how it is
-/// put in place: io/scan/outside_pieces.hpp.
+/// Paths of pieces of a scan that lie in files of their own (outside_pieces.hpp); empty: the scan's own.
 struct OutsidePieces {
   std::string trajectory, sensitivity_maps, noise, field_map;
-  FieldMapUnit field_map_unit = FieldMapUnit::rad_per_s;  ///< of the field map that is named here
-  /// What is given: {"trajectory", its path}, ...
+  FieldMapUnit field_map_unit = FieldMapUnit::rad_per_s;  ///< of `field_map`
+  /// Returns name and path of each piece that is given: {"trajectory", its path}, ...
   std::vector<std::pair<std::string, std::string>> given() const;
 };
 
@@ -49,30 +53,29 @@ enum class TimeOrigin { unknown, excitation, readout_start };
 /// "the excitation", ...
 std::string_view name_of(TimeOrigin origin);
 
-/// What the user said about a scan; it overrides what the file says.
+/// The user's statements about a scan, which override those of the file.
 struct ReadOptions {
   /// The matrix of the image. Units per voxel are still converted with the matrix that the file states, where
   /// it states one: asking for a finer image does not stretch k-space.
   std::optional<std::array<int, 3>> matrix_size;
   std::optional<std::array<double, 3>> fov_mm;  ///< an axis of 0 keeps what the file says
   TrajectoryUnit trajectory_unit = TrajectoryUnit::automatic;
-  /// double_precision: what the file holds in double is kept so, beside the same in single (`in_double` of the parts
-  /// of a Scan).
+  /// double_precision: values that the file holds in double are kept so, beside the same in single (`in_double` of the
+  /// parts of a Scan).
   Precision precision = Precision::single_precision;
-  /// Whether samples that are exactly zero in every coil count although they look like a mask: see
-  /// io/scan/zero_samples.hpp.
+  /// Keep samples that are exactly zero in every coil although they look like a mask: zero_samples.hpp.
   bool zeros_are_measured = false;
   std::string group;  ///< of an ISMRMRD file with several measurements; empty: the only one
   OutsidePieces outside;
 };
 
-/// How a file counts what is one repetition here; ISMRMRD has four counters for it.
+/// The counters of what is one repetition here; ISMRMRD has four.
 struct RepetitionCounters {
   int repetition = 0, contrast = 0, phase = 0, set = 0;
   auto operator<=>(const RepetitionCounters&) const = default;
 };
 
-/// What a file holds, for `fhd info` and the report.
+/// The content of a scan, for `fhd info` and the report.
 struct ScanSummary {
   std::string path, format;  ///< "ISMRMRD", "fhd", "BART cfl", "IMPATIENT"
   std::int64_t coil_count = 0;
@@ -82,7 +85,7 @@ struct ScanSummary {
   std::int64_t slice_count = 1, repetition_count = 1;
   std::vector<RepetitionCounters> repetition_counters;  ///< of each repetition; empty where the file has none
   std::vector<int> slice_counters;                      ///< of each slice; empty where the file has none
-  /// From the excitation to the centre of k-space, of each contrast that the counters count; empty where not stated.
+  /// Times from the excitation to the centre of k-space, of each contrast; empty where not stated.
   std::vector<double> echo_times_s;
   double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
   double readout_time_s =
@@ -94,32 +97,32 @@ struct ScanSummary {
   Geometry geometry;
   Geometry
       unit_geometry;  ///< what the unit of the trajectory refers to: as `geometry`, with the file's own matrix
-  /// Those that come from files of their own, as OutsidePieces::given.
+  /// Pieces that come from files of their own, as OutsidePieces::given.
   std::vector<std::pair<std::string, std::string>> outside_pieces;
   AcquisitionInfo acquisition;                             ///< of the patient, the study and the scanner
   std::vector<std::pair<std::string, std::string>> facts;  ///< further things worth telling, name and value
   std::vector<std::string> inferred;  ///< what was inferred, and from what; one sentence each
   std::vector<std::string> missing;   ///< what is absent or unusable, and the option that supplies it
-  InputStamps stamps;                 ///< of its files and its pieces' when it was opened; of none for arrays
+  InputStamps stamps;  ///< of its files and its pieces' files when it was opened; none for arrays
 };
 
 /// "contrast 1, set 0": the counters of repetition `i` that differ among `all`; empty where there is nothing to
-/// tell beside its number, i.
+/// add to its number, i.
 std::string name_of_repetition(const std::vector<RepetitionCounters>& all, std::size_t i);
 
-/// The bounds of a field of view that is known, mm: no scanner resolves a micrometre or is 100 m wide, and squares and
+/// Bounds of a known field of view, mm: no scanner resolves a micrometre or is 100 m wide, and squares and
 /// ratios of such lengths stay numbers in single precision, as results store them.
 inline constexpr double least_fov_mm = 1e-3, largest_fov_mm = 1e5;
 
-/// Of one scan, all slices of all repetitions; results hold fewer, and more are chosen from by --slices. An hour of
-/// images of 0.2 ms is as many, and what is kept of each while it waits for its turn stays small.
+/// The most volumes of a scan, all slices of all repetitions: an hour of images of 0.2 ms. Results hold fewer, and
+/// --slices chooses.
 inline constexpr std::int64_t most_volumes = std::int64_t{1} << 24;
-/// Of all volumes together: 4 PB. No product of extents overflows.
+/// The most samples of all volumes together: 4 PB. No product of extents overflows.
 inline constexpr std::int64_t most_samples = std::int64_t{1} << 48;
-/// Whether there are as many as some scan has.
+/// Returns whether the numbers of slices and repetitions are within these bounds.
 bool has_count_of_volumes(const ScanSummary& summary);
 
-/// What a format gives: the summary of a scan, and its volumes as they are stored.
+/// A scan as a format gives it: its summary, and its volumes as they are stored.
 struct ScanSource {
   ScanSummary summary;
   std::function<Scan(std::int64_t slice, std::int64_t repetition)> read;  ///< validated; throws Error
@@ -137,12 +140,12 @@ ScanSource source_of(std::shared_ptr<Reader> reader, bool reads_concurrently = f
           reads_concurrently};
 }
 
-/// Which volume a correction is given. A correction that leaves out samples changes `readout_length`.
+/// The volume that a correction is given. A correction that leaves out samples changes `readout_length`.
 struct VolumeContext {
   std::int64_t slice = 0, repetition = 0;
   std::int64_t readout_length = 0;  ///< samples of one readout of the volume; 0: not known, or not equal
 };
-/// Changes a volume after it is read, and says so in its remarks. Throws Error. Of a source that reads
+/// Changes a volume after it is read, and says so in its messages. Throws Error. Of a source that reads
 /// concurrently, several threads call it at once.
 using Correction = std::function<void(Scan&, VolumeContext&)>;
 
@@ -169,46 +172,50 @@ class ScanFile {
   std::vector<Correction> corrections_;
 };
 
-/// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (`NAME.cfl`,
-/// `NAME.hdr` or the bare `NAME` of a pair of k-space files), IMPATIENT (a directory of .dat files). Pieces of
-/// `options.outside` are in their places. A volume that is read is of the files as they were then: where one has changed
-/// since, reading throws Error. Throws Error.
+/// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (`NAME.cfl`, `NAME.hdr` or the
+/// bare `NAME` of a pair of k-space files), IMPATIENT (a directory of .dat files). Pieces of `options.outside` are in
+/// their places. Reading a volume throws Error where a file has changed since. Throws Error.
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options = {});
 /// Opens the file in this process.
 std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options);
 
-/// As open_scan, of a source that is no file. Throws Error.
+/// Returns a source that is no file as open_scan would. Throws Error.
 std::unique_ptr<ScanFile> as_read(ScanSource source, const ReadOptions& options);
 
-/// Whether `path` names a BART pair: NAME.cfl, NAME.hdr, or the bare NAME of an existing pair.
+/// Returns whether `path` names a BART pair: NAME.cfl, NAME.hdr, or the bare NAME of an existing pair.
 bool is_bart(const std::string& path);
-/// NAME.
+/// Returns the NAME of a BART pair.
 std::string bart_name(const std::string& path);
 
-/// The files that a scan consists of: the file itself; of a directory every file in it, by name; of a BART
+/// Returns the files that a scan consists of: the file itself; of a directory every file in it, by name; of a BART
 /// scan (NAME.cfl, NAME.hdr or NAME) those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr. Throws
 /// Error when a directory cannot be read.
 std::vector<std::string> files_of_scan(const std::string& path);
 
-/// All that is read of a scan: what `path` names, its files, and those of its pieces.
+/// Returns all that is read of a scan: what `path` names, its files, and the files of its pieces.
 std::vector<std::string> inputs_of_scan(const std::string& path, const ReadOptions& options);
 
-/// File formats that fhd writes.
+/// File formats of scans: the rows of the table in scan_formats.cpp.
 enum class ScanFormat { fhd, ismrmrd, bart, impatient };
+/// "fhd", "ismrmrd", ...
+std::string_view name_of(ScanFormat format);
+/// Returns the names of all formats, in the order of ScanFormat.
+std::vector<std::string> scan_format_names();
+/// Returns the format called `name` or, where that is empty, the one whose files are called like `path`. Throws Error.
+ScanFormat format_of_output(const std::string& path, const std::string& name = {});
 
-/// All volumes of one scan file, in the order [repetition][slice].
+/// The volumes of a scan, in the order [repetition][slice].
 struct ScanSeries {
   std::int64_t repetition_count = 1, slice_count = 1;
   std::int64_t readout_length =
       0;  ///< samples of one readout where known, else 0: formats made of readouts cut by it
   std::vector<Scan> scans;
   TimeOrigin time_origin = TimeOrigin::excitation;  ///< of their sample times
-  std::vector<double>
-      echo_times_s{};     ///< not empty: what counts as repetitions are echoes (ISMRMRD: contrasts)
-  std::string made_by{};  ///< not empty: kept as the attribute made_by of the file (ISMRMRD)
+  std::vector<double> echo_times_s{};  ///< not empty: the repetitions are echoes (ISMRMRD: contrasts)
+  std::string made_by{};               ///< not empty: the attribute made_by of the file (ISMRMRD)
 };
 
-/// Every volume of an open file.
+/// Reads every volume.
 ScanSeries read_all(ScanFile& file);
 
 /// Writes `series` to `path`, whole or not at all; what was there is replaced. BART: `path` is NAME or
@@ -217,7 +224,7 @@ ScanSeries read_all(ScanFile& file);
 /// trajectories in double. Returns what the format cannot hold, one sentence each. Throws Error when it cannot
 /// hold the k-space itself.
 std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series);
-/// The same, without the last step: adds what it writes to `files`, for the caller to commit with others.
+/// Adds what it writes to `files`, for the caller to commit with others.
 std::vector<std::string> write_scan(FileSet& files, const std::string& path, ScanFormat format,
                                     const ScanSeries& series);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the readers and writers of every scan format share.
+// Functions that the readers and writers of several formats share.
 #include <array>
 #include <optional>
 #include <string>
@@ -13,11 +13,11 @@ namespace fhd::io {
 /// Puts the user's matrix and FOV over those of the file. Returns what the unit of the file's trajectory
 /// refers to: the matrix of the file, with the FOV that results.
 Geometry apply_options(Geometry& geometry, const ReadOptions& options);
-/// One sentence for ScanSummary::inferred: that the unit is the user's.
+/// Returns the sentence for ScanSummary::inferred that the unit is the user's.
 std::string unit_of_options(TrajectoryUnit unit);
 
-/// The matrix for a trajectory in cycles/FOV of which nothing else is known: twice the largest |k|, rounded
-/// up. Says so in `inferred`. Throws Error naming `subject` where that is a matrix of a few voxels: such
+/// Returns the matrix for a trajectory in cycles/FOV of which nothing else is known: twice the largest |k|, rounded up.
+/// Says so in `inferred`. Throws Error naming `subject` where that is a matrix of a few voxels: such
 /// positions are normalised.
 std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::string& subject,
                              std::vector<std::string>& inferred);
@@ -25,24 +25,24 @@ std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::
 void note_ignored_third_axis(const std::array<double, 3>& largest_k, const Geometry& geometry,
                              std::vector<std::string>& inferred);
 
-/// Largest |k| along each axis of k [axis][sample].
+/// Returns the largest |k| along each axis of k [axis][sample].
 std::array<double, 3> largest_magnitude(const Array<double>& k);
 
-/// Whether every position lies on an integer, to 1e-3 cycles/FOV (single-precision files of up to 4096
+/// Returns whether every position lies on an integer, to 1e-3 cycles/FOV (single-precision files of up to 4096
 /// voxels).
 bool lies_on_grid(const Trajectory& trajectory);
 
-/// Turns positions [axis][sample] in `unit` into cycles/FOV. `geometry` is the one that the unit refers to.
+/// Converts positions [axis][sample] in `unit` to cycles/FOV. `geometry` is the one that the unit refers to.
 void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
                                const std::string& subject);
 
-/// What to say when the FOV is unknown along an axis of more than one voxel; nothing otherwise.
+/// Returns a sentence where the FOV is unknown along an axis of more than one voxel.
 std::optional<std::string> missing_fov(const Geometry& geometry);
 
-/// Whether read, phase and slice directions are unit vectors at right angles, to 1 %.
+/// Returns whether read, phase and slice directions are unit vectors at right angles, to 1 %.
 bool are_axes(const Geometry& geometry);
 
-/// Says in the remarks of a scan with a field map, once, what it means that its times do not count from the excitation.
+/// Says in the messages of a scan with a field map, once, what it means that its times do not count from the excitation.
 void note_time_origin(const ScanSummary& summary, Scan& scan);
 
 /// Throws Error when a slice or repetition does not exist.
@@ -51,35 +51,26 @@ void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t
 /// Throws Error unless `series` has [repetition][slice] scans of the same coils and matrix.
 void require_consistent(const ScanSeries& series, const std::string& subject);
 
-/// Whether all volumes have the same trajectory. Throws Error unless they have as many samples.
+/// Returns whether all volumes have the same trajectory. Throws Error unless they have as many samples.
 bool have_one_trajectory(const ScanSeries& series, const std::string& subject);
 
 using Sentences = std::vector<std::string>;
-/// What formats without a place for some parts of a scan lose, one sentence each.
+/// Returns what a format without a place for some parts of a scan loses, one sentence each.
 Sentences lost_parts(const Scan& scan, bool with_field_map_and_times);
 
-/// Length of the pieces into which `samples` are cut: `readout_length` where it divides them, else the
+/// Returns the length of the pieces into which `samples` are cut: `readout_length` where it divides them, else the
 /// largest equal pieces of at most `longest` samples that need no more than twice the fewest pieces possible,
 /// else `longest`.
 std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest);
 
-/// Groups of an HDF5 file that hold an ISMRMRD measurement (header and readouts), by name.
+/// Returns the groups of an HDF5 file that hold an ISMRMRD measurement (header and readouts), by name.
 std::vector<std::string> ismrmrd_groups(const hdf5::File& file);
 
-/// The formats: see open_scan and write_scan. Each .cpp file describes its format.
-ScanSource open_fhd(const std::string& path, const ReadOptions& options);
-ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options);
-ScanSource open_bart(const std::string& path, const ReadOptions& options);
-ScanSource open_impatient(const std::string& path, const ReadOptions& options);
-Sentences write_fhd(FileSet& files, const std::string& path, const ScanSeries& series);
-Sentences write_ismrmrd(FileSet& files, const std::string& path, const ScanSeries& series);
-/// ISMRMRD to ISMRMRD: every readout of `from`, whatever it is for, with its head; the header with what the user says.
+/// Copies ISMRMRD to ISMRMRD: every readout of `from`, of any role, with its head; the header with what the user says.
 /// Writes the copy to `temporary`, which messages call `path`.
 Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options, const std::string& temporary,
                             const std::string& path);
 Sentences copy_ismrmrd(FileSet& files, const std::string& from, const ReadOptions& options,
                        const std::string& path);
-Sentences write_bart(FileSet& files, const std::string& path, const ScanSeries& series);
-Sentences write_impatient(FileSet& files, const std::string& path, const ScanSeries& series);
 
 }  // namespace fhd::io

@@ -14,11 +14,17 @@ namespace fhd::io {
 namespace {
 
 using enum TrajectoryUnit;
-constexpr std::array all_units{cycles_per_fov,    cycles_per_recon_fov, cycles_per_voxel,  //
-                               radians_per_voxel, cycles_per_metre,     cycles_per_mm,    kmax};
+/// Every unit with its name. To add one, add a row here and a factor to scale_of.
+constexpr std::pair<TrajectoryUnit, std::string_view> all_units[]{{cycles_per_fov, "cycles/FOV"},
+                                                                  {cycles_per_recon_fov, "cycles/reconFOV"},
+                                                                  {cycles_per_voxel, "cycles/voxel"},
+                                                                  {radians_per_voxel, "radians/voxel"},
+                                                                  {cycles_per_metre, "1/m"},
+                                                                  {cycles_per_mm, "1/mm"},
+                                                                  {kmax, "kmax"}};
 
-// Likelihoods of a unit, as negative logarithms: 3 decides. The widths are wide on purpose: a unit that is
-// wrong is wrong by a factor.
+// Penalties are negative logarithms of likelihoods; a difference of 3 decides. The widths are wide, because a wrong unit
+// is wrong by a factor.
 constexpr double decisive = 3;
 constexpr double full_fill = 0.97;            // "to the edge": the last sample may lie half a voxel before it
 constexpr double fill_width = 0.35;           // of the logarithm
@@ -31,7 +37,7 @@ double unusual(TrajectoryUnit unit) {
   return unit == kmax || unit == cycles_per_mm ? 3 : 0;
 }
 
-/// Factor to cycles/FOV along one axis; 0 where a length is unknown.
+/// Returns the factor to cycles/FOV along one axis; 0 where a length is unknown.
 double scale_of(TrajectoryUnit unit, const UnitReference& reference, int axis) {
   const int n = reference.encoded.matrix_size[axis];
   const double fov_mm = reference.encoded.fov_mm[axis], recon_fov_mm = reference.recon_fov_mm[axis];
@@ -55,7 +61,7 @@ double scale_of(TrajectoryUnit unit, const UnitReference& reference, int axis) {
 
 double squared(double x) { return x * x; }
 
-/// What follows for the scan if k is in this unit.
+/// Consequences for the scan if k is in this unit.
 struct Hypothesis {
   TrajectoryUnit unit;
   std::array<double, 3> fill{};  ///< share of N/2 that k reaches along each axis; 0 where it does not count
@@ -84,7 +90,7 @@ double penalty_of(const Hypothesis& h) {
   return penalty;
 }
 
-/// Nothing where a length that the unit needs is unknown.
+/// Returns nothing where a length that the unit needs is unknown.
 std::vector<Hypothesis> hypothesis_of(TrajectoryUnit unit, const TrajectoryEvidence& evidence,
                                       const UnitReference& reference) {
   Hypothesis h{unit};
@@ -140,10 +146,10 @@ std::string reason_for(const Hypothesis& best, const Hypothesis* second, const s
   return reason + ".";
 }
 
-/// The possible units that differ in k, the likeliest first.
+/// Returns the possible units that differ in k, the likeliest first.
 std::vector<Hypothesis> ranked(const TrajectoryEvidence& evidence, const UnitReference& reference) {
   std::vector<Hypothesis> candidates;
-  for (const auto unit : all_units)
+  for (const auto& [unit, name] : all_units)
     for (const auto& h : hypothesis_of(unit, evidence, reference)) {
       const bool known = std::any_of(candidates.begin(), candidates.end(),
                                      [&](const Hypothesis& other) { return h.same_k_as(other); });
@@ -154,7 +160,7 @@ std::vector<Hypothesis> ranked(const TrajectoryEvidence& evidence, const UnitRef
   return candidates;
 }
 
-/// Whether k reaches far enough to believe in the unit at all.
+/// Returns whether k reaches far enough to believe in the unit at all.
 bool explains(const Hypothesis& h) {
   const bool object_fits = h.knows_object() && h.longest <= longest_object && h.longest >= shortest_object;
   return h.largest_fill >= (object_fits ? 0.15 : 0.38);
@@ -163,31 +169,19 @@ bool explains(const Hypothesis& h) {
 }  // namespace
 
 std::string_view name_of(TrajectoryUnit unit) {
-  switch (unit) {
-    case automatic:
-      return "auto";
-    case cycles_per_fov:
-      return "cycles/FOV";
-    case cycles_per_recon_fov:
-      return "cycles/reconFOV";
-    case cycles_per_voxel:
-      return "cycles/voxel";
-    case radians_per_voxel:
-      return "radians/voxel";
-    case cycles_per_metre:
-      return "1/m";
-    case cycles_per_mm:
-      return "1/mm";
-    case kmax:
-      return "kmax";
-  }
-  return "unknown";
+  for (const auto& [each, name] : all_units)
+    if (each == unit) return name;
+  return "auto";
 }
 
 TrajectoryUnit parse_trajectory_unit(std::string_view text, const std::string& subject) {
-  std::string plain;
-  for (const char c : text)
-    if (c != ' ') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto in_lower_case = [](std::string_view any) {
+    std::string lower;
+    for (const char c : any)
+      if (c != ' ') lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return lower;
+  };
+  std::string plain = in_lower_case(text);
   const auto replace = [&](std::string_view from, std::string_view to) {
     if (const auto at = plain.find(from); at != std::string::npos) plain.replace(at, from.size(), to);
   };
@@ -198,12 +192,8 @@ TrajectoryUnit parse_trajectory_unit(std::string_view text, const std::string& s
     if (plain.starts_with(cycles)) replace(cycles, "cycles/");
   if (plain == "cycles/m" || plain == "cycles/mm") replace("cycles", "1");
   if (plain == name_of(automatic)) return automatic;
-  for (const auto unit : all_units) {
-    std::string name(name_of(unit));
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (plain == name) return unit;
-  }
+  for (const auto& [unit, name] : all_units)
+    if (plain == in_lower_case(name)) return unit;
   throw Error(subject, "cycles/FOV, cycles/reconFOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax",
               "'" + std::string(text) + "'");
 }

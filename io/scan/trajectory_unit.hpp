@@ -11,17 +11,17 @@ namespace fhd::io {
 
 /// "cycles/FOV", "cycles/reconFOV", "cycles/voxel", "radians/voxel", "1/m", "1/mm", "kmax"; "auto".
 std::string_view name_of(TrajectoryUnit unit);
-/// The inverse of `name_of`; other spellings of the same are understood (pixel for voxel, rad for radians,
+/// Returns the unit of a name; other spellings of the same are understood (pixel for voxel, rad for radians,
 /// cycles/m for 1/m), in any case. Throws Error naming `subject` for any other text.
 TrajectoryUnit parse_trajectory_unit(std::string_view text, const std::string& subject);
 
-/// What a unit refers to: the space in which the trajectory was made.
+/// The space in which the trajectory was made, to which a unit refers.
 struct UnitReference {
   Geometry encoded;
   std::array<double, 3> recon_fov_mm{0, 0, 0};  ///< of the reconstructed space; 0 where none is stated
 };
 
-/// What a trajectory and its k-space tell of their unit.
+/// Properties of a trajectory and its k-space that tell the unit.
 struct TrajectoryEvidence {
   std::array<double, 3> largest_k{};      ///< |k| along x, y, z
   std::array<double, 3> object_length{};  ///< 1 / unit of k (ObjectExtent); 0 where unknown
@@ -45,7 +45,7 @@ struct InferredUnit {
 InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const UnitReference& reference,
                                    const std::string& subject);
 
-/// The same where the file states cycles/FOV: of which FOV, the encoded one (as its standard says) or the
+/// Infers, where the file states cycles/FOV, which FOV it means: the encoded one (as its standard says) or the
 /// reconstructed one. Throws nothing.
 InferredUnit infer_fov_of_unit(const TrajectoryEvidence& evidence, const UnitReference& reference);
 
@@ -55,7 +55,7 @@ InferredUnit infer_fov_of_unit(const TrajectoryEvidence& evidence, const UnitRef
 void require_credible_unit(TrajectoryUnit stated, const std::array<double, 3>& largest_k,
                            const Geometry& geometry, const std::string& subject);
 
-/// Factors along x, y, z that turn `unit` into cycles/FOV (of the encoded space). Throws Error naming `subject`
+/// Returns factors along x, y, z that turn `unit` into cycles/FOV (of the encoded space). Throws Error naming `subject`
 /// when a length that is needed is unknown.
 std::array<double, 3> scale_to_cycles_per_fov(TrajectoryUnit unit, const UnitReference& reference,
                                               const std::string& subject);

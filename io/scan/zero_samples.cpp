@@ -10,7 +10,7 @@
 namespace fhd::io {
 namespace {
 
-/// The samples to keep: those that are not zero in every coil; all where the zeros are no mask.
+/// Returns the samples to keep: the ones that are not zero in every coil; all where the zeros are no mask.
 template <class T>
 std::vector<std::int64_t> measured_samples(const Array<Complex<T>>& values) {
   const auto coils = values.extent(0), samples = values.extent(1);

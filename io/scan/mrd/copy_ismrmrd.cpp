@@ -1,6 +1,6 @@
-// ISMRMRD -> ISMRMRD. The readouts stay as they are, flags, counters and time stamps too, and so does the header, but
-// for what the user says of matrix, FOV and unit. Trajectories whose unit the header does not state, or that the
-// user states, are written in cycles/FOV.
+// ISMRMRD -> ISMRMRD. Readouts keep their flags, counters and time stamps, and the header stays, except for what the
+// user says of matrix, FOV and unit. Trajectories whose unit the header does not state, or that the user states, are
+// written in cycles/FOV.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array axis_names{"x", "y", "z"};
 
-/// The child of that name, made behind the last of those that come before it in the schema where there is none.
+/// Returns the child of that name; makes one behind its predecessors in the schema, `before`, where there is none.
 pugi::xml_node child_of(pugi::xml_node parent, const char* name,
                         std::initializer_list<std::string_view> before = {}) {
   if (const auto found = parent.child(name)) return found;
@@ -54,7 +54,7 @@ void state_unit(pugi::xml_node root) {
   parameter.append_child("value").text().set(unit.c_str());
 }
 
-/// The user's matrix: what is shown is what is encoded, and the centres of k-space stay where they were found.
+/// States the user's matrix: what is shown is what is encoded, and the centres of k-space stay where they were found.
 void state_matrix(pugi::xml_node encoding, const mrd::Measurement& measurement) {
   const auto& n = measurement.volumes.summary().geometry.matrix_size;
   for (const char* space : {"encodedSpace", "reconSpace"})
@@ -76,7 +76,7 @@ void state_matrix(pugi::xml_node encoding, const mrd::Measurement& measurement) 
   if (n[2] > 1) state_center("kspace_encoding_step_2", encoded[2], positions.center_step_2);
 }
 
-/// The user's FOV; where the matrix is not the user's too, what is shown keeps its share of what is encoded.
+/// States the user's FOV; where the matrix is not the user's too, what is shown keeps its share of what is encoded.
 void state_fov(pugi::xml_node encoding, const Geometry& geometry, bool shows_all) {
   const auto encoded = child_of(child_of(encoding, "encodedSpace"), "fieldOfView_mm", {"matrixSize"}),
              shown = child_of(child_of(encoding, "reconSpace", {"encodedSpace"}), "fieldOfView_mm",
@@ -112,7 +112,7 @@ bool states_unit(const std::string& xml, const std::string& subject) {
   return !unit.empty() && parse_trajectory_unit(unit, subject) != TrajectoryUnit::automatic;
 }
 
-/// Turns trajectories into cycles/FOV. Those of other encoding spaces refer to another matrix: they are left out.
+/// Converts trajectories to cycles/FOV. Readouts of other encoding spaces refer to another matrix: they are left out.
 class Conversion {
  public:
   Conversion(const mrd::SamplePositions& positions, bool converts)
@@ -122,7 +122,7 @@ class Conversion {
     return converts_ && head.trajectory_dimensions > 0 &&
            (head.encoding_space_ref != 0 || head.trajectory_dimensions != positions_.axis_count);
   }
-  /// The readout with its trajectory as it is to be; valid until the next call.
+  /// Returns the readout with its converted trajectory; valid until the next call.
   mrd::Readout operator()(mrd::Readout readout) {
     const auto axes = readout.head.trajectory_dimensions;
     if (!converts_ || axes == 0) return readout;

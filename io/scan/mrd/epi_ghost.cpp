@@ -9,10 +9,10 @@ namespace {
 Complex<double> phasor(double angle) { return {std::cos(angle), std::sin(angle)}; }
 double argument(Complex<double> value) { return std::atan2(value.im, value.re); }
 
-/// Voxel of element i of an FFT of n, from the middle.
+/// Returns the voxel of element i of an FFT of n, from the middle.
 int voxel(std::int64_t i, std::int64_t n) { return static_cast<int>(i < (n + 1) / 2 ? i : i - n); }
 
-/// Lines [coil][sample] -> profiles [x][coil], x in the order of the FFT.
+/// Transforms lines [coil][sample] to profiles [x][coil], x in the order of the FFT.
 Array<Complex<double>> profiles_of(const Array<Complex<double>>& lines) {
   const auto coils = lines.extent(0), samples = lines.extent(1);
   Array<Complex<double>> profiles({samples, coils});

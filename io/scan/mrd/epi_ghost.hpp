@@ -1,6 +1,6 @@
 #pragma once
-// Echo-planar readouts of opposite directions are delayed against each other: the image has a ghost at half the
-// FOV. Phase-correction readouts, measured without phase encoding in both directions, tell by how much.
+// Echo-planar readouts of opposite directions are delayed against each other, which gives a ghost at half the FOV.
+// Phase-correction readouts, measured without phase encoding in both directions, tell by how much.
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace fhd::io::mrd {
 
-/// What the profiles p(x) of forward and reversed readouts differ by: p_forward = p_reversed exp(i (offset + slope x)),
+/// Difference of the profiles p(x) of forward and reversed readouts: p_forward = p_reversed exp(i (offset + slope x)),
 /// x in voxels of the readout from its middle.
 struct GhostPhase {
   double offset_rad = 0, slope_rad = 0;
 };
 
-/// Lines [coil][sample] in the order of ascending k, means of the navigators of each direction. The phase is that of
-/// D(x) = sum_c p_forward p_reversed^*: slope from D(x + 1) D(x)^* (Ahn and Cho, IEEE TMI 6:32, 1987), refined by
+/// Returns the phase from lines [coil][sample] in the order of ascending k, sums of the navigators of each direction. It
+/// is that of D(x) = sum_c p_forward p_reversed^*: slope from D(x + 1) D(x)^* (Ahn and Cho, IEEE TMI 6:32, 1987), refined by
 /// a straight line through its phase, weighted by |D|. Empty where D is zero.
 std::optional<GhostPhase> ghost_phase(const Array<Complex<double>>& forward,
                                       const Array<Complex<double>>& reversed);
@@ -26,15 +26,15 @@ std::optional<GhostPhase> ghost_phase(const Array<Complex<double>>& forward,
 class GhostCorrection {
  public:
   GhostCorrection(const GhostPhase& phase, int sample_count, int coil_count);
-  /// Samples [m, m + sample_count) of values [coil][sample], read backwards.
+  /// Corrects samples [m, m + sample_count) of values [coil][sample], a line that was read backwards.
   void apply(Array<Complex<float>>& values, std::int64_t m);
   int sample_count() const { return static_cast<int>(line_.extent(0)); }
 
  private:
   Fft1d<double> fft_;
-  Array<Complex<double>> phasors_;  ///< [x], of the FFT's order, over the samples
+  Array<Complex<double>> phasors_;  ///< [x] in the order of the FFT, divided by sample_count
   Array<Complex<double>> line_;     ///< [sample][coil]
-  Array<Complex<double>> scratch_;  ///< of its FFTs
+  Array<Complex<double>> scratch_;  ///< for the FFTs
 };
 
 }  // namespace fhd::io::mrd

@@ -7,7 +7,6 @@
 #include <pugixml.hpp>
 #include <type_traits>
 
-#include "io/scan/mrd/acquisition_header.hpp"
 #include "io/scan/mrd/readout.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
@@ -41,7 +40,7 @@ std::optional<Limit> limit_of(const pugi::xml_node& limits, const char* name) {
   return Limit{number("maximum"), number("center"), number("minimum")};
 }
 
-/// Some programs write metres. Nobody images 1 mm in-plane with a matrix worth the name, or 1000 mm.
+/// Returns whether the FOV is in metres, as some programs write it. Nobody images 1 mm in-plane with a matrix worth the name, or 1000 mm.
 bool in_metres(const std::array<double, 3>& fov) {
   return fov[0] > 0 && fov[0] < 1 && fov[1] > 0 && fov[1] < 1;
 }
@@ -51,7 +50,8 @@ void metres_to_mm(std::array<double, 3>& fov) {
       length *= 1000;  // an untouched 1 along z is the millimetre that writers put where they know nothing
 }
 
-/// Readout oversampling: the encoded FOV is larger than the one to show.
+/// Returns the matrix to crop to where the encoded FOV is larger than the one to show (readout oversampling); 0 along
+/// other axes.
 std::array<int, 3> cropped_matrix_size(const EncodingHeader& header, std::vector<std::string>& inferred) {
   std::array<int, 3> cropped{};
   for (int axis = 0; axis < 3; ++axis) {
@@ -92,7 +92,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// Whether the description of an echo-planar readout states a ramp, and samples that reach into it.
+/// Returns whether the description of an echo-planar readout states a ramp, and samples that reach into it.
 bool is_ramp_sampled(const pugi::xml_node& description) {
   const auto number = [&](const char* kind, const char* name) {
     for (const auto parameter : description.children(kind))
@@ -105,6 +105,56 @@ bool is_ramp_sampled(const pugi::xml_node& description) {
                samples = number("userParameterLong", "numSamples"),
                dwell_us = number("userParameterDouble", "dwellTime");
   return ramp_us > 0 && samples * dwell_us > 1.01 * flat_us;
+}
+
+/// Texts of the header, each a member of AcquisitionInfo.
+struct TextField {
+  const char *section, *name;
+  std::string AcquisitionInfo::*member;
+};
+constexpr TextField texts[]{
+    {"subjectInformation", "patientName", &AcquisitionInfo::patient_name},
+    {"subjectInformation", "patientID", &AcquisitionInfo::patient_id},
+    {"subjectInformation", "patientBirthdate", &AcquisitionInfo::patient_birth_date},
+    {"subjectInformation", "patientGender", &AcquisitionInfo::patient_sex},
+    {"studyInformation", "studyInstanceUID", &AcquisitionInfo::study_uid},
+    {"studyInformation", "studyID", &AcquisitionInfo::study_id},
+    {"studyInformation", "studyDescription", &AcquisitionInfo::study_description},
+    {"studyInformation", "studyDate", &AcquisitionInfo::study_date},
+    {"studyInformation", "studyTime", &AcquisitionInfo::study_time},
+    {"studyInformation", "accessionNumber", &AcquisitionInfo::accession_number},
+    {"studyInformation", "referringPhysicianName", &AcquisitionInfo::referring_physician},
+    {"studyInformation", "bodyPartExamined", &AcquisitionInfo::body_part},
+    {"measurementInformation", "seriesDescription", &AcquisitionInfo::series_description},
+    {"measurementInformation", "seriesDate", &AcquisitionInfo::series_date},
+    {"measurementInformation", "seriesTime", &AcquisitionInfo::series_time},
+    {"measurementInformation", "frameOfReferenceUID", &AcquisitionInfo::frame_of_reference_uid},
+    {"measurementInformation", "patientPosition", &AcquisitionInfo::patient_position},
+    {"measurementInformation", "protocolName", &AcquisitionInfo::protocol},
+    {"acquisitionSystemInformation", "systemVendor", &AcquisitionInfo::vendor},
+    {"acquisitionSystemInformation", "systemModel", &AcquisitionInfo::model},
+    {"acquisitionSystemInformation", "institutionName", &AcquisitionInfo::institution},
+    {"acquisitionSystemInformation", "stationName", &AcquisitionInfo::station},
+    {"sequenceParameters", "sequence_type", &AcquisitionInfo::sequence}};
+
+/// Returns what the header tells of the patient, the study and the scanner. Numbers that make no sense count as not
+/// stated.
+AcquisitionInfo acquisition_info(const pugi::xml_node& root) {
+  AcquisitionInfo info;
+  for (const auto& [section, name, member] : texts) info.*member = root.child(section).child_value(name);
+  // The one number of that name, if it is above 0 and below `limit`; else 0.
+  const auto number = [&](const char* section, const char* name, double limit) {
+    const auto child = root.child(section).child(name);
+    const double value = child.text().as_double(0);
+    return value > 0 && value < limit && !child.next_sibling(name) ? value : 0;
+  };
+  info.patient_weight_kg = number("subjectInformation", "patientWeight_kg", 1e4);
+  info.first_series_number = static_cast<int>(number("measurementInformation", "initialSeriesNumber", 1e6));
+  info.field_strength_t = number("acquisitionSystemInformation", "systemFieldStrength_T", 1e3);
+  info.resonance_frequency_hz = number("experimentalConditions", "H1resonanceFrequency_Hz", 1e12);
+  info.excitation_time_s = number("sequenceParameters", "TR", 1e7) * 1e-3;
+  info.flip_angle_deg = number("sequenceParameters", "flipAngle_deg", 360);
+  return info;
 }
 
 EncodingHeader encoding_of(const pugi::xml_node& encoding, const std::string& subject) {

@@ -17,7 +17,7 @@ struct Limit {
   int maximum = 0, center = 0, minimum = 0;
 };
 
-/// What counts of an encoding.
+/// The part of an encoding that is used.
 struct EncodingHeader {
   std::array<int, 3> encoded_matrix{}, recon_matrix{};  ///< 0 where not stated
   std::array<double, 3> encoded_fov_mm{}, recon_fov_mm{};
@@ -26,7 +26,7 @@ struct EncodingHeader {
   std::optional<Limit> step_1, step_2, slice, average;
   bool ramp_sampled = false;  ///< readouts are sampled while the gradient rises and falls
 };
-/// What counts of the header: the first encoding, that of the image, and the others.
+/// The part of the header that is used: the first encoding, which is that of the image, and the others.
 struct Header : EncodingHeader {
   std::string trajectory_unit;
   std::vector<EncodingHeader> others;
@@ -35,7 +35,7 @@ struct Header : EncodingHeader {
   double relative_noise_bandwidth = 1;  ///< of the receiver: see noise_readouts.hpp
 };
 
-/// Throws Error naming `subject`.
+/// Parses the XML. Throws Error naming `subject`.
 Header parse_header(const std::string& xml, const std::string& subject);
 
 struct EncodedSpace {
@@ -43,7 +43,7 @@ struct EncodedSpace {
   UnitReference unit_reference;
   std::array<int, 3> map_matrix_size{}, cropped_matrix_size{};
 };
-/// The space that the readouts encode; adds to `inferred` what was inferred. Throws Error naming `subject`
+/// Returns the space that the readouts encode; adds to `inferred` what was inferred. Throws Error naming `subject`
 /// when neither the header nor the user states a matrix.
 EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, const std::string& subject,
                            std::vector<std::string>& inferred);

@@ -1,4 +1,4 @@
-// ISMRMRD HDF5 files: records.hpp tells the layout, volume_assembler.hpp what readouts mean. Optional root
+// ISMRMRD HDF5 files: records.hpp describes the layout, volume_assembler.hpp what readouts mean. Optional root
 // datasets /sensitivity_maps, /field_map, /sample_time_s: see io/scan/hdf5_maps.hpp.
 #include <fmt/format.h>
 
@@ -70,7 +70,7 @@ class IsmrmrdFile {
   Precision precision_;
 };
 
-/// "/name" of the measurement to read; says so in `inferred` where it is not the usual one.
+/// Returns "/name" of the measurement to read; says so in `inferred` where it is not the usual one.
 std::string group_of(const hdf5::File& file, const ReadOptions& options, Sentences& inferred) {
   const auto groups = ismrmrd_groups(file);
   std::string all;

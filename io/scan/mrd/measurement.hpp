@@ -1,5 +1,5 @@
 #pragma once
-// An ISMRMRD file, open, with everything that its readouts tell.
+// An open ISMRMRD file, with everything that its readouts tell.
 #include <string>
 
 #include "io/hdf5/hdf5.hpp"
@@ -14,7 +14,7 @@ struct Measurement {
   VolumeAssembler volumes;  ///< has seen every readout
   std::string group;        ///< "/name"
 };
-/// Throws Error.
+/// Opens a file and reads every head. Throws Error.
 Measurement open_measurement(const std::string& path, const ReadOptions& options);
 
 }  // namespace fhd::io::mrd

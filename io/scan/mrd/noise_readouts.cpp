@@ -19,18 +19,19 @@ struct NoiseReadout {
   ReadoutHead head;
 };
 
-/// Those flagged as noise, else all; that have samples.
+/// Returns the readouts that have samples and are flagged as noise; else all that have samples.
 std::vector<NoiseReadout> noise_readouts(const RecordDataset& records, bool& flagged) {
-  std::vector<NoiseReadout> all, of_noise;
+  std::vector<NoiseReadout> readouts;
   RecordReader heads(records, false);
-  for (std::int64_t number = 0; number < records.count(); ++number) {
-    const auto head = heads(number).head;
-    if (head.sample_count() < 1 || head.active_channels == 0) continue;
-    all.push_back({number, head});
-    if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) of_noise.push_back(all.back());
-  }
-  flagged = !of_noise.empty();
-  return flagged ? of_noise : all;
+  for (std::int64_t number = 0; number < records.count(); ++number)
+    if (const auto head = heads(number).head; head.sample_count() >= 1 && head.active_channels > 0)
+      readouts.push_back({number, head});
+  const auto is_other = [](const NoiseReadout& readout) {
+    return !readout.head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT);
+  };
+  flagged = !std::all_of(readouts.begin(), readouts.end(), is_other);
+  if (flagged) std::erase_if(readouts, is_other);
+  return readouts;
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ NoiseMeasurement read_noise_measurement(const std::string& path) {
   noise.samples = Array<Complex<float>>({first.active_channels, samples});
   std::int64_t m = 0;
   for (const auto& [number, head] : readouts) {
-    copy_values(reader(number), subject(number), noise.samples, m);
+    copy_values(reader(number), head, subject(number), noise.samples, m);
     m += head.sample_count();
   }
   const auto header = header_name(group);

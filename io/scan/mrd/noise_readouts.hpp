@@ -1,9 +1,9 @@
 #pragma once
-// What the samples of noise readouts say about the noise of the samples of an image.
+// Scales the samples of noise readouts to the noise in the samples of an image.
 //
-// The variance of noise is proportional to the receiver's bandwidth, 1 / dwell time. The header may state how much of
-// the nominal bandwidth the receiver passes while it measures noise (relativeReceiverNoiseBandwidth, 0.79 of Siemens):
-// then the noise in the middle of the band, where the image lies, is so much stronger. So, as in Gadgetron's
+// The variance of noise is proportional to the bandwidth of the receiver, 1 / dwell time. The header may state how much
+// of the nominal bandwidth the receiver passes while it measures noise (relativeReceiverNoiseBandwidth, 0.79 at
+// Siemens): the noise in the middle of the band, where the image lies, is so much stronger. As in Gadgetron's
 // NoiseAdjustGadget (github.com/gadgetron/gadgetron),
 //
 //   scale^2 = noise dwell time / (dwell time of the image * relative bandwidth)
@@ -14,9 +14,9 @@
 
 namespace fhd::io::mrd {
 
-/// The factor `scale` above; 1 where a dwell time is unknown (not above 0).
+/// Returns the factor `scale` above; 1 where a dwell time is unknown (not above 0).
 double noise_scale(double noise_dwell_us, double image_dwell_us, double relative_bandwidth);
-/// noise *= scale; nothing changes where it is 1.
+/// Multiplies all values; leaves them as they are where the scale is 1.
 void multiply(Array<Complex<float>>& noise, double scale);
 
 /// A measurement of noise in a file of its own.
@@ -27,7 +27,7 @@ struct NoiseMeasurement {
   double dwell_us = 0;   ///< 0: not stated, or not the same in all readouts
   double relative_bandwidth = 1;
 };
-/// Of an ISMRMRD file of one measurement: its readouts flagged as noise or, where none is, all. Throws Error.
+/// Reads an ISMRMRD file of one measurement: its readouts flagged as noise or, where none is, all. Throws Error.
 NoiseMeasurement read_noise_measurement(const std::string& path);
 
 }  // namespace fhd::io::mrd

@@ -1,5 +1,5 @@
 #pragma once
-// One readout of an ISMRMRD measurement, whoever delivers it.
+// One readout of an ISMRMRD measurement, from a file or a connection.
 #include <ismrmrd/ismrmrd.h>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace fhd::io::mrd {
 
-/// Counters, and numbers of samples and channels, of the format: of 16 bits.
+/// The largest counter, and number of samples and channels, of the format: 16 bits.
 inline constexpr int largest_count = 65535;
 
 /// The head of a readout, member for member that of ISMRMRD (where each is described), but aligned: ISMRMRD
@@ -48,11 +48,9 @@ struct Readout {
 
 /// Throws Error naming `subject`, a member of a readout, unless it has as many numbers as the head says.
 void require_length(std::size_t found, std::size_t expected, const std::string& subject);
-/// `readout`, read again: arrays are as long as `then`, its head when the file was opened. Throws Error unless it is still
-/// as long.
-Readout as_before(Readout readout, const ReadoutHead& then, const std::string& subject);
-/// Puts the values of a readout, `subject`, at sample m of values [coil][sample]. Throws Error.
-void copy_values(const Readout& readout, const std::string& subject, Array<Complex<float>>& values,
-                 std::int64_t m);
+/// Puts the values of a readout, `subject`, at sample m of values [coil][sample]. `head` is that of the readout when it was
+/// read first, by which the memory was taken. Throws Error unless the readout has as many values.
+void copy_values(const Readout& readout, const ReadoutHead& head, const std::string& subject,
+                 Array<Complex<float>>& values, std::int64_t m);
 
 }  // namespace fhd::io::mrd

@@ -20,22 +20,19 @@ ReadoutHead kind_of(const ReadoutHead& head) {
   kind.encoding_space_ref = head.encoding_space_ref;
   kind.trajectory_dimensions = head.trajectory_dimensions;
   kind.sample_time_us = head.sample_time_us;
-  std::copy_n(head.position, 3, kind.position);
-  std::copy_n(head.read_dir, 3, kind.read_dir);
-  std::copy_n(head.phase_dir, 3, kind.phase_dir);
-  std::copy_n(head.slice_dir, 3, kind.slice_dir);
-  kind.idx.average = head.idx.average;
-  kind.idx.slice = head.idx.slice;
-  kind.idx.contrast = head.idx.contrast;
-  kind.idx.phase = head.idx.phase;
-  kind.idx.repetition = head.idx.repetition;
-  kind.idx.set = head.idx.set;
+  for (const auto vector :
+       {&ReadoutHead::position, &ReadoutHead::read_dir, &ReadoutHead::phase_dir, &ReadoutHead::slice_dir})
+    std::copy_n(head.*vector, 3, kind.*vector);
+  for (const auto counter :
+       {&EncodingCounters::average, &EncodingCounters::slice, &EncodingCounters::contrast,
+        &EncodingCounters::phase, &EncodingCounters::repetition, &EncodingCounters::set})
+    kind.idx.*counter = head.idx.*counter;
   return kind;
 }
 
 }  // namespace
 
-/// By their bytes: NaN is like NaN.
+/// Compares bytes: NaN equals NaN.
 bool ReadoutKinds::IsBefore::operator()(const ReadoutHead& a, const ReadoutHead& b) const {
   static_assert(std::is_trivially_copyable_v<ReadoutHead>);
   return std::memcmp(&a, &b, sizeof a) < 0;

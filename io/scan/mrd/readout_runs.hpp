@@ -1,7 +1,7 @@
 #pragma once
-// Which readouts make something up, in little memory: a measurement may hold millions, each with a head of 340 bytes.
-// Remembered are runs of readouts that follow each other and differ in nothing that counts once they are sorted; the
-// rest of a head is read again with the readout.
+// The readouts of a volume, in little memory: a measurement may hold millions, each with a head of 340 bytes. In
+// memory are runs of readouts that follow each other and have the same kind of head; the rest of a head is read again with the
+// readout.
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -10,19 +10,19 @@
 
 namespace fhd::io::mrd {
 
-/// Readouts [first, first + count), whose heads are alike.
+/// Readouts [first, first + count) with one kind of head.
 struct ReadoutRun {
   std::int64_t first = 0, count = 0;
   const ReadoutHead* head = nullptr;  ///< of ReadoutKinds
 };
-using ReadoutRuns = std::vector<ReadoutRun>;  ///< one after the other
+using ReadoutRuns = std::vector<ReadoutRun>;  ///< in ascending order
 
-/// Each kind of head once.
+/// Holds each kind of head once.
 class ReadoutKinds {
  public:
-  /// `head` without what differs from readout to readout: encoding steps, stamps, numbers, flags (but that it is
-  /// reversed, or calibration and imaging) and what is the user's own. Lives as long as this, moved or not; equal heads
-  /// are one.
+  /// Returns `head` without what differs from readout to readout: encoding steps, stamps, numbers, flags (but
+  /// "reversed", and "calibration and imaging") and user fields. The result lives as long as this, moved or not; equal
+  /// heads give the same.
   const ReadoutHead* of(const ReadoutHead& head);
 
  private:
@@ -37,7 +37,7 @@ void append(ReadoutRuns& runs, std::int64_t number, const ReadoutHead* head);
 std::int64_t readout_count(const ReadoutRuns& runs);
 std::int64_t sample_count(const ReadoutRuns& runs);
 
-/// Without the readouts of which is_odd(head); how many they were.
+/// Leaves out the readouts of which is_odd(head); returns how many they were.
 template <class IsOdd>
 std::int64_t leave_out(ReadoutRuns& runs, const IsOdd& is_odd) {
   const auto before = readout_count(runs);
@@ -45,7 +45,7 @@ std::int64_t leave_out(ReadoutRuns& runs, const IsOdd& is_odd) {
   return before - readout_count(runs);
 }
 
-/// visit(number, head), one after the other.
+/// Calls visit(number, head) for each readout, in their order.
 template <class Visit>
 void for_each_readout(const ReadoutRuns& runs, const Visit& visit) {
   for (const auto& run : runs)

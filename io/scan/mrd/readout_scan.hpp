@@ -1,5 +1,5 @@
 #pragma once
-// An ISMRMRD measurement whose readouts are in memory, as they come over a connection, behind the door of scan files.
+// An ISMRMRD measurement whose readouts are in memory, as they come over a connection.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -16,12 +16,13 @@ struct OwnedReadout {
   std::vector<float> values;      ///< [coil][sample][re, im]
 
   Readout view() const { return {head, trajectory, values}; }
-  /// That it takes of memory.
+  /// Returns the memory that it takes.
   std::size_t bytes() const { return sizeof *this + (trajectory.size() + values.size()) * sizeof(float); }
 };
 using SharedReadout = std::shared_ptr<const OwnedReadout>;
 
-/// Readouts of one measurement, in the order in which they were acquired: the same volumes as a file that holds them.
+/// Readouts of one measurement, in the order in which they were acquired. Volumes are those of a file that holds them;
+/// io::source_of makes a source of it, which may be read concurrently.
 class ReadoutScan {
  public:
   /// `subjects`: what errors call the measurement and its parts. Throws Error as open_scan does of a file.
@@ -29,7 +30,7 @@ class ReadoutScan {
               std::vector<SharedReadout> readouts);
   const ScanSummary& summary() const { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition);
-  /// How trajectories became positions.
+  /// Returns how trajectories became positions.
   const SamplePositions& positions() const { return volumes_.positions(); }
 
  private:

@@ -30,7 +30,7 @@ struct Member {
   hsize_t count = 0;  ///< of an array, else 0
 };
 
-/// A member of a struct, which has the same name in the file.
+/// Describes a member of a struct, which has the same name in the file.
 #define FHD_MEMBER(Struct, member)                                              \
   Member {                                                                      \
 #member, offsetof(Struct, member),                                          \
@@ -96,7 +96,7 @@ Handle record_type(const std::string& subject) {
                        subject);
 }
 
-/// A record as HDF5 reads it: it follows no list.
+/// A record as HDF5 reads it, with references to lists that are not followed.
 struct ReferringRecord {
   ReadoutHead head;
   char trajectory[hdf5::most_reference_bytes], values[hdf5::most_reference_bytes];
@@ -111,14 +111,14 @@ Handle referring_type(const hdf5::HeapLayout& layout, const std::string& subject
                        subject);
 }
 
-/// The numbers of a list that is a member of a record.
+/// Returns the type of the numbers of a list that is a member of a record.
 Handle number_type(hid_t record, const char* member, const std::string& subject) {
   const auto index = static_cast<unsigned>(H5Tget_member_index(record, member));
   const Handle list(H5Tget_member_type(record, index), H5Tclose, subject, "a readable type");
   return {H5Tget_super(list.get()), H5Tclose, subject, "a readable type"};
 }
 
-/// Throws Error unless `type` is that of a record: a head and two lists of floats.
+/// Throws Error unless `type` is a head and two lists of floats.
 void require_record_type(hid_t type, const std::string& subject) {
   constexpr auto expected = "ISMRMRD readouts {head, traj, data}";
   if (H5Tget_class(type) != H5T_COMPOUND) throw Error(subject, expected, "another type");
@@ -163,56 +163,20 @@ RecordDataset::RecordDataset(const hdf5::File& file, const std::string& group)
     throw Error(subject_, "[readout] with at least one", hdf5::text_of(extents));
   count_ = extents[0];
   heap_layout_ = hdf5::heap_layout_of(file.id(), subject_);
-  // HDF5 tells the size in memory, where a list takes as much as a reference with an address of 8 bytes.
+  // HDF5 states the size in memory, where a list takes as much as a reference with an address of 8 bytes.
   constexpr std::size_t lists = 2;
   hdf5::require_stored(dataset_.get(),
                        H5Tget_size(stored.get()) - lists * (sizeof(hvl_t) - heap_layout_.reference_bytes()),
                        extents, subject_);
   type_ = referring_type(heap_layout_, subject_);
-  head_type_ = head_type(subject_);
   trajectory_numbers_ = number_type(stored.get(), "traj", subject_);
   value_numbers_ = number_type(stored.get(), "data", subject_);
-  find_layout(stored.get());
 }
 
 namespace {
 
-/// Records in a chunk of what is stored without filters; 0 where it is not so.
-std::int64_t plain_chunk(hid_t dataset, const std::string& subject) {
-  const Handle properties(H5Dget_create_plist(dataset), H5Pclose, subject, "a readable layout");
-  hsize_t records = 0;
-  if (H5Pget_layout(properties.get()) != H5D_CHUNKED || H5Pget_nfilters(properties.get()) != 0 ||
-      H5Pget_chunk(properties.get(), 1, &records) != 1)
-    return 0;
-  constexpr hsize_t most = 1 << 16;
-  return records <= most ? static_cast<std::int64_t>(records) : 0;
-}
-
-}  // namespace
-
-/// Where references are as long as hvl_t, the offsets of the type are those of the file.
-void RecordDataset::find_layout(hid_t stored_type) {
-  static_assert(sizeof(hvl_t) == hdf5::most_reference_bytes);
-  const auto chunk_records = plain_chunk(dataset_.get(), subject_);
-  if (chunk_records == 0 || heap_layout_.reference_bytes() != sizeof(hvl_t)) return;
-  const auto offset_of = [&](const char* member) {
-    return H5Tget_member_offset(stored_type, static_cast<unsigned>(H5Tget_member_index(stored_type, member)));
-  };
-  const auto head = static_cast<unsigned>(H5Tget_member_index(stored_type, "head"));
-  stored_head_type_ = {H5Tget_member_type(stored_type, head), H5Tclose, subject_, "a readable type"};
-  const Layout layout{H5Tget_size(stored_type), H5Tget_size(stored_head_type_.get()),
-                      offset_of("head"),        offset_of("traj"),
-                      offset_of("data"),        chunk_records};
-  constexpr std::size_t most_chunk_bytes = 1 << 24;  // more are no chunk of records, but damage
-  if (std::max(layout.trajectory_offset, layout.values_offset) + sizeof(hvl_t) <= layout.record_bytes &&
-      layout.head_offset + layout.head_bytes <= layout.record_bytes &&
-      layout.record_bytes <= most_chunk_bytes / static_cast<std::size_t>(chunk_records))
-    layout_ = layout;
-}
-
-namespace {
-
-/// HDF5 clears two buffers for every transfer, of 1 MiB each unless told otherwise: longer than reading a readout.
+/// Returns properties with small buffers: HDF5 clears two for every transfer, by default of 1 MiB, which takes longer than
+/// reading a readout.
 Handle transfer_properties(const std::string& subject) {
   Handle properties(H5Pcreate(H5P_DATASET_XFER), H5Pclose, subject, "memory");
   constexpr std::size_t buffer_bytes = 1 << 16;
@@ -233,55 +197,8 @@ RecordReader::RecordReader(const RecordDataset& records, bool with_values)
       trajectories_(records.heap_layout_, records.trajectory_numbers_),
       values_(records.heap_layout_, records.value_numbers_) {}
 
-/// The chunk of a readout, as stored; null where it is not as expected.
-const char* RecordReader::chunk_of(std::int64_t number) {
-  const auto& layout = records_.layout_;
-  const auto wanted = number / layout.chunk_records;
-  if (wanted == chunk_number_) return chunk_.data();
-  chunk_number_ = -1;
-  const hid_t dataset = records_.dataset_.get();
-  const hsize_t first = static_cast<hsize_t>(wanted * layout.chunk_records);
-  const auto bytes = static_cast<std::size_t>(layout.chunk_records) * layout.record_bytes;
-  hsize_t stored = 0;
-  unsigned left_out = 0;
-  haddr_t place = 0;
-  std::uint32_t filters = 0;
-  // H5Dread_chunk writes as many bytes as the index of the chunks states; H5Dget_chunk_storage_size tells what there should be.
-  if (H5Dget_chunk_info_by_coord(dataset, &first, &left_out, &place, &stored) < 0 || stored != bytes)
-    return nullptr;
-  chunk_.resize(bytes);
-  if (H5Dread_chunk(dataset, H5P_DEFAULT, &first, &filters, chunk_.data()) < 0 || filters != 0)
-    return nullptr;
-  chunk_number_ = wanted;
-  return chunk_.data();
-}
-
-/// Heads of readouts, and where their arrays are; false where that is not as expected.
-bool RecordReader::read_plain(std::int64_t first, std::int64_t count) {
-  const auto& layout = records_.layout_;
-  if (!records_.has_plain_layout()) return false;
-  std::vector<Entry> block(static_cast<std::size_t>(count));
-  std::vector<char> heads(block.size() * std::max(layout.head_bytes, sizeof(ReadoutHead))),
-      background(block.size() * sizeof(ReadoutHead));
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const auto number = first + static_cast<std::int64_t>(i);
-    const char* record = chunk_of(number);
-    if (record == nullptr) return false;
-    record += static_cast<std::size_t>(number % layout.chunk_records) * layout.record_bytes;
-    block[i].trajectory = records_.heap_layout_.reference_at(record + layout.trajectory_offset);
-    block[i].values = records_.heap_layout_.reference_at(record + layout.values_offset);
-    std::memcpy(heads.data() + i * layout.head_bytes, record + layout.head_offset, layout.head_bytes);
-  }
-  if (H5Tconvert(records_.stored_head_type_.get(), records_.head_type_.get(), block.size(), heads.data(),
-                 background.data(), H5P_DEFAULT) < 0)
-    return false;
-  for (std::size_t i = 0; i < block.size(); ++i)
-    std::memcpy(&block[i].head, heads.data() + i * sizeof(ReadoutHead), sizeof(ReadoutHead));
-  block_ = std::move(block);
-  return true;
-}
-
-void RecordReader::read_through_hdf5(std::int64_t first, std::int64_t count) {
+/// Reads the heads of readouts, and where their arrays are.
+void RecordReader::read_heads(std::int64_t first, std::int64_t count) {
   const auto& subject = records_.subject_;
   std::vector<ReferringRecord> found(static_cast<std::size_t>(count));
   select(file_space_, static_cast<hsize_t>(first), static_cast<hsize_t>(count), subject, "readable readouts");
@@ -294,7 +211,7 @@ void RecordReader::read_through_hdf5(std::int64_t first, std::int64_t count) {
                       records_.heap_layout_.reference_at(record.values)});
 }
 
-/// Some readouts from `number` on, twice as many as those at hand where it is the next.
+/// Reads some readouts from `number` on, twice as many as before where it is the next.
 void RecordReader::read_ahead(std::int64_t number) {
   constexpr std::int64_t least = 16;  // cost hardly more than one
   const auto at_hand = static_cast<std::int64_t>(block_.size());
@@ -303,13 +220,12 @@ void RecordReader::read_ahead(std::int64_t number) {
       std::max<std::int64_t>(std::min({std::max(wanted, least), most_records, records_.count() - number}), 1);
   block_.clear();  // nothing is at hand where the reading fails
   first_ = number;
-  if (read_plain(number, count)) return;
   try {
-    read_through_hdf5(number, count);
+    read_heads(number, count);
   } catch (const Error&) {
     block_.clear();
     if (count == 1) throw;
-    read_through_hdf5(number, 1);
+    read_heads(number, 1);
   }
 }
 
@@ -334,7 +250,7 @@ RecordReader::Lists::Lists(const hdf5::HeapLayout& layout, const Handle& number)
       number_bytes_(H5Tget_size(number.get())),
       is_native_(H5Tequal(number.get(), H5T_IEEE_F32LE) > 0) {}
 
-/// `wrong`: what is, if anything.
+/// Reads a list. `wrong` tells what is wrong, if anything.
 std::span<const float> RecordReader::Lists::floats(const HeapReference& reference, const char*& wrong) {
   const auto found = heap_.value(reference, number_bytes_);
   wrong = found.wrong;
@@ -343,7 +259,7 @@ std::span<const float> RecordReader::Lists::floats(const HeapReference& referenc
   const std::size_t count = reference.length;
   if (is_native_ && reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) == 0)
     return {reinterpret_cast<const float*>(bytes), count};
-  // In its place: the longer of the two.
+  // Converted in place: room for the longer of the two.
   converted_.resize(count * std::max<std::size_t>((number_bytes_ + sizeof(float) - 1) / sizeof(float), 1));
   std::memcpy(converted_.data(), bytes, found.bytes.size());
   if (!is_native_ &&
@@ -357,7 +273,7 @@ RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int
   file.create_group(usual_group);
   write_header(file, header);
   type_ = record_type(subject_);
-  // Without the padding that members have in memory: readers of the head's bytes (the Python package) take them for
+  // The padding that members have in memory is left out: readers of the head's bytes (the Python package) take them for
   // the format's own struct.
   const Handle packed(H5Tcopy(type_.get()), H5Tclose, subject_, "the ISMRMRD record type");
   hdf5::check(H5Tpack(packed.get()), subject_, "the ISMRMRD record type");

@@ -2,9 +2,9 @@
 // Readouts in ISMRMRD HDF5 files: a group, by convention /dataset, with xml (the header) and data (one record per
 // readout: head, trajectory, values).
 //
-// libismrmrd's readers are not used: they trust the lengths in a record's head when they copy the arrays. HDF5 reads the
-// records alone, with references to their arrays (or, where nothing is compressed, as usual, their bytes); the arrays are
-// read without HDF5, which trusts these references (io/hdf5/global_heap.hpp).
+// The readers of libismrmrd are not used: they trust the lengths in a record's head when they copy the arrays. HDF5 reads
+// the records with references to their arrays; the arrays are read from the heaps of the file directly, which is faster
+// (io/hdf5/global_heap.hpp).
 #include <span>
 #include <string>
 #include <vector>
@@ -16,11 +16,11 @@
 namespace fhd::io::mrd {
 
 constexpr auto usual_group = "/dataset";
-/// Of a group "/name".
+/// Names of the datasets of a group "/name".
 inline std::string header_name(const std::string& group) { return group + "/xml"; }
 inline std::string records_name(const std::string& group) { return group + "/data"; }
 
-/// A record as HDF5 writes it.
+/// A record as HDF5 writes it to a file.
 struct Record {
   ReadoutHead head;
   hvl_t trajectory, values;  ///< float, as those of Readout
@@ -32,32 +32,22 @@ class RecordDataset {
   /// Throws Error unless the group has a list of at least one readout.
   RecordDataset(const hdf5::File& file, const std::string& group);
   std::int64_t count() const { return count_; }
-  /// Whether records are read as they are stored.
-  bool has_plain_layout() const { return layout_.record_bytes > 0; }
 
  private:
   friend class RecordReader;
-  /// How a record is stored, where that is plain.
-  struct Layout {
-    std::size_t record_bytes = 0, head_bytes = 0, head_offset = 0, trajectory_offset = 0, values_offset = 0;
-    std::int64_t chunk_records = 0;
-  };
-  void find_layout(hid_t stored_type);
   std::string subject_;
   hdf5::HeapLayout heap_layout_;
-  hdf5::Handle dataset_, type_, head_type_, stored_head_type_, trajectory_numbers_, value_numbers_;
+  hdf5::Handle dataset_, type_, trajectory_numbers_, value_numbers_;
   std::int64_t count_ = 0;
-  Layout layout_;
 };
 
-/// Delivers the readouts of a file one at a time. Asked for in their order it reads some ahead, more and more of them,
-/// up to 256, but for their arrays; what is damaged ahead does not matter until it is asked for. For one thread; several readers
-/// may be at work side by side where libhdf5 allows threads.
+/// Reads the readouts of a file one at a time. Asked in their order, it reads heads ahead, up to 256; damage ahead does
+/// not matter until it is asked for. For one thread; several readers may work concurrently where libhdf5 allows threads.
 class RecordReader {
  public:
-  /// Of `records`, which must outlive it. Without values, which are then empty, it is much faster.
+  /// Reads `records`, which must outlive it. Without values, which are then empty, it is much faster.
   RecordReader(const RecordDataset& records, bool with_values);
-  /// Its arrays live until the next call. Throws Error.
+  /// Returns a readout, whose arrays live until the next call. Throws Error.
   Readout operator()(std::int64_t number);
 
  private:
@@ -65,7 +55,7 @@ class RecordReader {
     ReadoutHead head;
     hdf5::HeapReference trajectory, values;
   };
-  /// One of the two arrays of readouts.
+  /// Reads one of the two arrays of readouts.
   class Lists {
    public:
     Lists(const hdf5::HeapLayout& layout, const hdf5::Handle& number);
@@ -79,9 +69,7 @@ class RecordReader {
     std::vector<float> converted_;  ///< of the last list, where it is not as in memory
   };
   void read_ahead(std::int64_t number);
-  bool read_plain(std::int64_t first, std::int64_t count);
-  void read_through_hdf5(std::int64_t first, std::int64_t count);
-  const char* chunk_of(std::int64_t number);
+  void read_heads(std::int64_t first, std::int64_t count);
 
   const RecordDataset& records_;
   const bool with_values_;
@@ -89,9 +77,7 @@ class RecordReader {
   std::vector<Entry> block_;  ///< readouts first_ ...
   std::int64_t first_ = 0;
   Lists trajectories_,
-      values_;               ///< heaps of their own: some writers put them into places far from each other
-  std::vector<char> chunk_;  ///< as stored
-  std::int64_t chunk_number_ = -1;
+      values_;  ///< heaps of their own: some writers put them into places far from each other
 };
 
 /// Writes the header, then `count` readouts, some at a time, with the packed heads of the format (340 bytes).
@@ -99,7 +85,7 @@ class RecordWriter {
  public:
   RecordWriter(hdf5::File& file, const std::string& header, std::int64_t count);
   void write(const Readout& readout);
-  /// Without it the last of them are not written.
+  /// Writes the last readouts; without it they are lost.
   void close();
 
  private:

@@ -13,7 +13,7 @@ bool is_siemens(std::string vendor) {
   return vendor.find("siemens") != std::string::npos;
 }
 
-/// Ticks from one stamp to the next; 0 where they are not even, to a tick each.
+/// Returns the ticks from one stamp to the next; 0 where they are not even, to a tick each.
 double even_step(const std::vector<std::uint32_t>& stamps) {
   if (stamps.size() < 2 || stamps.back() <= stamps.front()) return 0;
   const double ticks = stamps.back() - stamps.front(), step = ticks / static_cast<double>(stamps.size() - 1);

@@ -1,5 +1,5 @@
 #pragma once
-// How long a repetition of an ISMRMRD measurement takes, where its readouts or its header tell.
+// The time of a repetition of an ISMRMRD measurement, where its readouts or its header tell.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,10 +13,9 @@ struct RepetitionTime {
   std::string origin;  ///< "time stamps of 2.5 ms"
 };
 
-/// `stamps`: acquisition_time_stamp of the first readout of every repetition, in their order. ISMRMRD leaves open
-/// what they count; those of Siemens count 2.5 ms. They tell where they rise evenly. Else the TR of the header
-/// tells, where every image is one readout (`readouts_per_image` = 1) and so one excitation: how many an image of
-/// several readouts takes is not stated.
+/// Returns the time from `stamps`, the acquisition_time_stamp of the first readout of every repetition in their order,
+/// where they rise evenly and the scanner is Siemens's, which counts 2.5 ms (ISMRMRD leaves open what they count). Else
+/// it is the TR of the header, where every image is one readout (`readouts_per_image` = 1) and so one excitation.
 RepetitionTime repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
                                std::int64_t readouts_per_image);
 

@@ -13,7 +13,7 @@
 namespace fhd::io::mrd {
 namespace {
 
-/// Of a sample from the centre of k-space, in the plane of the first two axes.
+/// Returns the distance of a sample from the centre of k-space, in the plane of the first two axes.
 double distance_from_centre(const Readout& readout, std::int64_t sample) {
   const std::size_t axes = readout.head.trajectory_dimensions;
   const float* k = readout.trajectory.data() + static_cast<std::size_t>(sample) * axes;
@@ -47,8 +47,8 @@ TrajectoryUnit unit_of(const std::string& stated_unit, const ReadOptions& option
   return found.unit;
 }
 
-/// Of the magnitudes of `count` values, `stride` apart, without those that are not finite, which validate() refuses. As
-/// integers, their order is that of the numbers, which vectors of lanes compare.
+/// Returns the largest magnitude of `count` values, `stride` apart, without those that are not finite, which validate()
+/// refuses. Compares bits as integers, whose order is the same and which SIMD compares.
 float largest_finite(const float* values, std::size_t count, std::size_t stride) {
   constexpr std::int32_t infinite = std::bit_cast<std::int32_t>(std::numeric_limits<float>::infinity());
   std::int32_t largest = 0;
@@ -146,7 +146,7 @@ ReadoutPart central_part(const Readout& readout, int axes) {
 
 namespace {
 
-/// The encoding step at k = 0 along an axis of n voxels.
+/// Returns the encoding step at k = 0 along an axis of n voxels.
 int center_step(const std::optional<Limit>& limit, int n, int largest_step, const char* name,
                 const Subjects& subjects, std::vector<std::string>& inferred) {
   if (!limit) return n / 2;
@@ -183,8 +183,8 @@ SamplePositions choose_positions(const EncodingHeader& encoding, const std::stri
   const auto& n = space.unit_reference.encoded.matrix_size;
   SamplePositions positions{n, extent.axis_count, encoding.step_1 ? encoding.step_1->center : n[1] / 2,
                             encoding.step_2 ? encoding.step_2->center : n[2] / 2};
-  positions.elsewhere = !options.outside.trajectory.empty();
-  if (positions.elsewhere) return positions;
+  positions.outside = !options.outside.trajectory.empty();
+  if (positions.outside) return positions;
   const auto read_center_2 = [&] {
     positions.center_step_2 = center_step(encoding.step_2, n[2], extent.largest_step_2,
                                           "kspace_encoding_step_2", subjects, inferred);
@@ -232,7 +232,7 @@ SamplePositions choose_positions(const EncodingHeader& encoding, const std::stri
 }
 
 std::array<double, 3> SamplePositions::of(const Readout& readout, std::int64_t sample) const {
-  if (elsewhere) return {};
+  if (outside) return {};
   const auto& head = readout.head;
   const auto& n = matrix_size;
   const double kz_step = n[2] > 1 ? double(head.idx.kspace_encode_step_2) - center_step_2 : 0;

@@ -23,13 +23,13 @@
 
 namespace fhd::io::mrd {
 
-/// What errors call a measurement and its parts.
+/// Names of a measurement and its parts in errors.
 struct Subjects {
   std::string measurement, header, readouts;
   std::string readout(std::int64_t number) const { return readouts + "[" + std::to_string(number) + "]"; }
 };
 
-/// What the trajectories of all readouts of the image tell before their unit is known.
+/// Collects what the trajectories of all readouts of the image tell before their unit is known.
 struct TrajectoryExtent {
   int axis_count = 0;                          ///< of the trajectories; 0: none
   std::array<double, 3> largest_k{};           ///< in the unit of the trajectories
@@ -37,7 +37,7 @@ struct TrajectoryExtent {
   int largest_step_1 = 0, largest_step_2 = 0;  ///< kspace_encode_step_1 and _2
 
   void add(const Readout& readout);  ///< whose trajectory is as long as its head says
-  /// Whether the third axis holds no positions but density weights, or nothing: never below zero, and the same in
+  /// Returns whether the third axis holds no positions but density weights, or nothing: never below zero, and the same in
   /// every partition (kspace_encode_step_2) of a stack.
   bool third_axis_is_weight() const;
 
@@ -50,34 +50,35 @@ struct TrajectoryExtent {
   std::map<int, Mean> third_by_step_;
 };
 
-/// How near a readout with a trajectory comes to the centre of k-space, in the plane of the first two axes.
+/// Returns the least distance of a readout with a trajectory from the centre of k-space, in the plane of the first two
+/// axes.
 double nearest_to_centre(const Readout& readout);
-/// Up to ObjectExtent::most_readouts of `numbers`, spread over those that come nearest to the centre; distance(number)
-/// is asked for where there are more.
+/// Returns up to ObjectExtent::most_readouts of `numbers`, spread over those that come nearest to the centre;
+/// distance(number) is asked for where there are more.
 std::vector<std::int64_t> central_readouts(std::vector<std::int64_t> numbers,
                                            const std::function<double(std::int64_t)>& distance);
 
-/// The part of a readout about the centre of k-space, its trajectory's first `axes` axes.
+/// Returns the part of a readout about the centre of k-space, its trajectory's first `axes` axes.
 ReadoutPart central_part(const Readout& readout, int axes);
 
-/// How positions are found; `scale` to cycles/FOV, encoding steps counted from their centres.
+/// Computes positions of samples; `scale` is the factor to cycles/FOV, encoding steps count from their centres.
 struct SamplePositions {
   std::array<int, 3> matrix_size;
   int axis_count, center_step_1, center_step_2;
   bool stacked = false, center_is_stated = false;
-  bool elsewhere = false;  ///< another file tells them (ReadOptions::outside): all are 0 here
+  bool outside = false;  ///< another file holds them (ReadOptions::outside): all are 0 here
   std::array<double, 3> scale{1, 1, 1};
 
   bool operator==(const SamplePositions&) const = default;
-  /// Position of a sample (counted with the discarded ones), cycles/FOV.
+  /// Returns the position of a sample (counted with the discarded ones), cycles/FOV.
   std::array<double, 3> of(const Readout& readout, std::int64_t sample) const;
 };
 
-/// Length of the object, from k-space along `axes` axes of the trajectory (ObjectExtent::lengths); asked only where
+/// Returns the length of the object, from k-space along `axes` axes of the trajectory (ObjectExtent::lengths); asked only where
 /// the unit is open.
 using ObjectLength = std::function<std::array<double, 3>(int axes)>;
 
-/// Adds to `inferred` what was inferred. Throws Error when the positions are unknown or ambiguous.
+/// Decides how positions are found; adds to `inferred` what was inferred. Throws Error when the positions are unknown or ambiguous.
 SamplePositions choose_positions(const EncodingHeader& encoding, const std::string& trajectory_unit,
                                  const ReadOptions& options, const EncodedSpace& space,
                                  const TrajectoryExtent& extent, const ObjectLength& object_length,

@@ -8,23 +8,15 @@
 #include <set>
 
 #include "io/scan/mrd/noise_readouts.hpp"
-#include "io/scan/mrd/physiology_stamps.hpp"
-#include "io/scan/mrd/purpose.hpp"
 #include "io/scan/mrd/repetition_time.hpp"
+#include "io/scan/mrd/role.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
 namespace {
 
-/// What tells lines of one volume apart, and volumes from each other.
-using LineKey = std::array<int, 7>;
-LineKey line_of(const ReadoutHead& head) {
-  const auto& i = head.idx;
-  return {i.kspace_encode_step_1, i.kspace_encode_step_2, i.slice, i.repetition, i.contrast, i.phase, i.set};
-}
-
-/// What makes a repetition of the output, in the order of the output.
+/// Returns the counters that make a repetition of the output, in the order of the output.
 RepetitionCounters repetition_of(const ReadoutHead& head) {
   return {head.idx.repetition, head.idx.contrast, head.idx.phase, head.idx.set};
 }
@@ -61,13 +53,13 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
 void VolumeAssembler::add(const Readout& readout) {
   const auto number = added_++;
   const auto& head = readout.head;
-  const std::size_t axes = head.trajectory_dimensions, trajectory_length = head.number_of_samples * axes;
   const auto [role, name] = role_of(head);
   if (role == Role::noise) append(noise_readouts_, number, kinds_.of(head));
   if (role == Role::navigator || role == Role::reference) {
-    const bool usable = head.active_channels > 0 && head.sample_count() > 1 &&
-                        readout.trajectory.size() == trajectory_length &&
-                        (role == Role::navigator ? 0 : header_.others.size()) >= head.encoding_space_ref;
+    const bool usable =
+        head.active_channels > 0 && head.sample_count() > 1 &&
+        readout.trajectory.size() == std::size_t{head.number_of_samples} * head.trajectory_dimensions &&
+        (role == Role::navigator ? 0 : header_.others.size()) >= head.encoding_space_ref;
     if (!usable) {
       ++skipped_[name];
     } else {
@@ -85,7 +77,7 @@ void VolumeAssembler::add(const Readout& readout) {
     throw Error(
         subjects_.readout(number), "more samples than discard_pre and discard_post leave out",
         fmt::format("{} samples, {} and {}", head.number_of_samples, head.discard_pre, head.discard_post));
-  require_length(readout.trajectory.size(), trajectory_length, subjects_.readout(number) + ".traj");
+  require_trajectory(readout, head, number);
   extent_.add(readout);
   append(image_readouts_, number, kinds_.of(head));
 }
@@ -104,8 +96,7 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
   for_each_readout(readouts_of(0, 0), [&](std::int64_t number, const ReadoutHead& head) {
-    const auto readout = as_before(source(number), head, subjects_.readout(number));
-    copy_positions(number, readout, placing_, trajectory.k, m);
+    copy_positions(number, source(number), head, placing_, trajectory.k, m);
     m += head.sample_count();
   });
   summary_.cartesian = lies_on_grid(trajectory);
@@ -140,132 +131,7 @@ void VolumeAssembler::require_agreement() {
   if (const auto left_out = leave_out(navigators_, of_other_coils)) skipped_["phase correction"] += left_out;
 }
 
-/// Whether the references are samples of the image: see the top of the header.
-bool VolumeAssembler::are_embedded(const Source& source) const {
-  const auto& first = *image_readouts_.front().head;
-  const bool alike = std::all_of(references_.begin(), references_.end(), [&](const ReadoutRun& run) {
-    const auto& head = *run.head;
-    return head.encoding_space_ref == 0 && head.sample_count() == first.sample_count() &&
-           head.center_sample == first.center_sample &&
-           head.trajectory_dimensions == first.trajectory_dimensions;
-  });
-  const auto& mode = header_.calibration_mode;
-  if (!alike || mode == "separate" || mode == "external") return false;
-  if (mode == "embedded" || mode == "interleaved") return true;
-  std::set<LineKey> lines;
-  std::set<std::array<int, 2>> contrasts;
-  for_each_readout(image_readouts_, [&](std::int64_t number, const ReadoutHead& head) {
-    lines.insert(line_of(source(number).head));
-    contrasts.insert({head.idx.contrast, head.idx.set});
-  });
-  std::int64_t repeated = 0;
-  bool on_grid = true;
-  for_each_readout(references_, [&](std::int64_t number, const ReadoutHead& head) {
-    const auto readout = source(number);
-    repeated += lines.count(line_of(readout.head)) > 0;
-    Trajectory trajectory{Array<double>({3, head.sample_count()})};
-    copy_positions(number, readout, placing_, trajectory.k, 0);
-    on_grid = on_grid && contrasts.count({head.idx.contrast, head.idx.set}) > 0 && lies_on_grid(trajectory);
-  });
-  // What repeats the lines of the image is a measurement of its own.
-  return on_grid && 8 * repeated < readout_count(references_);
-}
-
-/// References become samples of the image, or a calibration of their own.
-void VolumeAssembler::sort_references(const Source& source, const Source& with_values) {
-  if (references_.empty()) return;
-  // One encoding is enough: that of the image, if it has some.
-  const auto& chosen =
-      *std::min_element(references_.begin(), references_.end(), [](const auto& a, const auto& b) {
-         return a.head->encoding_space_ref < b.head->encoding_space_ref;
-       })->head;
-  reference_extent_.axis_count = chosen.trajectory_dimensions;
-  if (const auto others = leave_out(references_, [&](const ReadoutHead& head) {
-        return head.encoding_space_ref != chosen.encoding_space_ref ||
-               head.trajectory_dimensions != chosen.trajectory_dimensions;
-      }))
-    skipped_["calibration of a further encoding"] += others;
-  const auto count = readout_count(references_);
-  const auto runs = static_cast<std::ptrdiff_t>(references_.size());
-  embedded_ = are_embedded(source);
-  if (!embedded_) return place_references(source, with_values);
-  const bool stated = header_.calibration_mode == "embedded" || header_.calibration_mode == "interleaved";
-  summary_.inferred.push_back(fmt::format("{} calibration readouts are samples of the image too, because {}.",
-                                          count,
-                                          stated ? "the header calls them " + header_.calibration_mode
-                                                 : "they lie between its lines, and are like them"));
-  summary_.facts.emplace_back("calibration",
-                              fmt::format("{} embedded readouts, samples of the image", count));
-  for (const auto& run : image_readouts_)
-    if (run.head->has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING))
-      references_.push_back(run);
-  const auto in_order = [](const ReadoutRun& a, const ReadoutRun& b) { return a.first < b.first; };
-  image_readouts_.insert(image_readouts_.end(), references_.begin(), references_.begin() + runs);
-  std::sort(image_readouts_.begin(), image_readouts_.end(), in_order);
-  std::sort(references_.begin(), references_.end(), in_order);
-  reference_placing_ = placing_;
-}
-
-/// Where the samples of a reference of its own lie.
-void VolumeAssembler::place_references(const Source& source, const Source& with_values) {
-  const auto space = references_.front().head->encoding_space_ref;
-  const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
-  const auto count = readout_count(references_);
-  reference_placing_ = placing_;
-  try {
-    std::vector<std::string> not_told;
-    ReadOptions options;
-    options.trajectory_unit = options_.trajectory_unit;
-    const auto length = [&](int axes) { return object_length(references_, source, with_values, axes); };
-    if (space != 0 || placing_.positions.elsewhere || reference_extent_.axis_count != extent_.axis_count)
-      reference_placing_.positions =
-          choose_positions(encoding, header_.trajectory_unit, options,
-                           encoded_space(encoding, options, subjects_.header, not_told), reference_extent_,
-                           length, subjects_, not_told);
-  } catch (const Error& error) {
-    summary_.missing.push_back(
-        fmt::format("{} calibration readouts are left out, because their positions are unknown: {}.", count,
-                    error.what()));
-    skipped_["calibration"] += count;
-    return references_.clear();
-  }
-  for (int axis = 0; axis < 3; ++axis)
-    if (const double own = encoding.encoded_fov_mm[axis], image = header_.encoded_fov_mm[axis];
-        own > 0 && image > 0)
-      reference_placing_.scale[axis] = image / own;
-  const auto& n = encoding.encoded_matrix;
-  const auto& fov = encoding.encoded_fov_mm;
-  const auto what =
-      fmt::format("{} separate readouts of {} samples, encoded with {} x {} x {} and {:g} x {:g} x {:g} mm",
-                  count, references_.front().head->sample_count(), n[0], n[1], n[2], fov[0], fov[1], fov[2]);
-  summary_.facts.emplace_back("calibration", what + ", for the maps alone");
-  summary_.inferred.push_back("Calibration for the sensitivity maps alone: " + what + ".");
-}
-
-/// A reference of another place in the patient says nothing about the maps of this one.
-void VolumeAssembler::require_references_in_place() {
-  if (embedded_) return;
-  for (const auto& [key, runs] : reference_volumes_) {
-    const auto* images = of_volume(volumes_, key.second, key.first);
-    if (images == nullptr) continue;
-    const auto &reference = *runs.front().head, &image = *images->front().head;
-    double offset_mm = 0, turned = 0;
-    for (int axis = 0; axis < 3; ++axis) {
-      offset_mm = std::max(offset_mm, std::abs(double{reference.position[axis]} - image.position[axis]));
-      turned = std::max({turned, std::abs(double{reference.read_dir[axis]} - image.read_dir[axis]),
-                         std::abs(double{reference.phase_dir[axis]} - image.phase_dir[axis])});
-    }
-    if (offset_mm <= 1 && turned <= 0.01) continue;
-    summary_.missing.push_back(fmt::format(
-        "{} calibration readouts are left out, because they lie elsewhere than the image: {:.3g} mm off, "
-        "directions that differ by {:.2g}.",
-        readout_count(references_), offset_mm, turned));
-    reference_volumes_.clear();
-    return;
-  }
-}
-
-/// What is known of the delay between echoes of opposite directions.
+/// Adds to the summary what is known of the delay between echoes of opposite directions.
 void VolumeAssembler::tell_ghost() {
   const auto reversed = [](const ReadoutRun& run) { return is_reversed(*run.head); };
   const auto has_both = [&](const ReadoutRuns& runs) {
@@ -291,7 +157,7 @@ void VolumeAssembler::tell_ghost() {
                                         "image may have a ghost at half the FOV.");
 }
 
-/// Whether the readouts count slices that the header denies.
+/// Returns whether the readouts count slices that the header denies.
 bool VolumeAssembler::is_one_slice() const {
   const auto& first = *image_readouts_.front().head;
   return header_.slice && header_.slice->maximum == 0 &&
@@ -354,7 +220,8 @@ void VolumeAssembler::group_by_volume() {
   summary_.has_sample_time = states_times(first);
 }
 
-/// Contrasts, phases and sets of one repetition have no common time between them.
+/// Adds the time of a repetition, unless there are several contrasts, phases or sets, which have no common time between
+/// them.
 void VolumeAssembler::tell_repetition_time(const Source& source) {
   if (summary_.slice_count == 1)
     summary_.readout_time_s = header_.acquisition.excitation_time_s;  // else slices may take turns
@@ -398,7 +265,8 @@ void VolumeAssembler::read_directions() {
   geometry.position_mm = position_mm(head);
 }
 
-/// From the readouts of the first volume among `runs`, along the axes of the trajectory (in 1 / its unit).
+/// Returns the length of the object along the axes of the trajectory (in 1 / its unit), from the readouts of the first
+/// volume among `runs`.
 std::array<double, 3> VolumeAssembler::object_length(const ReadoutRuns& runs, const Source& source,
                                                      const Source& with_values, int axes) const {
   const bool one_slice = is_one_slice();
@@ -412,9 +280,7 @@ std::array<double, 3> VolumeAssembler::object_length(const ReadoutRuns& runs, co
     if (volume_of(head) == first) numbers.push_back(number);
   });
   const auto checked = [&](const Readout& readout, std::int64_t number) {
-    require_length(readout.trajectory.size(),
-                   std::size_t{readout.head.number_of_samples} * readout.head.trajectory_dimensions,
-                   subjects_.readout(number) + ".traj");
+    require_trajectory(readout, readout.head, number);
     return readout;
   };
   const auto central = central_readouts(std::move(numbers), [&](std::int64_t number) {
@@ -458,10 +324,18 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   scan.geometry = summary_.geometry;
   scan.geometry.position_mm = position_mm(*runs.front().head);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
-  auto ghost = ghost_correction(slice, repetition, source, scan.messages);
-  const auto noting = noting_stamps(source, scan.physiology_stamps);
-  collect(runs, placing_, noting, ghost ? &*ghost : nullptr, scan.trajectory, scan.kspace);
-  scan.calibration = calibration(slice, repetition, source, ghost ? &*ghost : nullptr);
+  auto found = ghost_correction(slice, repetition, source, scan.messages);
+  auto* const ghost = found ? &*found : nullptr;
+  auto& stamps = scan.physiology_stamps;
+  const Source noting_stamps = [&](std::int64_t number) {
+    const auto readout = source(number);
+    stamps.push_back(std::to_array(readout.head.physiology_time_stamp));
+    return readout;
+  };
+  collect(runs, placing_, noting_stamps, ghost, scan.trajectory, scan.kspace);
+  const auto is_zero = [](const auto& times) { return times == std::array<std::uint32_t, 3>{}; };
+  if (std::all_of(stamps.begin(), stamps.end(), is_zero)) stamps.clear();
+  scan.calibration = calibration(slice, repetition, source, ghost);
   if (!states_times(runs)) return scan;
   double* time_s = scan.sample_time_s.emplace(Shape{sample_count(runs)}).data();
   for_each_readout(runs, [&](std::int64_t, const ReadoutHead& head) {
@@ -471,7 +345,7 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   return scan;
 }
 
-/// Samples of readouts, one after the other.
+/// Copies the samples of readouts, one after the other.
 void VolumeAssembler::collect(const ReadoutRuns& runs, const Placing& placing, const Source& source,
                               GhostCorrection* ghost, Trajectory& trajectory, KSpace& kspace) const {
   const auto samples = sample_count(runs);
@@ -479,16 +353,16 @@ void VolumeAssembler::collect(const ReadoutRuns& runs, const Placing& placing, c
   kspace.values = Array<Complex<float>>({summary_.coil_count, samples});
   std::int64_t m = 0;
   for_each_readout(runs, [&](std::int64_t number, const ReadoutHead& head) {
-    const auto readout = as_before(source(number), head, subjects_.readout(number));
-    copy_positions(number, readout, placing, trajectory.k, m);
-    copy_values(readout, subjects_.readout(number), kspace.values, m);
+    const auto readout = source(number);
+    copy_positions(number, readout, head, placing, trajectory.k, m);
+    copy_values(readout, head, subjects_.readout(number), kspace.values, m);
     if (ghost != nullptr && is_reversed(head) && head.sample_count() == ghost->sample_count())
       ghost->apply(kspace.values, m);
     m += head.sample_count();
   });
 }
 
-/// Those of the slice and repetition; else of the slice in the first repetition that has some; null without.
+/// Returns the readouts of the slice and repetition; else of the slice in the first repetition that has some; else null.
 const ReadoutRuns* VolumeAssembler::of_volume(const Volumes& volumes, std::int64_t slice,
                                               std::int64_t repetition) {
   if (const auto found = volumes.find({repetition, slice}); found != volumes.end()) return &found->second;
@@ -497,21 +371,7 @@ const ReadoutRuns* VolumeAssembler::of_volume(const Volumes& volumes, std::int64
   return nullptr;
 }
 
-/// Empty without a reference, and where it is part of the volume's own samples.
-std::optional<Calibration> VolumeAssembler::calibration(std::int64_t slice, std::int64_t repetition,
-                                                        const Source& source, GhostCorrection* ghost) const {
-  const auto* runs = of_volume(reference_volumes_, slice, repetition);
-  if (runs == nullptr || reference_placing_.positions.elsewhere ||
-      (embedded_ && reference_volumes_.count({repetition, slice}) > 0))
-    return std::nullopt;
-  const auto space = runs->front().head->encoding_space_ref;
-  const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
-  Calibration calibration{{}, {}, encoding.encoded_matrix, encoding.encoded_fov_mm};
-  collect(*runs, reference_placing_, source, ghost, calibration.trajectory, calibration.kspace);
-  return calibration;
-}
-
-/// From the navigators of the volume, where it has lines of both directions.
+/// Returns the correction that the navigators of the volume tell, where it has lines of both directions.
 std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t slice, std::int64_t repetition,
                                                                  const Source& source,
                                                                  std::vector<Message>& messages) const {
@@ -526,9 +386,8 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
   std::int64_t counts[2]{};
   for_each_readout(*navigators, [&](std::int64_t number, const ReadoutHead& head) {
     if (head.sample_count() != length) return;
-    const auto subject = subjects_.readout(number);
     Array<Complex<float>> line({coils, length});
-    copy_values(as_before(source(number), head, subject), subject, line, 0);
+    copy_values(source(number), head, subjects_.readout(number), line, 0);
     const bool reversed = is_reversed(head);
     ++counts[reversed];
     for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -558,8 +417,7 @@ std::optional<Array<Complex<float>>> VolumeAssembler::noise(const Source& source
   Array<Complex<float>> noise({summary_.coil_count, sample_count(noise_readouts_)});
   std::int64_t m = 0;
   for_each_readout(noise_readouts_, [&](std::int64_t number, const ReadoutHead& head) {
-    const auto subject = subjects_.readout(number);
-    copy_values(as_before(source(number), head, subject), subject, noise, m);
+    copy_values(source(number), head, subjects_.readout(number), noise, m);
     m += head.sample_count();
   });
   multiply(noise, noise_scale());
@@ -572,7 +430,8 @@ double VolumeAssembler::noise_scale() const {
                           header_.relative_noise_bandwidth);
 }
 
-/// Lines of an echo train share an excitation, and their heads do not say when each begins.
+/// Returns whether sample times are known: lines of an echo train share an excitation, and their heads do not say when
+/// each begins.
 bool VolumeAssembler::states_times(const ReadoutRuns& runs) const {
   const auto has_dwell = [](const ReadoutRun& run) { return run.head->sample_time_us > 0; };
   return header_.trajectory != "epi" && std::all_of(runs.begin(), runs.end(), has_dwell);
@@ -590,16 +449,21 @@ const ReadoutRuns& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t
 }
 
 /// Puts the positions of a readout at sample m of k [axis][sample].
-void VolumeAssembler::copy_positions(std::int64_t number, const Readout& readout, const Placing& placing,
-                                     Array<double>& k, std::int64_t m) const {
-  const auto& head = readout.head;
-  require_length(readout.trajectory.size(), std::size_t{head.number_of_samples} * head.trajectory_dimensions,
-                 subjects_.readout(number) + ".traj");
+void VolumeAssembler::copy_positions(std::int64_t number, const Readout& readout, const ReadoutHead& head,
+                                     const Placing& placing, Array<double>& k, std::int64_t m) const {
+  require_trajectory(readout, head, number);
   const auto samples = k.extent(1);
   for (std::int64_t s = 0; s < head.sample_count(); ++s) {
     const auto position = placing.positions.of(readout, head.first_sample() + s);
     for (int axis = 0; axis < 3; ++axis) k[axis * samples + m + s] = position[axis] * placing.scale[axis];
   }
+}
+
+/// Throws Error unless the trajectory of a readout is as long as its head said when it was read first.
+void VolumeAssembler::require_trajectory(const Readout& readout, const ReadoutHead& head,
+                                         std::int64_t number) const {
+  require_length(readout.trajectory.size(), std::size_t{head.number_of_samples} * head.trajectory_dimensions,
+                 subjects_.readout(number) + ".traj");
 }
 
 }  // namespace fhd::io::mrd

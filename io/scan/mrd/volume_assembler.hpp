@@ -1,20 +1,19 @@
 #pragma once
-// Readouts -> volumes: what the flags, counters and encoding spaces of an ISMRMRD measurement mean, whoever
-// delivers its readouts.
+// Readouts -> volumes: what the flags, counters and encoding spaces of an ISMRMRD measurement mean, from a file or a
+// connection.
 //
-//   - Readouts flagged as noise become the noise of every scan. Those flagged as navigation, feedback, dummy, surface
-//     coil correction or phase stabilisation are skipped, as are those of another encoding space than the first.
-//   - Readouts flagged as calibration and imaging are samples of the image. Those flagged as calibration alone are
-//     samples too where the header calls them embedded or interleaved or, where it says nothing, where they are
-//     Cartesian readouts of the image's own encoding space, length, centre and contrast between (not on) its other
-//     lines; else they are a reference for the sensitivity maps alone (Scan::calibration), brought to the FOV of the
-//     image. A repetition without takes those of the first that has some.
-//   - Echo-planar readouts of opposite directions are aligned by those flagged as phase correction: epi_ghost.hpp.
-//   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one
-//     image. Each combination of repetition, contrast, phase and set is one repetition of the output, in that
-//     order.
+//   - The role of a readout follows from its flags and encoding space: role.cpp. Noise readouts become the noise of
+//     every scan; readouts of other roles than image, reference and navigator are skipped.
+//   - References (flagged as calibration alone) are samples of the image where the header calls them embedded or
+//     interleaved or, where it says nothing, where they are Cartesian readouts of the image's own encoding space,
+//     length, centre and contrast between (not on) its other lines; else they are a reference for the sensitivity maps
+//     alone (Scan::calibration), brought to the FOV of the image. A repetition without takes those of the first that
+//     has some.
+//   - Echo-planar readouts of opposite directions are aligned by navigators (flagged as phase correction): epi_ghost.hpp.
+//   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one image. Each
+//     combination of repetition, contrast, phase and set is one repetition of the output, in that order.
 //   - k-space positions: see sample_positions.hpp. Sample times count from the start of the readout, discarded samples
-//     too; those of an echo train ('epi'), whose lines share an excitation, are unknown.
+//     too; sample times of an echo train ('epi'), whose lines share an excitation, are unknown.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,9 +28,9 @@
 
 namespace fhd::io::mrd {
 
-/// First it is shown every readout (`add`), then it says what they are of (`finish`, `summary`), then it
-/// makes volumes of them. Of the readouts it remembers runs alone (readout_runs.hpp): to make a volume it asks for those
-/// of the volume again, by the number in which they were added.
+/// Takes every readout once (`add`), then describes the measurement (`finish`, `summary`), then makes volumes. It keeps
+/// runs of readouts alone (readout_runs.hpp): to make a volume it asks for the volume's readouts again, by the number in
+/// which they were added.
 class VolumeAssembler {
  public:
   /// Delivers readout `number` again; its arrays live until the next call.
@@ -41,27 +40,28 @@ class VolumeAssembler {
   VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects,
                   std::vector<std::string> inferred = {});
   VolumeAssembler(VolumeAssembler&&) = default;
-  /// The next readout; its values do not count yet. Throws Error when it contradicts its head.
+  /// Takes the next readout, whose values are not needed. Throws Error when it contradicts its head.
   void add(const Readout& readout);
-  /// After the last readout. `source` need not deliver values; `with_values` does, and is asked for a few readouts
+  /// Ends the measurement, after the last readout. `source` need not deliver values; `with_values` does, and is asked for a few readouts
   /// where the unit of the trajectory is open. Throws Error when the readouts do not agree, or are of no image.
   void finish(const Source& source, const Source& with_values);
 
-  /// Everything that the readouts and their header tell.
+  /// Returns everything that the readouts and their header tell.
   const ScanSummary& summary() const { return summary_; }
-  /// Of sensitivity and field maps that come with the readouts.
+  /// Returns the matrix of sensitivity and field maps that come with the readouts.
   const std::array<int, 3>& map_matrix_size() const { return space_.map_matrix_size; }
-  /// How trajectories become positions; `axis_count` is that of the readouts of the image.
+  /// Returns how trajectories become positions; `axis_count` is that of the readouts of the image.
   const SamplePositions& positions() const { return placing_.positions; }
-  /// Geometry, trajectory, k-space and sample times of one volume; not validated. Throws Error.
+  /// Returns geometry, trajectory, k-space and sample times of one volume; not validated. Throws Error.
   Scan volume(std::int64_t slice, std::int64_t repetition, const Source& source) const;
-  /// The samples of all noise readouts, [coil][sample], scaled to the samples of the image (noise_readouts.hpp); none
+  /// Returns the samples of all noise readouts, [coil][sample], scaled to the samples of the image (noise_readouts.hpp); none
   /// without such readouts.
   std::optional<Array<Complex<float>>> noise(const Source& source) const;
 
  private:
-  using Volumes = std::map<std::pair<std::int64_t, std::int64_t>, ReadoutRuns>;  ///< by repetition and slice
-  /// How readouts become samples of a scan.
+  using Volumes = std::map<std::pair<std::int64_t, std::int64_t>,
+                           ReadoutRuns>;  ///< by repetition (-1: none of the image's) and slice
+  /// Decides where samples of readouts lie in k-space.
   struct Placing {
     SamplePositions positions;
     std::array<double, 3> scale{1, 1, 1};  ///< to the FOV of the image
@@ -89,8 +89,9 @@ class VolumeAssembler {
                                          GhostCorrection* ghost) const;
   void collect(const ReadoutRuns& runs, const Placing& placing, const Source& source, GhostCorrection* ghost,
                Trajectory& trajectory, KSpace& kspace) const;
-  void copy_positions(std::int64_t number, const Readout& readout, const Placing& placing, Array<double>& k,
-                      std::int64_t m) const;
+  void copy_positions(std::int64_t number, const Readout& readout, const ReadoutHead& head,
+                      const Placing& placing, Array<double>& k, std::int64_t m) const;
+  void require_trajectory(const Readout& readout, const ReadoutHead& head, std::int64_t number) const;
 
   Header header_;
   ReadOptions options_;
@@ -98,10 +99,10 @@ class VolumeAssembler {
   ScanSummary summary_;
   EncodedSpace space_;
   std::int64_t added_ = 0;
-  std::map<std::string, std::int64_t> skipped_;  ///< readouts that are not of the image, by what they are
+  std::map<std::string, std::int64_t> skipped_;  ///< readouts that are left out, by the name of their role
   ReadoutKinds kinds_;
   ReadoutRuns image_readouts_, noise_readouts_, references_, navigators_;
-  Volumes volumes_, reference_volumes_, navigator_volumes_;  ///< repetition -1: of none of the image's
+  Volumes volumes_, reference_volumes_, navigator_volumes_;
   TrajectoryExtent extent_, reference_extent_;
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too

@@ -1,15 +1,15 @@
-// Volumes -> readouts.
+// ISMRMRD files: volumes -> readouts.
+#include <fmt/format.h>
 #include <ismrmrd/version.h>
-#include <ismrmrd/xml.h>
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/made_by.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/header.hpp"
+#include "io/scan/mrd/readout_scan.hpp"
 #include "io/scan/mrd/records.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -20,58 +20,57 @@ namespace {
 
 constexpr std::int64_t most = mrd::largest_count;  // of samples in a readout, and counters of readouts
 
-ISMRMRD::EncodingSpace space_of(const std::array<int, 3>& matrix, const std::array<double, 3>& fov_mm) {
-  const auto n = [&](int axis) { return static_cast<unsigned short>(matrix[axis]); };
-  const auto mm = [&](int axis) { return static_cast<float>(fov_mm[axis]); };
-  ISMRMRD::EncodingSpace space;
-  space.matrixSize = ISMRMRD::MatrixSize(n(0), n(1), n(2));
-  space.fieldOfView_mm = {mm(0), mm(1), mm(2)};
-  return space;
-}
-
+/// Returns the header: what the schema requires and what the scans tell. Numbers have single precision.
 std::string header_of(const ScanSeries& series) {
   const auto& scan = series.scans.front();
-  const auto& n = scan.geometry.matrix_size;
-  const auto& fov = scan.geometry.fov_mm;
-  ISMRMRD::IsmrmrdHeader header;
-  header.experimentalConditions.H1resonanceFrequency_Hz = 0;  // required by the schema, and unknown
-  ISMRMRD::AcquisitionSystemInformation system;
-  system.receiverChannels = static_cast<unsigned short>(scan.kspace.coil_count());
-  header.acquisitionSystemInformation = system;
-  ISMRMRD::Encoding encoding;
-  encoding.encodedSpace = space_of(n, fov);
-  auto recon_matrix = n;
-  auto recon_fov = fov;
-  for (int axis = 0; axis < 3; ++axis)
+  const auto three = [](const char* name, const auto& values) {
+    std::string text = fmt::format("<{}>", name);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      text += fmt::format("<{0}>{1}</{0}>", "xyz"[axis], values[axis]);
+    return text + fmt::format("</{}>", name);
+  };
+  const auto number = [](double value) { return fmt::format("{:.6f}", static_cast<float>(value)); };
+  const auto space = [&](const char* name, const std::array<int, 3>& matrix,
+                         const std::array<double, 3>& fov) {
+    const std::array mm{number(fov[0]), number(fov[1]), number(fov[2])};
+    return fmt::format("<{0}>{1}{2}</{0}>", name, three("matrixSize", matrix), three("fieldOfView_mm", mm));
+  };
+  const auto limit = [](const char* name, std::int64_t count) {
+    return fmt::format("<{0}><minimum>0</minimum><maximum>{1}</maximum><center>0</center></{0}>", name,
+                       count - 1);
+  };
+  auto shown = scan.geometry.matrix_size;
+  auto shown_fov = scan.geometry.fov_mm;
+  for (std::size_t axis = 0; axis < 3; ++axis)
     if (const int cropped = scan.cropped_matrix_size[axis]; cropped > 0) {
-      recon_matrix[axis] = cropped;
-      recon_fov[axis] = fov[axis] * cropped / n[axis];
+      shown_fov[axis] = shown_fov[axis] * cropped / shown[axis];
+      shown[axis] = cropped;
     }
-  encoding.reconSpace = space_of(recon_matrix, recon_fov);
-  encoding.encodingLimits.slice = ISMRMRD::Limit(0, static_cast<unsigned short>(series.slice_count - 1), 0);
-  const ISMRMRD::Limit volumes(0, static_cast<unsigned short>(series.repetition_count - 1), 0);
-  if (series.echo_times_s.empty()) {
-    encoding.encodingLimits.repetition = volumes;
-  } else {
-    encoding.encodingLimits.contrast = volumes;
-    std::vector<float> ms;
-    for (const double time : series.echo_times_s) ms.push_back(static_cast<float>(time * 1e3));
-    header.sequenceParameters = ISMRMRD::SequenceParameters{};
-    header.sequenceParameters->TE = ms;
-  }
-  encoding.trajectory =
-      lies_on_grid(scan.trajectory) ? ISMRMRD::TrajectoryType::CARTESIAN : ISMRMRD::TrajectoryType::OTHER;
-  header.encoding.push_back(encoding);
-  ISMRMRD::UserParameters parameters;
-  parameters.userParameterString.push_back(
-      {mrd::unit_parameter, std::string(name_of(TrajectoryUnit::cycles_per_fov))});
-  header.userParameters = parameters;
-  std::ostringstream xml;
-  ISMRMRD::serialize(header, xml);
-  return xml.str();
+  std::string echo_times;
+  for (const double time : series.echo_times_s) echo_times += "<TE>" + number(time * 1e3) + "</TE>";
+  return fmt::format(
+      R"(<?xml version="1.0"?>
+<ismrmrdHeader xmlns="http://www.ismrm.org/ISMRMRD">
+<acquisitionSystemInformation><receiverChannels>{}</receiverChannels></acquisitionSystemInformation>
+<experimentalConditions><H1resonanceFrequency_Hz>0</H1resonanceFrequency_Hz></experimentalConditions>
+<encoding>
+{}
+{}
+<encodingLimits>{}{}</encodingLimits>
+<trajectory>{}</trajectory>
+</encoding>
+{}<userParameters><userParameterString><name>{}</name><value>{}</value></userParameterString></userParameters>
+</ismrmrdHeader>
+)",
+      scan.kspace.coil_count(), space("encodedSpace", scan.geometry.matrix_size, scan.geometry.fov_mm),
+      space("reconSpace", shown, shown_fov), limit("slice", series.slice_count),
+      limit(series.echo_times_s.empty() ? "repetition" : "contrast", series.repetition_count),
+      lies_on_grid(scan.trajectory) ? "cartesian" : "other",
+      echo_times.empty() ? "" : "<sequenceParameters>" + echo_times + "</sequenceParameters>\n",
+      mrd::unit_parameter, name_of(TrajectoryUnit::cycles_per_fov));
 }
 
-/// The dwell time where all samples of a readout are equally spaced, else 0.
+/// Returns the dwell time where all samples of a readout are equally spaced, else 0.
 float dwell_us(const Scan& scan, std::int64_t first, std::int64_t count) {
   if (!scan.sample_time_s || count < 2) return 0;
   const auto& t = *scan.sample_time_s;
@@ -81,17 +80,12 @@ float dwell_us(const Scan& scan, std::int64_t first, std::int64_t count) {
   return static_cast<float>(dwell_s * 1e6);
 }
 
-struct OwnedReadout {
-  mrd::ReadoutHead head{};
-  std::vector<float> k, values;
-};
-
-/// Samples [first, first + count) of a scan.
-OwnedReadout readout_of(const Scan& scan, std::int64_t first, std::int64_t count) {
+/// Returns samples [first, first + count) of a scan.
+mrd::OwnedReadout readout_of(const Scan& scan, std::int64_t first, std::int64_t count) {
   const auto& geometry = scan.geometry;
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
   const int axes = geometry.matrix_size[2] > 1 ? 3 : 2;
-  OwnedReadout readout;
+  mrd::OwnedReadout readout;
   auto& [head, k, values] = readout;
   std::int64_t center = 0;
   double nearest = INFINITY;

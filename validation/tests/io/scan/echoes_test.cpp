@@ -1,4 +1,4 @@
-// Which repetitions of a scan are echoes of one another, and when they were.
+// Tests the repetitions that are echoes of one another, and their times.
 #include "io/scan/echoes.hpp"
 
 #include <gtest/gtest.h>

@@ -35,7 +35,7 @@ class GirfFile : public FolderTest {
   std::string refusal() const {
     return error_of([&] { static_cast<void>(read()); });
   }
-  /// From `first` steps on.
+  /// Writes impulses from `first` steps on.
   static std::vector<double> times(int first, int count) {
     std::vector<double> all;
     for (int i = 0; i < count; ++i) all.push_back((first + i) * step_s);

@@ -19,7 +19,7 @@ namespace {
 
 class NiftiVolume : public FolderTest {
  protected:
-  /// Of 3 x 4 x 2 voxels that lie obliquely by its qform and otherwise by its sform.
+  /// Makes an image of 3 x 4 x 2 voxels that lie obliquely by its qform and otherwise by its sform.
   static nifti_1_header header(short datatype = DT_FLOAT32, short value_bytes = 4) {
     nifti_1_header h{};
     h.sizeof_hdr = 348;

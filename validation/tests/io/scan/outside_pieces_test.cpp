@@ -222,7 +222,7 @@ TEST_F(OutsideMaps, of_other_coils_or_voxels_or_none_are_refused) {
   }
   write("bare.h5", bare());
   EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::sensitivity_maps, path("bare.h5"))),
-                  "an HDF5 file without them");
+                  "an HDF5 file without one");
   auto bad = scan;
   bad.sensitivity_maps->values[5].re = std::numeric_limits<float>::quiet_NaN();
   auto file = created("nan.h5");
@@ -539,7 +539,7 @@ TEST_F(OutsideFieldMap, says_from_when_sample_times_count) {
   const auto made = file->read(0, 0);
   ASSERT_EQ(made.messages.size(), 2u);
   EXPECT_CONTAINS(made.messages[1].text, "sample times counted from the start of each readout");
-  // What is known of it stays known in other files.
+  // Other formats state the origin, too.
   const auto series = read_all(*file);
   for (const auto& [name, format] :
        {std::pair{"copy.h5", ScanFormat::fhd}, {"copy.mrd", ScanFormat::ismrmrd}}) {

@@ -432,7 +432,7 @@ TEST_F(ScanFile, bart_values_have_the_signs_of_this_program) {
                              float(std::sin(-2 * std::numbers::pi * turns) / n)};
   }
   write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}});
-  // The same bytes as BART itself would write: first axis fastest, positions as x, y, z triplets.
+  // BART itself would write these bytes: first axis fastest, positions as x, y, z triplets.
   const auto bytes = bytes_of(path("scan_traj.cfl"));
   float first[6];
   std::memcpy(first, bytes.data(), sizeof(first));
@@ -441,7 +441,7 @@ TEST_F(ScanFile, bart_values_have_the_signs_of_this_program) {
   expect_same_values(scan, open_scan(path("scan"))->read(0, 0), float_rounding(scan));
 }
 
-/// The same against BART itself, where it is installed: its forward transform of that point.
+/// Compares with the forward transform of BART itself, where it is installed.
 TEST_F(ScanFile, bart_program_agrees_on_signs_and_scale) {
   if (std::system("command -v bart > /dev/null 2>&1") != 0)
     GTEST_SKIP() << "the program 'bart' is not installed";

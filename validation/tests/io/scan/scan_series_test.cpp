@@ -65,6 +65,26 @@ TEST_F(ScanSeriesTest, is_converted_volume_by_volume) {
     EXPECT_CONTAINS(error_of([&, s = slice, r = repetition] { read->read(s, r); }), "from 0 to");
 }
 
+TEST(Corrections, are_applied_in_their_order_and_copies_have_lists_of_their_own) {
+  fhd::io::ScanSource source;
+  source.summary.readout_length = 10;
+  source.read = [](std::int64_t, std::int64_t) { return fhd::Scan{}; };
+  fhd::io::ScanFile file(source);
+  const auto adding = [](const char* remark) {
+    return [remark](fhd::Scan& scan, fhd::io::VolumeContext& context) {
+      scan.messages.push_back({"test", fhd::Severity::note, remark});
+      context.readout_length /= 2;
+    };
+  };
+  file.add(adding("first"));
+  auto copy = file;
+  copy.add(adding("second"));
+  for (int time = 0; time < 2; ++time) EXPECT_EQ(copy.read(0, 0).messages.size(), 2u);
+  EXPECT_EQ(copy.summary().readout_length, 2);
+  EXPECT_EQ(file.read(0, 0).messages.size(), 1u);
+  EXPECT_EQ(file.summary().readout_length, 5);
+}
+
 TEST_F(ScanSeriesTest, of_a_fov_that_is_none_is_refused) {
   auto scan = random_scan({8, 8, 1}, 2, 20, 4);
   scan.geometry.fov_mm = {240, 1e6, 5};

@@ -147,7 +147,7 @@ TEST_F(CopyIsmrmrd, waveforms_are_copied) {
   }
 }
 
-// As this program wrote them before.
+// Earlier versions of this program wrote padded heads.
 TEST_F(CopyIsmrmrd, padded_heads_are_read) {
   const auto scan = random_scan({16, 12, 1}, 3, 20, 4);
   write_scan(path("packed.mrd"), ScanFormat::ismrmrd, {1, 1, 20, {scan}});

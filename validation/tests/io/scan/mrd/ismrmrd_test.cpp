@@ -1,4 +1,4 @@
-// What ISMRMRD files of other programs hold, written here with libismrmrd.
+// Tests files of other programs, written here with libismrmrd.
 #include <gtest/gtest.h>
 #include <ismrmrd/dataset.h>
 #include <ismrmrd/xml.h>
@@ -198,22 +198,6 @@ TEST_F(Ismrmrd, reads_noise_readouts_as_the_noise_of_every_scan) {
   EXPECT_FALSE(open_scan(write({}, 4, [](auto& a, int i) { spoke(a, i); }))->read(0, 0).noise.has_value());
 }
 
-TEST_F(Ismrmrd, leaves_out_discarded_samples) {
-  const auto file = open_scan(write({}, 3, [](auto& a, int i) {
-    spoke(a, i);
-    a.discard_pre() = 2;
-    a.discard_post() = 3;
-  }));
-  const auto scan = file->read(0, 0);
-  EXPECT_EQ(scan.kspace.sample_count(), 33);
-  EXPECT_EQ(scan.kspace.values[11], (Complex<float>{1, 2}));
-  const auto name = write({}, 1, [](auto& a, int i) {
-    spoke(a, i);
-    a.discard_pre() = 60000;
-  });
-  EXPECT_CONTAINS(error_of([&] { open_scan(name); }), "discard_pre");
-}
-
 TEST_F(Ismrmrd, rejects_a_missing_trajectory) {
   HeaderOptions options;
   options.trajectory = "spiral";
@@ -344,16 +328,6 @@ TEST_F(Ismrmrd, separates_slices_and_repetitions) {
   EXPECT_EQ(scan.kspace.values[0].re, 7);
   EXPECT_EQ(scan.geometry.position_mm[2], 5);
   EXPECT_TRUE(told(*file, "3 averages"));
-}
-
-TEST_F(Ismrmrd, makes_contrasts_repetitions) {
-  const auto file = open_scan(write({}, 6, [](auto& a, int i) {
-    spoke(a, i);
-    a.idx().contrast = static_cast<std::uint16_t>(i / 2);
-  }));
-  EXPECT_EQ(file->summary().repetition_count, 3);
-  EXPECT_EQ(file->read(0, 2).kspace.values[0].re, 4);
-  EXPECT_TRUE(told(*file, "3 contrasts"));
 }
 
 TEST_F(Ismrmrd, joins_slices_that_the_header_denies) {
@@ -531,7 +505,7 @@ TEST_F(Ismrmrd, reads_several_encodings_of_a_header) {
   ASSERT_TRUE(scan.calibration.has_value());
   EXPECT_EQ(scan.calibration->matrix_size, (std::array{16, 8, 1}));
   EXPECT_DOUBLE_EQ(scan.calibration->trajectory.k[128], (1 - 8) * 160.0 / 200);
-  // What is written keeps it.
+  // Files that are written state it.
   for (const auto format : {ScanFormat::fhd, ScanFormat::ismrmrd}) {
     write_scan(path("again.h5"), format, {1, 1, 16, {scan}});
     const auto again = open_scan(path("again.h5"))->read(0, 0);

@@ -19,7 +19,7 @@ using data::TrajectoryKind;
 
 enum class Form { two_axes, three_axes, weight_as_third_axis, zero_as_third_axis };
 
-/// How a converter writes a trajectory.
+/// A converter's way to write a trajectory.
 struct Writing {
   TrajectoryUnit unit = TrajectoryUnit::cycles_per_fov;
   double extent = 1;  ///< of the edge that k reaches
@@ -102,7 +102,7 @@ class Measurement {
     header.trajectory = "other";
     return header;
   }
-  /// Of a sample in cycles/FOV.
+  /// Returns the value of a sample in cycles/FOV.
   std::array<double, 3> position(std::int64_t m) const {
     std::array<double, 3> k{};
     for (int axis = 0; axis < 3; ++axis)
@@ -110,7 +110,7 @@ class Measurement {
     return k;
   }
   std::int64_t sample_count() const { return design_.trajectory.sample_count(); }
-  /// Whether every readout lies in one plane of k_z.
+  /// Returns whether every readout lies in one plane of k_z.
   bool is_stack() const {
     const auto* last = design_.trajectory.k.data() + design_.trajectory.k.size() - design_.readout_length;
     return space_.matrix_size[2] > 1 && last[0] == last[design_.readout_length - 1];
@@ -170,7 +170,7 @@ void read_all_forms(const Measurement& measurement, bool is_2d, double extent, c
       }
       double error = 0;
       for (int axis = 0; axis < 2; ++axis) error = std::max(error, std::abs(found[axis] - expected[axis]));
-      // Without k_z in the trajectory, partitions are counted in steps of 1 cycle/FOV.
+      // If the trajectory has no k_z, partitions are counted in steps of 1 cycle/FOV.
       if (!is_2d)
         error = std::max(error, std::abs(found[2] - expected[2] / (form == Form::three_axes ? 1 : extent)));
       const bool right = error <= 1e-3;

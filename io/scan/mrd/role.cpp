@@ -1,4 +1,4 @@
-#include "io/scan/mrd/purpose.hpp"
+#include "io/scan/mrd/role.hpp"
 
 namespace fhd::io::mrd {
 namespace {

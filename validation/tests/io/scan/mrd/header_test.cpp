@@ -1,9 +1,7 @@
-// What an ISMRMRD header tells of patient, study and scanner.
-#include "io/scan/mrd/acquisition_header.hpp"
+// ISMRMRD headers: what they tell of patient, study and scanner.
+#include "io/scan/mrd/header.hpp"
 
 #include <gtest/gtest.h>
-
-#include "io/scan/mrd/header.hpp"
 
 namespace fhd::io::mrd {
 namespace {

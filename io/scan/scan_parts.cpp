@@ -1,0 +1,160 @@
+#include "io/scan/scan_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "io/scan/trajectory_unit.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+
+Geometry apply_options(Geometry& geometry, const ReadOptions& options) {
+  Geometry of_unit = geometry;
+  if (options.matrix_size) geometry.matrix_size = *options.matrix_size;
+  if (options.fov_mm)
+    for (int axis = 0; axis < 3; ++axis)
+      if ((*options.fov_mm)[axis] > 0) geometry.fov_mm[axis] = (*options.fov_mm)[axis];
+  of_unit.fov_mm = geometry.fov_mm;
+  return of_unit;
+}
+
+std::string unit_of_options(TrajectoryUnit unit) {
+  return "The trajectory is taken to be in " + std::string(name_of(unit)) + ", as --trajectory-unit says.";
+}
+
+std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::string& subject,
+                             std::vector<std::string>& inferred) {
+  std::array<int, 3> n{1, 1, 1};
+  const double extent = *std::max_element(largest_k.begin(), largest_k.end());
+  if (extent > 0 && extent <= edge_rounding * std::numbers::pi)  // radians/voxel, kmax or cycles/voxel
+    throw Error(
+        subject, "k-space positions in cycles/FOV of a matrix of more than 6 voxels",
+        fmt::format("|k| up to {:.4g}", extent),
+        "give --matrix X,Y,Z with --trajectory-unit cycles/voxel, radians/voxel or kmax (or cycles/FOV)");
+  for (int axis = 0; axis < 3; ++axis)
+    if (std::isfinite(largest_k[axis]))
+      n[axis] = std::max(1, static_cast<int>(std::min(2 * std::ceil(largest_k[axis] * 0.999), 1e6)));
+  inferred.push_back(fmt::format("The matrix {} x {} x {} is twice the largest |k|.", n[0], n[1], n[2]));
+  return n;
+}
+
+void note_ignored_third_axis(const std::array<double, 3>& largest_k, const Geometry& geometry,
+                             std::vector<std::string>& inferred) {
+  if (geometry.matrix_size[2] == 1 && largest_k[2] > 0)
+    inferred.emplace_back("The third axis of the trajectory is ignored: the matrix has one voxel along z.");
+}
+
+std::array<double, 3> largest_magnitude(const Array<double>& k) {
+  std::array<double, 3> largest{};
+  const auto samples = k.extent(1);
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < samples; ++m)
+      largest[axis] = std::max(largest[axis], std::abs(k[axis * samples + m]));
+  return largest;
+}
+
+bool lies_on_grid(const Trajectory& trajectory) {
+  return std::all_of(trajectory.k.begin(), trajectory.k.end(),
+                     [](double k) { return std::abs(k - std::round(k)) <= 1e-3; });
+}
+
+void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
+                               const std::string& subject) {
+  const auto scale = scale_to_cycles_per_fov(unit, {geometry}, subject);
+  const auto samples = k.extent(1);
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < samples; ++m) k[axis * samples + m] *= scale[axis];
+}
+
+std::optional<std::string> missing_fov(const Geometry& geometry) {
+  std::string axes;
+  for (int axis = 0; axis < 3; ++axis)
+    if (geometry.fov_mm[axis] == 0 && geometry.matrix_size[axis] > 1)
+      axes += std::string(axes.empty() ? "" : ", ") + "xyz"[axis];
+  if (axes.empty()) return std::nullopt;
+  return "The FOV along " + axes +
+         " is unknown: images will have voxels of 1 mm there; --fov-mm X,Y,Z supplies it.";
+}
+
+bool are_axes(const Geometry& geometry) {
+  const std::array directions{geometry.read_direction, geometry.phase_direction, geometry.slice_direction};
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = a; b < 3; ++b) {
+      double product = 0;
+      for (std::size_t i = 0; i < 3; ++i) product += directions[a][i] * directions[b][i];
+      if (!(std::abs(product - (a == b ? 1 : 0)) <= 0.01)) return false;
+    }
+  return true;
+}
+
+void note_time_origin(const ScanSummary& summary, Scan& scan) {
+  if (!scan.sample_time_s || summary.time_origin == TimeOrigin::excitation) return;
+  add_once(scan.messages, {"times", Severity::note,
+                           fmt::format("sample times counted from {}: the phase of the image is that of this "
+                                       "moment, not of the excitation",
+                                       name_of(summary.time_origin))});
+}
+
+void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition) {
+  if (slice < 0 || slice >= summary.slice_count)
+    throw Error(summary.path, "a slice from 0 to " + std::to_string(summary.slice_count - 1),
+                std::to_string(slice));
+  if (repetition < 0 || repetition >= summary.repetition_count)
+    throw Error(summary.path, "a repetition from 0 to " + std::to_string(summary.repetition_count - 1),
+                std::to_string(repetition));
+}
+
+void require_consistent(const ScanSeries& series, const std::string& subject) {
+  const auto expected = series.repetition_count * series.slice_count;
+  if (expected < 1 || expected != static_cast<std::int64_t>(series.scans.size()))
+    throw Error(subject, std::to_string(expected) + " scans [repetition][slice]",
+                std::to_string(series.scans.size()));
+  const auto& first = series.scans.front();
+  for (const auto& scan : series.scans) {
+    scan.validate(subject);
+    if (scan.kspace.coil_count() != first.kspace.coil_count() ||
+        scan.geometry.matrix_size != first.geometry.matrix_size)
+      throw Error(subject, "the same coils and matrix in every slice and repetition", "different ones",
+                  "convert them one by one");
+  }
+}
+
+bool have_one_trajectory(const ScanSeries& series, const std::string& subject) {
+  const auto& first = series.scans.front().trajectory.k;
+  bool one = true;
+  for (const auto& scan : series.scans) {
+    const auto& k = scan.trajectory.k;
+    if (k.size() != first.size())
+      throw Error(subject, "as many samples in every slice and repetition", "different numbers",
+                  "write ISMRMRD, or one slice or repetition only");
+    one = one && std::equal(k.begin(), k.end(), first.begin());
+  }
+  return one;
+}
+
+Sentences lost_parts(const Scan& scan, bool with_field_map_and_times) {
+  Sentences lost;
+  const bool in_double =
+      !scan.kspace.in_double.empty() || (scan.sensitivity_maps && !scan.sensitivity_maps->in_double.empty());
+  if (in_double) lost.emplace_back("Values are rounded to single precision.");
+  if (with_field_map_and_times && scan.field_map) lost.emplace_back("The field map is not written.");
+  if (scan.noise) lost.emplace_back("The noise is not written.");
+  if (scan.calibration) lost.emplace_back("The separate calibration readouts are not written.");
+  if (with_field_map_and_times && scan.sample_time_s) lost.emplace_back("The sample times are not written.");
+  if (scan.cropped_matrix_size != std::array<int, 3>{})
+    lost.emplace_back("The matrix to crop to is not written.");
+  return lost;
+}
+
+std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest) {
+  if (readout_length > 0 && readout_length <= longest && samples % readout_length == 0) return readout_length;
+  const auto fewest = (samples + longest - 1) / longest;
+  for (auto pieces = fewest; pieces <= 2 * fewest; ++pieces)
+    if (samples % pieces == 0) return samples / pieces;
+  return longest;
+}
+
+}  // namespace fhd::io
