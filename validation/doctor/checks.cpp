@@ -1,4 +1,4 @@
-// What several checks measure with.
+// Measures that several checks share.
 #include "validation/doctor/checks.hpp"
 
 #include <fmt/format.h>

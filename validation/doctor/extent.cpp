@@ -1,4 +1,4 @@
-// How far k-space reaches, and whether that is what the matrix says.
+// Checks whether k-space reaches as far as the matrix says.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 namespace fhd::doctor {
 namespace {
 
-/// The fewest voxels whose edge of k-space contains |k|.
+/// Returns the fewest voxels whose edge of k-space contains |k|.
 int matrix_for(double k) { return std::max(1, static_cast<int>(std::ceil(2 * k / edge_rounding))); }
 
 }  // namespace
