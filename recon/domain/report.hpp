@@ -1,5 +1,5 @@
 #pragma once
-// What was done and how well. The reconstruction fills it, app/ prints it, io/ stores it.
+// The report of a reconstruction: what was done and how well. app/ prints it, io/ stores it.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -92,8 +92,8 @@ struct Cause {
   std::string text;
 };
 
-/// Whether E rho, with the trajectory, maps and field map as given, explains the samples to within their noise. The
-/// certificate judges the arithmetic alone.
+/// A judgement whether E rho, with the trajectory, maps and field map as given, explains the samples to within their
+/// noise. The certificate judges the arithmetic alone.
 struct Verdict {
   enum class Judgement {
     explained,      ///< arithmetic right, data explained

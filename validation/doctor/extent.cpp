@@ -81,7 +81,7 @@ void check_swapped_axes(const std::string& path, const DiagnosisSettings& settin
                       extents[0].magnitude(), extents[1].magnitude(), n[0], n[1]),
           fmt::format("--matrix {},{},{}, or exchange the axes of the trajectory", n[1], n[0], n[2]));
   } catch (const Error&) {
-    // What keeps it from being read at all is already among the findings.
+    // The reason why it cannot be read is already among the findings.
   }
 }
 

@@ -511,10 +511,8 @@ std::optional<Calibration> VolumeAssembler::calibration(std::int64_t slice, std:
   return calibration;
 }
 
-/// From the navigators of the volume, where it has lines of both directions.
-std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t slice, std::int64_t repetition,
-                                                                 const Source& source,
-                                                                 std::vector<Message>& messages) const {
+std::optional<GhostCorrection> VolumeAssembler::ghost_correction(
+    std::int64_t slice, std::int64_t repetition, const Source& source, std::vector<Message>& messages) const {
   const auto& lines = readouts_of(slice, repetition);
   const auto* navigators = of_volume(navigator_volumes_, slice, repetition);
   const auto coils = summary_.coil_count, length = lines.front().head->sample_count();
@@ -537,18 +535,15 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
             Complex<double>(line[coil * length + (reversed ? length - 1 - s : s)]);
   });
   const auto phase = counts[0] > 0 && counts[1] > 0 ? ghost_phase(sums[0], sums[1]) : std::nullopt;
+  const auto note = [&](std::string text) { messages.push_back({"ghosts", Severity::note, std::move(text)}); };
   if (!phase) {
-    messages.push_back(
-        {"ghosts", Severity::note,
-         "the phase-correction readouts do not tell how echoes of opposite directions are delayed"});
+    note("the phase-correction readouts do not tell how echoes of opposite directions are delayed");
     return std::nullopt;
   }
-  messages.push_back(
-      {"ghosts", Severity::note,
-       fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
+  note(fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
                    "phase-correction readouts tell: they are aligned",
                    phase->slope_rad * static_cast<double>(length) / (2 * std::numbers::pi), phase->offset_rad,
-                   counts[0] + counts[1])});
+                   counts[0] + counts[1]));
   return std::optional<GhostCorrection>(std::in_place, *phase, static_cast<int>(length),
                                         static_cast<int>(coils));
 }
