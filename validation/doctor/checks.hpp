@@ -62,8 +62,6 @@ double median(std::vector<double> values);
 std::string listed(const std::vector<std::int64_t>& indices);
 /// Returns "" for one, else "s".
 const char* plural(std::int64_t count);
-/// Returns a sentence of the file's summary as a message; the part behind the last "; " is the remedy.
-Message finding_of(Severity severity, std::string code, const std::string& line);
 /// Returns sum_c |d_c(m)|^2, [sample].
 std::vector<double> energies(const KSpace& kspace);
 /// Returns sqrt(sum_axis (2 k / N)^2): 1 at the middle of a face of k-space. Axes of one voxel do not count.

@@ -30,9 +30,9 @@ void add_summary(const io::ScanSummary& summary, Findings& findings) {
     findings.add(Severity::ok, "times",
                  fmt::format("Sample times count from {}.", name_of(summary.time_origin)));
   for (const auto& sentence : summary.inferred)
-    findings.list.push_back(finding_of(Severity::note, "inferred", sentence));
+    findings.add(Severity::note, "inferred", sentence);
   for (const auto& sentence : summary.missing)
-    findings.list.push_back(finding_of(Severity::warning, "missing", sentence));
+    findings.add(Severity::warning, "missing", sentence);
 }
 
 /// Collects the findings of all volumes; findings with the same severity, code and remedy come once.
