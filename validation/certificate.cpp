@@ -19,19 +19,18 @@ namespace {
 
 using Value = std::complex<double>;
 
-// What the budget counts on, in complex multiply-adds of a thread: deliberately low, so that a check with wide
-// vectors takes a fraction of its budget.
+// Assumed complex multiply-adds per second of a thread: deliberately low, so that a check with wide vectors takes a
+// fraction of its budget.
 constexpr double multiply_adds_per_s = 2e8;
 // A sine and a cosine in double precision cost as much as this many multiply-adds.
 constexpr double sine_cost = 12;
 constexpr std::int64_t fewest = 16, most = 256;
-/// Of volumes that the same operators have solved together, each, at places of its own: together they are checked at
-/// many.
+/// Places for each of several volumes that the same operators have solved together; together they are checked at many.
 constexpr std::int64_t fewest_of_many = 4;
 /// Samples, or voxels along x, whose exponentials are in memory at once.
 constexpr std::int64_t block = 256;
 
-/// `count` different indices below `size`, in order.
+/// Returns `count` different indices below `size`, in order.
 std::vector<std::int64_t> random_indices(std::int64_t size, std::int64_t count, std::mt19937_64& generator) {
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0, left = count; i < size && left > 0; ++i)
@@ -62,7 +61,7 @@ void set_values(std::int64_t count, const Complex<T>* values, double scale, doub
   }
 }
 
-/// What add(begin, end, sums) adds of the items below `count`, each thread of a share of them.
+/// Returns the sums that add(begin, end, sums) makes of the items below `count`; each thread adds a share of them.
 template <class Add>
 std::vector<Value> sums_of_parts(std::int64_t count, std::int64_t sum_count, Add add) {
   const int threads = omp_get_max_threads();
@@ -81,7 +80,7 @@ std::vector<Value> sums_of_parts(std::int64_t count, std::int64_t sum_count, Add
   return std::move(parts[0]);
 }
 
-/// Where the operators are checked, of x, y and z: a sub-grid of the image.
+/// The voxels where the operators are checked: indices along x, y and z, a sub-grid of the image.
 using VoxelIndices = std::array<std::vector<std::int64_t>, 3>;
 std::int64_t count_of(const VoxelIndices& index) {
   return static_cast<std::int64_t>(index[0].size() * index[1].size() * index[2].size());
@@ -92,14 +91,14 @@ struct Place {
   std::int64_t coil, sample;
 };
 
-/// The defining sums, term by term.
+/// Computes the defining sums term by term.
 template <class T>
 class ExactSums {
  public:
   explicit ExactSums(const VerifierInput<T>& input)
       : e_(input), samples_(input.trajectory.sample_count()), coils_(input.coil_count) {}
 
-  /// Planes of the image: those of the matrix, of every set of maps.
+  /// Returns the number of planes of the image: those of the matrix, for every set of maps.
   std::int64_t planes() const { return std::int64_t{e_.matrix_size[2]} * (e_.second_maps ? 2 : 1); }
 
   Value data(std::int64_t coil, std::int64_t m) const {
@@ -109,7 +108,7 @@ class ExactSums {
     return e_.weights ? d * e_.weights->data()[m] : d;
   }
 
-  /// work(number, voxel) of the voxels at `index`.
+  /// Calls work(number, voxel) for the voxels at `index`.
   template <class Work>
   void for_each_voxel(const VoxelIndices& index, Work work) const {
     std::size_t i = 0;
@@ -118,7 +117,7 @@ class ExactSums {
         for (const auto x : index[0]) work(i++, (z * e_.matrix_size[1] + y) * e_.matrix_size[0] + x);
   }
 
-  /// At these voxels: E^H d, and with two sets E^H E rho from the predicted samples.
+  /// Returns E^H d at these voxels, and with two sets E^H E rho from the predicted samples.
   std::vector<std::vector<Value>> adjoint(const VoxelIndices& index, std::int64_t sets) const {
     const std::int64_t voxels = count_of(index), rows = sets * coils_;
     const auto parts =
@@ -137,7 +136,7 @@ class ExactSums {
     return sums;
   }
 
-  /// E rho at these places, which are sorted by coil.
+  /// Returns E rho at these places, which are sorted by coil.
   std::vector<Value> forward(const std::vector<Place>& places) const {
     const std::int64_t nx = e_.matrix_size[0];
     std::vector<Value> sums(places.size());
@@ -146,7 +145,7 @@ class ExactSums {
   }
 
  private:
-  /// r_p along an axis, in fractions of the FOV.
+  /// Returns r_p along an axis, in fractions of the FOV.
   double position(int axis, std::int64_t n) const {
     return static_cast<double>(n % e_.matrix_size[axis] - e_.matrix_size[axis] / 2) / e_.matrix_size[axis];
   }
@@ -158,12 +157,12 @@ class ExactSums {
     const std::int64_t i = coil * voxels + p;
     return (e_.maps_in_double ? value_of(e_.maps_in_double[i]) : value_of(e_.maps[i])) * e_.map_scale;
   }
-  /// omega t in turns.
+  /// Returns omega t in turns.
   double off_resonance(std::int64_t p, std::int64_t m) const {
     return static_cast<double>((*e_.field_map)[p]) * (*e_.sample_time_s)[m] / (2 * std::numbers::pi);
   }
 
-  /// sums[voxel][set, coil] += sum over `count` <= block samples from `begin` on of exp(i 2 pi k.r) d, without
+  /// Adds sums[voxel][set, coil] += sum over `count` <= block samples from `begin` on of exp(i 2 pi k.r) d, without
   /// the maps.
   void add_samples(const VoxelIndices& index, std::int64_t begin, std::int64_t count, std::int64_t sets,
                    Value* sums) const {
@@ -215,7 +214,7 @@ class ExactSums {
     });
   }
 
-  /// To the sum of each of the places, sorted by coil, what `width` <= block voxels of every row from x on add.
+  /// Adds the terms of `width` <= block voxels of every row from x on to the sum of each place; places are sorted by coil.
   void add_columns(std::int64_t x, std::int64_t width, const std::vector<Place>& places,
                    std::vector<Value>& sums) const {
     const auto count = static_cast<std::int64_t>(places.size());
@@ -236,7 +235,7 @@ class ExactSums {
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += parts[i];
   }
 
-  /// The same of `count` <= 4 rows of voxels.
+  /// Adds the terms of `count` <= 4 rows of voxels.
   void add_lines(std::int64_t first, std::int64_t count, std::int64_t x, const std::vector<Place>& places,
                  const ComplexRows& of_x, Value* sums) const {
     const std::int64_t width = of_x.length, place_count = static_cast<std::int64_t>(places.size());
@@ -268,7 +267,7 @@ class ExactSums {
     }
   }
 
-  /// S_c rho of `count` rows of voxels from x on.
+  /// Computes S_c rho of `count` rows of voxels from x on.
   void seen_by(std::int64_t coil, std::int64_t first, std::int64_t count, std::int64_t x,
                ComplexRows& v) const {
     for (std::int64_t line = 0; line < count; ++line)
@@ -350,7 +349,7 @@ class Check {
       index_[axis] = random_indices(size[axis], count[axis], generator_);
   }
 
-  /// Root mean square of found - expected over the chosen voxels.
+  /// Returns the root mean square of found - expected over the chosen voxels.
   double difference(const Array<Complex<T>>& found, const std::vector<Value>& expected) const {
     double sum = 0;
     exact_.for_each_voxel(
@@ -358,7 +357,7 @@ class Check {
     return std::sqrt(sum / static_cast<double>(expected.size()));
   }
 
-  /// Of E^H d - (E^H E + lambda W^H W) rho with the operators as solved, over all voxels.
+  /// Returns |E^H d - (E^H E + lambda W^H W) rho| with the operators as solved, over all voxels.
   double root_mean_square_residual() const {
     double sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
@@ -367,8 +366,8 @@ class Check {
     return std::sqrt(sum / static_cast<double>(e_.adjoint.size()));
   }
 
-  /// Root mean square, over the chosen voxels, of how far that residual is from the one of the exact sums:
-  /// the residual itself lies where it likes and is no matter for a few voxels, its error is spread out.
+  /// Returns the root mean square, over the chosen voxels, of the difference between that residual and the one of the exact
+  /// sums. A few voxels suffice, because the error of the residual is spread out; the residual itself is not.
   double residual_difference(const std::vector<Value>& fhd, const std::vector<Value>& normal) const {
     double sum = 0;
     exact_.for_each_voxel(index_, [&](std::size_t i, std::int64_t p) {
@@ -398,7 +397,7 @@ class Check {
            positive(std::sqrt(predicted * measured));
   }
 
-  /// E rho at random samples, each of a random coil.
+  /// Checks E rho at random samples, each of a random coil.
   void forward(Certificate& c) {
     const std::int64_t nx = e_.matrix_size[0], ny = e_.matrix_size[1], nz = exact_.planes();
     const double cost = static_cast<double>(nx * ny * nz) * (2 + (e_.field_map ? sine_cost : 0));
@@ -439,7 +438,7 @@ class CertificateVerifier final : public Verifier {
   std::optional<Verdict> judge(const VerifierInput<double>& input) const override {
     return validation::judge(input);
   }
-  /// What the budget is good for, `fewest` ... `most` voxels and samples.
+  /// Returns how many voxels and samples the budget allows, `fewest` ... `most`.
   double expected_seconds(const VerifierSizes& sizes) const override {
     const double sets = sizes.solved ? 2 : 1;
     const double budget = std::max(least_certificate_budget_s, 0.05 * sizes.elapsed_s) * multiply_adds_per_s *

@@ -1,14 +1,14 @@
 #pragma once
-// The accuracy certificate of a result: the operators that made it, beside the defining sums of
-// recon/types.hpp in double precision at random voxels and samples. It shares no code with recon/ beyond the
-// array type.
+// The accuracy certificate of a result: compares the operators that made it with the defining sums of
+// recon/domain/scan.hpp in double precision at random voxels and samples. It shares no code with recon/ beyond the array
+// type.
 #include <memory>
 
 #include "recon/pipeline/services.hpp"
 
 namespace fhd::validation {
 
-/// What the check may take: 5 % of the reconstruction before it, but at least this.
+/// The time that the check may take: 5 % of the reconstruction before it, but at least this.
 inline constexpr double least_certificate_budget_s = 0.05;
 
 /// Checks a few hundred voxels and samples, or as many as the budget allows, but never fewer than 16 of each

@@ -11,7 +11,7 @@ namespace {
 
 using Value = std::complex<double>;
 
-// Of the powers of x^2 in sin(x) / x and cos(x): Taylor, of which the first term left out is below 2e-18 for
+// Coefficients of the powers of x^2 in sin(x) / x and cos(x): Taylor, of which the first term left out is below 2e-18 for
 // |x| <= pi / 2.
 constexpr int terms = 12;
 struct Coefficients {

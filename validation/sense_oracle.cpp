@@ -10,7 +10,7 @@ namespace {
 using Number = std::complex<double>;
 using Matrix = std::vector<std::vector<Number>>;
 
-/// By Gauss and Jordan, with the largest pivot of each column.
+/// Inverts a matrix by Gauss and Jordan, with the largest pivot of each column.
 Matrix inverse_of(Matrix a) {
   const std::size_t n = a.size();
   Matrix inverse(n, std::vector<Number>(n));

@@ -124,8 +124,7 @@ std::string failure_of_exception() {
   } catch (const std::bad_alloc&) {
     return out_of_memory;
   } catch (const std::ios_base::failure& error) {
-    const std::string reason = error.what();
-    return "a file: expected one that can be read to its end, found" + reason.substr(reason.rfind(':') + 1);
+    return "a file: expected one that can be read to its end, found " + error.code().message();
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::resource_unavailable_try_again)
       return std::string("another thread: ") + error.what() +

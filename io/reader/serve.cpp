@@ -165,7 +165,7 @@ class FileServer {
 
   int threads_ = 1;
   bool lends_ = false;
-  std::optional<Error> refusal_;  ///< why this process could not be confined
+  std::optional<Error> refusal_;  ///< why the process could not be confined
   std::unique_ptr<ScanFile> file_;
 };
 

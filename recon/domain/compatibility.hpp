@@ -1,6 +1,6 @@
 #pragma once
-// Which features of a request do not go together: one table, from which requests are refused and the documentation of
-// limits is generated.
+// One table of the features of a request that do not go together. Requests are refused by it, and the documentation of
+// limits is generated from it.
 #include <bitset>
 #include <cstddef>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace fhd {
 
-/// What a request asks for, as far as something else does not go together with it.
+/// The features of a request that do not go together with every other one.
 enum class Feature {
   other_method,     ///< than least squares
   explicit_normal,  ///< E^H E without the Toeplitz operator

@@ -10,7 +10,7 @@
 namespace fhd {
 namespace {
 
-/// The inverse of an affine map, by cofactors; empty when it has none.
+/// Inverts an affine map by cofactors; empty when it has no inverse.
 std::optional<Affine> inverted(const Affine& a) {
   const auto cofactor = [&](int row, int column) {
     const int r0 = (row + 1) % 3, r1 = (row + 2) % 3, c0 = (column + 1) % 3, c1 = (column + 2) % 3;
@@ -26,14 +26,14 @@ std::optional<Affine> inverted(const Affine& a) {
   return inverse;
 }
 
-/// Whether voxel coordinates lie in the volume, to which half a voxel beyond the outermost centres belongs.
+/// Returns whether voxel coordinates lie in the volume, which includes half a voxel beyond the outermost centres.
 bool is_inside(const Array<float>& values, const std::array<double, 3>& at) {
   for (int axis = 0; axis < 3; ++axis)
     if (!(at[axis] >= -0.5 && at[axis] <= static_cast<double>(values.extent(2 - axis)) - 0.5)) return false;
   return true;
 }
 
-/// Linear interpolation at voxel coordinates; outside of the outermost centres that of the nearest place on them.
+/// Interpolates linearly at voxel coordinates; outside of the outermost centres, at the nearest place on them.
 double interpolated(const Array<float>& values, const std::array<double, 3>& at) {
   std::int64_t low[3];
   double fraction[3];
@@ -58,7 +58,7 @@ double interpolated(const Array<float>& values, const std::array<double, 3>& at)
   return sum;
 }
 
-/// Voxel of the geometry -> voxel of the volume.
+/// Maps a voxel of the geometry to a voxel of the volume.
 Affine voxel_map(const Volume& volume, const Geometry& geometry, const std::string& subject) {
   if (volume.values.shape().rank() != 3 || volume.values.empty())
     throw Error(subject, "three axes", volume.values.shape().text());

@@ -1,5 +1,5 @@
 #pragma once
-// Where voxels lie in the patient, and values on other grids brought onto them.
+// Positions of voxels in the patient, and resampling of other grids onto them.
 #include <array>
 #include <cstdint>
 
@@ -7,10 +7,10 @@
 
 namespace fhd {
 
-/// Voxels along an axis, at most.
+/// The largest number of voxels along an axis.
 inline constexpr int largest_matrix = 4096;
 
-/// Where the image lies in the patient. Positions and directions are in the patient's LPS coordinates
+/// The position of the image in the patient. Positions and directions are in the patient's LPS coordinates
 /// (x to the Left, y to the Posterior, z to the Superior), as in ISMRMRD and DICOM.
 struct Geometry {
   std::array<int, 3> matrix_size{1, 1, 1};     ///< voxels along x (read), y (phase), z (slice)
@@ -25,10 +25,10 @@ struct Geometry {
   Shape image_shape() const { return {matrix_size[2], matrix_size[1], matrix_size[0]}; }
 };
 
-/// Voxel (x, y, z, 1) -> LPS, mm: rows L, P, S.
+/// Maps voxel (x, y, z, 1) to LPS, mm: rows L, P, S.
 using Affine = std::array<std::array<double, 4>, 3>;
 
-/// Of the voxels of a geometry; voxels of 1 mm along an axis whose FOV is unknown.
+/// Returns the affine map of a geometry; voxels have 1 mm along an axis whose FOV is unknown.
 Affine voxel_to_lps_mm(const Geometry& geometry);
 
 /// Real values on a grid in the patient: voxel (x, y, z) lies at voxel_to_lps_mm (x, y, z, 1) in LPS, mm.
@@ -37,7 +37,7 @@ struct Volume {
   Affine voxel_to_lps_mm{};
 };
 
-/// The volume on the voxels of `geometry`, [z][y][x]: averaged over each voxel by 2 x 2 x 2 linear
+/// Resamples the volume on the voxels of `geometry`, [z][y][x]: averaged over each voxel by 2 x 2 x 2 linear
 /// interpolations (as many more as the volume is finer), 0 outside of the volume. Throws Error when less than
 /// 1 % of the voxels lie inside, or when the affine map of the volume cannot be inverted.
 Array<float> resampled(const Volume& volume, const Geometry& geometry);

@@ -1,6 +1,5 @@
 #pragma once
-// What a gradient system makes of the gradients that it is asked for: its impulse responses (GIRF), known as
-// transfer functions of the three physical axes,
+// Impulse responses of a gradient system (GIRF), as transfer functions of the three physical axes,
 //
 //     G_played(f) = H_p(f) G_nominal(f),   H_p(f) = integral h_p(t) exp(-i 2 pi f t) dt,   p = x, y, z
 //
@@ -17,10 +16,10 @@ struct GradientResponse {
   std::vector<double> frequencies_hz;  ///< ascending; from 0 or less on
   Array<Complex<double>> values;       ///< H, [axis][frequency]
 
-  /// Linear between frequencies; beyond the last as there. Of tables on both sides of 0 the real response that is
-  /// nearest to them.
+  /// Returns H: linear between frequencies, constant beyond the last. A table on both sides of 0 gives the nearest real
+  /// response.
   Complex<double> at(int axis, double hz) const;
-  /// Up to which frequency H is known on both sides.
+  /// Returns the frequency up to which H is known on both sides.
   double bandwidth_hz() const;
   /// Throws Error naming `subject` (a file) where frequencies do not ascend from 0 or less, values are not finite
   /// or of another number, or a response to slow gradients, H(0), is not 1 within 10 %.

@@ -1,5 +1,5 @@
 #pragma once
-// Which k-space positions are those of an image.
+// Checks that k-space positions belong to a matrix.
 #include <array>
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What was done and how well: filled by the reconstruction, printed by app/, stored by io/.
+// The report of a reconstruction: what was done and how well. app/ prints it, io/ stores it.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace fhd {
 
-/// A time without pause, from the moment the reconstruction of the image began.
+/// A span without pause; times count from the start of the reconstruction of the image.
 struct StageSpan {
   double begin_s = 0, seconds = 0;
 };
@@ -24,7 +24,7 @@ struct StageSpan {
 struct Stage {
   std::string name;  ///< "FhD", "Q", "conjugate gradient", ...
   double seconds = 0;
-  /// When it was at work, in order; empty for a share of what was done for several images at once.
+  /// Its spans in order; empty for a share of work that was done for several images at once.
   std::vector<StageSpan> spans{};
 };
 
@@ -44,8 +44,8 @@ struct StrengthPoint {
   double risk = 0;
 };
 
-/// How exact a result is, measured on it: the operators that made it, beside double-precision direct sums at
-/// random voxels and samples. Errors are relative l2 errors estimated from the places checked; < 0 where a
+/// How exact a result is: the operators that made it are compared with double-precision direct sums at random voxels and
+/// samples. Errors are relative l2 errors estimated from the places checked; < 0 where a
 /// quantity does not occur in the method.
 struct Certificate {
   std::int64_t voxels = 0, samples = 0;  ///< how many were checked
@@ -69,7 +69,7 @@ struct Certificate {
   }
 };
 
-/// Samples of one part of the data, and what an image leaves of them.
+/// The misfit of an image in one part of the data.
 struct Misfit {
   double where = 0;        ///< of a shell of k-space: its outer radius, 1 at a face; of a coil: its number
   double energy = 0;       ///< share of sum |d|^2
@@ -77,7 +77,7 @@ struct Misfit {
   double chi_squared = 0;  ///< |E rho - d|^2 over what the noise leaves there; 0 where that is not known
 };
 
-/// A change of the model along which the samples left over point: d - E rho ~ amount dE/da rho.
+/// A change of the model that the residual points to: d - E rho ~ amount dE/da rho.
 struct ModelChange {
   std::string what;   ///< "gradient delay", ...
   double amount = 0;  ///< in `unit`; a first step: right in sign, and within a factor of a few
@@ -92,8 +92,8 @@ struct Cause {
   std::string text;
 };
 
-/// What the data say of the model behind an image: whether E rho, with the trajectory, maps and field map as they
-/// were told, gives the samples to within their noise. Beside the certificate, which judges the arithmetic alone.
+/// A judgement whether E rho, with the trajectory, maps and field map as given, explains the samples to within their
+/// noise. The certificate judges the arithmetic alone.
 struct Verdict {
   enum class Judgement {
     explained,      ///< arithmetic right, data explained
@@ -135,7 +135,7 @@ struct PointWidth {
   std::array<double, 3> width_mm{};  ///< the same in mm; 0 where the field of view is not known
 };
 
-/// What noise maps say in numbers. The object: voxels above a tenth of the largest magnitude.
+/// The figures of noise maps. The object: voxels above a tenth of the largest magnitude.
 struct NoiseSummary {
   std::string method;             ///< "pseudo-replicas", or "exact"
   std::int64_t replicas = 0;      ///< 0: exact
@@ -175,12 +175,12 @@ struct Report {
   std::optional<Verdict> verdict;          ///< likewise; of least squares alone
 };
 
-/// What a reader wants to see beside the image.
+/// Images that show how a result was made.
 struct DiagnosticImages {
   Array<Complex<float>> sensitivity_maps;  ///< [coil][y][x] of the middle slice, as used; empty without
   /// |q| / max |q| in the plane of no difference along z, [y][x], centred; empty when Q was not needed.
   Array<float> point_spread;
-  /// Of frames in a temporal subspace: orthonormal courses [component][frame], and the images [component][z][y][x] that they
+  /// For frames in a temporal subspace: orthonormal courses [component][frame], and the images [component][z][y][x] that they
   /// are multiplied by; empty without.
   Array<double> temporal_basis{};
   Array<Complex<float>> components{};
@@ -194,7 +194,7 @@ struct NoiseMaps {
   Array<float> g_factor;   ///< empty where not defined
 };
 
-/// What a long stage tells while it runs. `done` of `total` steps; `residual` < 0 where there is none.
+/// The progress of a long stage: `done` of `total` steps; `residual` < 0 where there is none.
 struct Progress {
   std::string stage;
   std::int64_t done = 0, total = 0;

@@ -37,7 +37,7 @@ void require_finite(const Array<T>& values, const std::string& name) {
                 "the file is damaged, was written by a failed run, or needs another scale");
 }
 
-/// The same for values [coil][sample]; names the coil.
+/// Throws Error naming the coil unless values [coil][sample] are finite.
 void require_finite_coils(const Array<Complex<float>>& values, const std::string& name) {
   if (all_finite(values)) return;
   const auto bad = std::find_if(values.begin(), values.end(),

@@ -34,8 +34,8 @@ struct Trajectory {
 /// Measured values, [coil][sample].
 struct KSpace {
   Array<Complex<float>> values;
-  /// The same before they were rounded to single precision; empty where that is all there is. Who changes one
-  /// changes both: `validate` compares them.
+  /// The values before rounding to single precision; empty if none are known. A change concerns both: `validate`
+  /// compares them.
   Array<Complex<double>> in_double{};
   std::int64_t coil_count() const { return values.empty() ? 0 : values.extent(0); }
   std::int64_t sample_count() const { return values.empty() ? 0 : values.extent(1); }
@@ -71,9 +71,9 @@ struct Scan {
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< 0: not cropped on that axis
 
-  /// Of the readouts in the file, where whole ones of it are left out; empty: all are there, or none is known.
+  /// Numbers of the readouts in the file, if whole readouts are left out; empty: all are there, or none is known.
   std::vector<std::int64_t> readout_numbers{};
-  /// Of every readout in the file: times since triggers (ECG, ...), in a unit that scanners choose (ISMRMRD's
+  /// For every readout in the file: times since triggers (ECG, ...), in a unit that scanners choose (ISMRMRD's
   /// physiology_time_stamp); empty: none is known.
   std::vector<std::array<std::uint32_t, 3>> physiology_stamps{};
 
@@ -81,7 +81,7 @@ struct Scan {
   std::vector<Message> messages;
 
   /// A second set of maps, of coils as they are prepared: then each set has an image of its own
-  /// (encoding/map_sets.hpp). Not of files.
+  /// (encoding/map_sets.hpp). Files have none.
   std::optional<SensitivityMaps> second_maps{};
 
   /// Throws Error naming `subject` (a file) when the parts do not agree or hold a NaN or infinity, when
@@ -96,7 +96,7 @@ struct Image {
   Array<Complex<double>> in_double{};  ///< the same before rounding, of work in double precision; else empty
 };
 
-/// The values of k-space, sensitivity maps or an image, in double where T is and they are known so.
+/// Returns the values of k-space, sensitivity maps or an image; in double if T is double and they are known so.
 template <class T, class Held>
 Array<Complex<T>> values_of(const Held& held) {
   if constexpr (std::is_same_v<T, double>)

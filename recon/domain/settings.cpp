@@ -18,7 +18,7 @@ void require_accuracy(double accuracy) {
     throw Error(Field{"accuracy"}, "a relative error in (0, 0.1]", short_number(accuracy));
 }
 
-/// `what` in (0, most].
+/// Throws Error unless `share` lies in (0, most].
 void require_share(const char* what, double share, double most) {
   if (!(share > 0 && share <= most))
     throw Error(what, "a share in (0, " + short_number(most) + "]", short_number(share));

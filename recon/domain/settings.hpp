@@ -1,6 +1,6 @@
 #pragma once
-// What image is wanted. A value that cannot contradict itself: a method has only what belongs to it. Where the
-// work runs is an Execution (array/execution.hpp); what helps or watches it, Services (pipeline/services.hpp).
+// The image that is wanted. A method holds only the settings that belong to it. An Execution (array/execution.hpp) says
+// where the work runs; Services (pipeline/services.hpp) help it.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -77,7 +77,7 @@ using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoi
 // --- Terms beside the regularizer, whose values are magnitudes and not squares: solve/sparse_term.hpp ---
 
 /// wavelet: detail coefficients of an orthogonal wavelet transform. tv: total variation. tgv: total generalised variation
-/// of second order. Of frames (pipeline/frames.hpp) alone: temporal_tv, differences from frame to frame; llr, locally low
+/// of second order. For frames (pipeline/frames.hpp) alone: temporal_tv, differences from frame to frame; llr, locally low
 /// rank.
 enum class SparseKind { wavelet, tv, tgv, temporal_tv, llr };
 constexpr std::array<const char*, 5> names_of(SparseKind) {
@@ -99,12 +99,12 @@ constexpr std::array<const char*, 2> names_of(NormalKind) { return {"toeplitz", 
 enum class PreconditionerKind { automatic, none };
 constexpr std::array<const char*, 2> names_of(PreconditionerKind) { return {"auto", "none"}; }
 
-/// Of Cartesian scans that leave out most of one side of k-space. phase: the image is real but for the phase that the
+/// For Cartesian scans that leave out most of one side of k-space. phase: the image is real but for the phase that the
 /// symmetric centre of k-space tells, which takes the place of what is missing (pipeline/partial_fourier.hpp).
 enum class PartialFourier { off, phase };
 constexpr std::array<const char*, 2> names_of(PartialFourier) { return {"off", "phase"}; }
 
-/// Of frames (pipeline/subspace.hpp): the courses in time that a voxel may take, sums of these, real.
+/// For frames (pipeline/subspace.hpp): a voxel may take real sums of these courses in time.
 struct LeadingCourses {
   std::int64_t count = 1;  ///< those of most energy in an image of low resolution
 };
@@ -150,13 +150,13 @@ inline const char* name_of(const Method& method) { return method_names[method.in
 
 /// Where sensitivity maps come from. automatic: the scan's own; without them ESPIRiT, when the method uses
 /// maps and there is more than one coil.
-/// joint: those of which, with one image, the samples are explained (coils/calibration.hpp, estimate_jointly): where the
-/// centre of k-space is too thin for the others.
+/// joint: maps and one image that explain the samples together (coils/calibration.hpp, estimate_jointly), for a centre of
+/// k-space that is too thin for the others.
 enum class CoilMaps { automatic, file, none, espirit, adaptive, joint };
 constexpr std::array<const char*, 6> names_of(CoilMaps) {
   return {"auto", "file", "none", "espirit", "adaptive", "joint"};
 }
-/// Whether a method of coils/maps.hpp is asked for.
+/// Returns whether a method of coils/maps.hpp is asked for.
 constexpr bool asks_to_find(CoilMaps maps) { return maps > CoilMaps::none; }
 
 /// automatic: from the noise samples of the scan, where it has them. edge: from these, else from the edge of
@@ -174,7 +174,7 @@ struct NoCompression {};
 struct VirtualCoils {
   std::int64_t count = 1;
 };
-/// As many virtual coils as keep this share of sum |d|^2.
+/// Keeps the fewest virtual coils that hold this share of sum |d|^2.
 struct KeptEnergy {
   double share = 1;
 };
@@ -187,9 +187,9 @@ constexpr std::array<const char*, 3> names_of(MapSetCount) { return {"1", "2", "
 
 struct MapSettings {
   MapSetCount sets = MapSetCount::one;  ///< two, automatic: least squares alone, and see validate
-  /// Of the calibration region, cycles/FOV; smaller where the trajectory or the matrix asks for it.
+  /// Radius of the calibration region, cycles/FOV; smaller where the trajectory or the matrix asks for it.
   int calibration_radius = 16, calibration_radius_3d = 12;
-  /// Of the k-space neighbourhood (espirit) or of the spectrum of the smoothed covariance (adaptive),
+  /// Radius of the k-space neighbourhood (espirit) or of the spectrum of the smoothed covariance (adaptive),
   /// cycles/FOV.
   double kernel_radius = 3, kernel_radius_3d = 2.5;
   /// espirit: singular values of the calibration matrix above this share of the largest span the signal;
@@ -209,8 +209,7 @@ struct CoilSettings {
   NoiseWhitening whitening = NoiseWhitening::automatic;
   CompressionChoice compression{};
   MapSettings estimation{};
-  /// Whether a regularly undersampled Cartesian scan is solved though nothing unfolds it; the report then calls
-  /// the image suspicious.
+  /// Solves a regularly undersampled Cartesian scan though nothing unfolds it; the report then holds a suspicion.
   bool allow_folding = false;
 
   /// Takes the coils, and the maps if there are any, as they are: for scans that prepare_coils has prepared.
@@ -237,11 +236,11 @@ struct Settings {
   Surroundings surroundings = Surroundings::automatic;
 };
 
-/// The method when it is least squares, else null.
+/// Returns the method if it is least squares, else null.
 inline const LeastSquares* least_squares(const Settings& settings) {
   return std::get_if<LeastSquares>(&settings.method);
 }
-/// Of least squares, the first term that couples frames; empty: none.
+/// Returns the first term of least squares that couples frames; empty: none.
 inline std::optional<SparseKind> temporal_kind(const Settings& settings) {
   if (const auto* method = least_squares(settings))
     for (const auto& penalty : method->sparse)
@@ -252,7 +251,7 @@ template <class M>
 bool is_method(const Settings& settings) {
   return std::holds_alternative<M>(settings.method);
 }
-/// The transform that the method asks for or implies.
+/// Returns the transform that the method asks for or implies.
 TransformSettings transform_settings(const Settings& settings);
 
 /// Throws Error where a number lies outside of its range or two settings do not go together (compatibility.hpp).

@@ -6,14 +6,14 @@
 
 namespace fhd {
 
-/// Three significant digits: "0.05", "1e-05".
+/// Returns three significant digits: "0.05", "1e-05".
 inline std::string short_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
 }
 
-/// As few digits as give back the same number: "0.05", "1e-05", "0.0012345".
+/// Returns the fewest digits that give back the same number: "0.05", "1e-05", "0.0012345".
 inline std::string exact_number(double value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};

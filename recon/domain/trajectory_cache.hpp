@@ -8,7 +8,7 @@
 
 namespace fhd {
 
-/// What an array is a function of.
+/// The key of an array: what it is a function of.
 struct TrajectoryProduct {
   const Trajectory& trajectory;
   std::array<int, 3> matrix_size;

@@ -1,4 +1,4 @@
-// What several checks measure with.
+// Measures that several checks share.
 #include "validation/doctor/checks.hpp"
 
 #include <fmt/format.h>
@@ -28,17 +28,6 @@ std::string listed(const std::vector<std::int64_t>& indices) {
 }
 
 const char* plural(std::int64_t count) { return count == 1 ? "" : "s"; }
-
-Message finding_of(Severity severity, std::string code, const std::string& line) {
-  int depth = 0;
-  for (std::size_t i = line.size(); i-- > 1;) {
-    if (line[i] == ')') ++depth;
-    if (line[i] == '(') --depth;
-    if (depth == 0 && line[i - 1] == ';' && line[i] == ' ')
-      return {std::move(code), severity, line.substr(0, i - 1), line.substr(i + 1)};
-  }
-  return {std::move(code), severity, line};
-}
 
 std::vector<double> energies(const KSpace& kspace) {
   const auto samples = kspace.sample_count();

@@ -19,17 +19,17 @@ struct Findings {
   std::vector<Message> list;
 };
 
-// --- Of one volume; `readout_length` is 0 where unknown
+// --- Checks of one volume; `readout_length` is 0 where unknown
 
 void check_geometry(const Geometry& geometry, Findings& findings);
 void check_extent(const Scan& scan, Findings& findings);
-/// An object that is longer than the FOV; where a reconstruction has `looked`, only what it cannot see.
+/// Checks whether the object is longer than the FOV; where a reconstruction has `looked`, only what it cannot see.
 void check_surroundings(const Scan& scan, std::int64_t readout_length, bool looked, Findings& findings);
 void check_density(const Scan& scan, std::int64_t readout_length, Findings& findings);
 void check_coils(const Scan& scan, Findings& findings);
-/// `dead`: coils without a value, ascending.
+/// Checks the noise readouts. `dead`: coils without a value, ascending.
 void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findings& findings);
-/// `energy`: see energies.
+/// Checks that the energy lies at the centre of k-space. `energy`: see energies.
 void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
                   Findings& findings);
 void check_spikes(const Scan& scan, Findings& findings);
@@ -38,40 +38,38 @@ void check_readouts(const Scan& scan, const std::vector<double>& energy, std::in
 void check_maps(const Scan& scan, Findings& findings);
 void check_sample_times(const Scan& scan, std::int64_t readout_length, Findings& findings);
 void check_field_map(const Scan& scan, Findings& findings);
-/// Gradient delays; seconds of a 3D scan. One finding.
+/// Estimates gradient delays and adds one finding; takes seconds for a 3D scan.
 void check_delays(const Scan& scan, std::int64_t readout_length, Findings& findings);
 
-// --- Of the file
+// --- Checks of the file
 
-/// A trajectory that leaves this matrix but fits it with x and y exchanged.
+/// Checks whether a trajectory that leaves the matrix fits it with x and y exchanged.
 void check_swapped_axes(const std::string& path, const DiagnosisSettings& settings,
                         const io::ScanSummary& summary, Findings& findings);
-/// Several slices at one place, or unequally spaced.
+/// Checks whether slices share a place or are unequally spaced.
 void check_positions(const io::ScanSummary& summary, const std::vector<Geometry>& slices, Findings& findings);
-/// Of a file whose volumes can be read.
+/// Compares the memory that a reconstruction takes with that of the machine. The volumes of the file can be read.
 void check_memory(io::ScanFile& file, const DiagnosisSettings& settings, Findings& findings);
 void check_prior(const Volume& prior, const Geometry& geometry, Findings& findings);
 
-// --- What they measure with
+// --- Measures
 
 constexpr const char* axis_names[] = {"x", "y", "z"};
 
-/// The upper one of two; 0 of none.
+/// Returns the median, the upper one of two; 0 for no values.
 double median(std::vector<double> values);
-/// "0", "0 and 3", "0, 1, 2 and 5 more"
+/// Returns "0", "0 and 3", "0, 1, 2 and 5 more".
 std::string listed(const std::vector<std::int64_t>& indices);
-/// "" for one, else "s"
+/// Returns "" for one, else "s".
 const char* plural(std::int64_t count);
-/// Returns a sentence of the file's summary as a message; the part behind the last "; " is the remedy.
-Message finding_of(Severity severity, std::string code, const std::string& line);
-/// sum_c |d_c(m)|^2, [sample].
+/// Returns sum_c |d_c(m)|^2, [sample].
 std::vector<double> energies(const KSpace& kspace);
-/// sqrt(sum_axis (2 k / N)^2): 1 at the middle of a face of k-space. Axes of one voxel do not count.
+/// Returns sqrt(sum_axis (2 k / N)^2): 1 at the middle of a face of k-space. Axes of one voxel do not count.
 double normalised_radius(const Scan& scan, std::int64_t m);
-/// Of two samples, cycles/FOV. Axes of one voxel do not count.
+/// Returns the distance of two samples, cycles/FOV. Axes of one voxel do not count.
 double distance(const Scan& scan, std::int64_t a, std::int64_t b);
 
-/// Of k along one axis, cycles/FOV.
+/// The range of k along one axis, cycles/FOV.
 struct Extent {
   double lowest = 0, highest = 0;
   double magnitude() const { return std::max(-lowest, highest); }

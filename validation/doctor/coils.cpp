@@ -1,4 +1,4 @@
-// Coils without a signal.
+// Checks for coils without a signal.
 #include <fmt/format.h>
 
 #include <algorithm>

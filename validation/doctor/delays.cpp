@@ -1,4 +1,4 @@
-// Gradients that play later than the trajectory says.
+// Checks for gradients that play later than the trajectory says.
 #include <fmt/format.h>
 
 #include "recon/trajectory/gradient_delays.hpp"

@@ -1,4 +1,4 @@
-// Whether enough of k-space is sampled.
+// Checks whether enough of k-space is sampled.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint8_t sampled = 1, between = 2;
 
-/// Of a line of cells: its first and last sampled cell, and how many are sampled; -1, -1, 0 without.
+/// Returns the first and the last sampled cell of a line, and how many are sampled; -1, -1, 0 if none is.
 struct SampledRun {
   std::int64_t first = -1, last = -1, count = 0;
 };
@@ -77,7 +77,7 @@ std::optional<SamplingDensity> sampling_density(const Trajectory& trajectory,
 namespace fhd::doctor {
 namespace {
 
-/// Positions that occur again, beyond one (the centre of k-space) for each readout.
+/// Counts positions that occur again, beyond one (the centre of k-space) for each readout.
 void check_repeated_positions(const Scan& scan, std::int64_t readout_length, Findings& findings) {
   const auto samples = scan.kspace.sample_count();
   std::vector<std::array<std::int64_t, 3>> positions(static_cast<std::size_t>(samples));
@@ -99,7 +99,7 @@ void check_repeated_positions(const Scan& scan, std::int64_t readout_length, Fin
         fmt::format("{} of {} samples lie where another one does; they are averaged.", repeated, samples));
 }
 
-/// A regular lattice that nothing unfolds.
+/// Adds a warning for a regular lattice that nothing unfolds.
 void check_folding(const Scan& scan, Findings& findings) {
   const auto lattice = lattice_sampling(scan.trajectory, scan.geometry.matrix_size);
   const auto coils = scan.kspace.coil_count();

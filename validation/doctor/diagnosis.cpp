@@ -15,7 +15,7 @@ namespace {
 
 using namespace doctor;
 
-/// What the header tells: sizes, what was left out, inferred, or is missing.
+/// Adds what the header states: sizes, and what was left out, inferred, or is missing.
 void add_summary(const io::ScanSummary& summary, Findings& findings) {
   const auto& n = summary.geometry.matrix_size;
   findings.add(Severity::ok, "file",
@@ -30,12 +30,12 @@ void add_summary(const io::ScanSummary& summary, Findings& findings) {
     findings.add(Severity::ok, "times",
                  fmt::format("Sample times count from {}.", name_of(summary.time_origin)));
   for (const auto& sentence : summary.inferred)
-    findings.list.push_back(finding_of(Severity::note, "inferred", sentence));
+    findings.add(Severity::note, "inferred", sentence);
   for (const auto& sentence : summary.missing)
-    findings.list.push_back(finding_of(Severity::warning, "missing", sentence));
+    findings.add(Severity::warning, "missing", sentence);
 }
 
-/// Findings of volume after volume: those of one severity, topic and remedy come once.
+/// Collects the findings of all volumes; findings with the same severity, code and remedy come once.
 class FindingsOfVolumes {
  public:
   FindingsOfVolumes(std::int64_t volumes, Findings& findings) : volumes_(volumes), findings_(findings) {}
@@ -54,7 +54,7 @@ class FindingsOfVolumes {
     }
   }
 
-  /// Adds to each in how many volumes it was found.
+  /// Adds to each finding in how many volumes it was found.
   void count() {
     for (const auto& [key, known] : known_)
       if (known.volumes > 1 && key.first != Severity::ok)
@@ -72,7 +72,7 @@ class FindingsOfVolumes {
   std::map<Key, Known> known_;
 };
 
-/// A delay spreads an object beyond its edges: what is said of these waits until it is corrected.
+/// Adds a finding on delays. A delay spreads an object beyond its edges: warnings about the edges wait until it is corrected.
 void add_delays(Message delays, std::vector<Message>& found) {
   found.push_back(std::move(delays));
   const auto warns_of = [](const char* topic) {
@@ -82,7 +82,7 @@ void add_delays(Message delays, std::vector<Message>& found) {
     std::erase_if(found, warns_of(codes::surroundings));
 }
 
-/// Whether so many volumes in a row have had the same problem that those that follow need not be read to know it.
+/// Counts volumes in a row with the same problem; after enough of them the rest need not be read.
 class ProblemsInARow {
  public:
   bool suffice_with(const std::vector<Message>& found) {
@@ -100,7 +100,7 @@ class ProblemsInARow {
   std::string topics_;
 };
 
-/// The slices that could be read.
+/// Adds the findings of all volumes. Returns the geometries of the slices that could be read.
 std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
   const auto& summary = file.summary();
   const auto all = summary.slice_count * summary.repetition_count;

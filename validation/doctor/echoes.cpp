@@ -1,4 +1,4 @@
-// Off-resonance that the echoes of a scan tell.
+// Measures off-resonance from the echoes of a scan.
 #include "io/scan/echoes.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace fhd {
 namespace {
 
-/// On so many voxels at most along each axis, with coils that are still to be found.
+/// Reconstructs an echo on at most so many voxels along each axis, with maps that are still to be found.
 Scan low_echo(const Scan& scan, int most) {
   const auto matrix_size = low_resolution(scan.geometry.matrix_size, most);
   Scan low = at_low_resolution(scan, matrix_size, samples_within(scan.trajectory, matrix_size));
@@ -26,7 +26,7 @@ Scan low_echo(const Scan& scan, int most) {
   return low;
 }
 
-/// omega and the first image, of echoes in the order of their times.
+/// Returns omega and the first image, from echoes in the order of their times.
 struct LowField {
   Array<float> omega;
   Array<Complex<float>> image;
@@ -48,7 +48,7 @@ LowField field_of(const std::vector<Scan>& echoes, const std::vector<double>& ti
   return {field_map_of_echoes(images, times_s), std::move(made.front().image.values)};
 }
 
-/// |omega| that 5 % of the object exceed, which is where the image has a tenth of its largest magnitude.
+/// Returns |omega| that 5 % of the object exceed; the object is where the image has a tenth of its largest magnitude.
 double largest_frequency_hz(const LowField& field) {
   double largest = 0;
   for (const auto& value : field.image) largest = std::max(largest, norm(Complex<double>(value)));

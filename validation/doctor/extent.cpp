@@ -1,4 +1,4 @@
-// How far k-space reaches, and whether that is what the matrix says.
+// Checks whether k-space reaches as far as the matrix says.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 namespace fhd::doctor {
 namespace {
 
-/// The fewest voxels whose edge of k-space contains |k|.
+/// Returns the fewest voxels whose edge of k-space contains |k|.
 int matrix_for(double k) { return std::max(1, static_cast<int>(std::ceil(2 * k / edge_rounding))); }
 
 }  // namespace
@@ -81,7 +81,7 @@ void check_swapped_axes(const std::string& path, const DiagnosisSettings& settin
                       extents[0].magnitude(), extents[1].magnitude(), n[0], n[1]),
           fmt::format("--matrix {},{},{}, or exchange the axes of the trajectory", n[1], n[0], n[2]));
   } catch (const Error&) {
-    // What keeps it from being read at all is already among the findings.
+    // The reason why it cannot be read is already among the findings.
   }
 }
 

@@ -1,4 +1,4 @@
-// Voxels, directions and positions.
+// Checks voxels, directions and positions.
 #include <fmt/format.h>
 
 #include <algorithm>

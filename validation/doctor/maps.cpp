@@ -1,4 +1,4 @@
-// Sensitivity maps.
+// Checks sensitivity maps.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Whether coils can be whitened, and how far their noise differs.
+// Checks whether coils can be whitened, and how far their noise differs.
 #include "recon/coils/noise.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What corrects off-resonance: sample times and the field map.
+// Checks sample times and the field map.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Readouts that were not measured, or not those of this trajectory.
+// Checks for readouts that were not measured, or are not those of this trajectory.
 #include <fmt/format.h>
 
 #include <algorithm>

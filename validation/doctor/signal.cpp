@@ -1,4 +1,4 @@
-// Whether the values are the signal of an object, sampled where the trajectory says.
+// Checks that the values are the signal of an object, sampled where the trajectory says.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace fhd {
 namespace {
 
-/// readout_shift; `energy`: see doctor::energies.
+/// Computes readout_shift; `energy`: see doctor::energies.
 std::optional<double> shift_of_energy(const Scan& scan, const std::vector<double>& energy,
                                       std::int64_t readout_length) {
   constexpr std::size_t fewest = 8;
@@ -135,8 +135,8 @@ struct SpikeCandidate {
 
 constexpr double spike_factor = 100;  // of energies
 
-/// Of the samples of one coil: whether one that is far above both neighbours is so above the median of its band, too.
-/// Decides most coils without a median: so is the highest, if more than half of its band are that far below it.
+/// Returns whether a sample of one coil that is far above both neighbours may be far above the median of its band, too.
+/// Decides most coils without a median: the highest is, if more than half of its band are that far below it.
 bool may_have_spikes(const std::vector<double>& energy, const std::vector<int>& band, int bands) {
   std::vector<double> highest(bands);
   for (std::size_t m = 1; m + 1 < energy.size(); ++m)
@@ -152,7 +152,7 @@ bool may_have_spikes(const std::vector<double>& energy, const std::vector<int>& 
   return false;
 }
 
-/// Samples far above the median of their distance from the centre, and above both neighbours in their readout.
+/// Finds samples far above the median at their distance from the centre, and above both neighbours in their readout.
 /// Zeros were not measured: they are neither usual nor neighbours.
 std::vector<SpikeCandidate> spike_candidates(const Scan& scan) {
   constexpr int bands = 32;
@@ -186,8 +186,8 @@ std::vector<SpikeCandidate> spike_candidates(const Scan& scan) {
   return found;
 }
 
-/// The signal of a flat edge lies on a line through k-space, which readouts cross in one sample each: what has a
-/// neighbour of at least a 25th of its energy in another readout is none.
+/// Removes candidates with a neighbour of at least a 25th of their energy in another readout: the signal of a flat edge
+/// lies on a line through k-space, which readouts cross in one sample each.
 void leave_out_lines_of_signal(const Scan& scan, std::vector<SpikeCandidate>& candidates) {
   using Cell = std::array<int, 3>;
   constexpr double factor = 25;

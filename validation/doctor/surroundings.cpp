@@ -1,5 +1,4 @@
-// What lies around a scan: the object beyond the field of view, the memory that a reconstruction needs, the prior image
-// meant for it.
+// Checks the object beyond the field of view, the prior image, and the memory that a reconstruction needs.
 #include "recon/pipeline/outside_fov.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +13,7 @@
 namespace fhd::doctor {
 namespace {
 
-/// Lengths of the object in FOVs, to about a third, from some readouts of some coils; 0 where not known.
+/// Returns the lengths of the object in FOVs, to about a third, from some readouts of some coils; 0 where not known.
 std::array<double, 3> object_lengths(const Scan& scan, std::int64_t readout_length) {
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
   if (readout_length < 2 || samples % readout_length != 0) return {};

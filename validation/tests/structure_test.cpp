@@ -1,48 +1,74 @@
-// The shape of the tree: what may know what, where CUDA may show, how long things may be, what may not
-// be left behind.
+// The shape of the tree: what may know what, how long functions and files may be, how comments begin.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <regex>
-#include <sstream>
+#include <set>
 #include <string>
 #include <vector>
-
-#include "validation/tests/source_outline.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-using fhd::tests::Block;
-using fhd::tests::SourceFile;
 
 const std::vector<std::string> rooms{"app", "recon", "io", "data", "validation"};
+
+struct SourceFile {
+  std::string path;                ///< from the root, with '/'
+  std::vector<std::string> lines;  ///< as they are
+  std::vector<std::string> code;   ///< without comments and the texts in quotes
+
+  bool is_in(const std::string& folder) const { return path.starts_with(folder + "/"); }
+};
+
+/// Removes "...", '.' and // from a line.
+std::string code_of(const std::string& line) {
+  std::string code;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (is_quoted && line[i] == '\\')
+      ++i;
+    else if (line[i] == '"')
+      is_quoted = !is_quoted;
+    else if (!is_quoted && line[i] == '\'' && i + 2 < line.size() && line[i + 2] == '\'')
+      i += 2;
+    else if (!is_quoted && line.compare(i, 2, "//") == 0)
+      break;
+    else if (!is_quoted)
+      code += line[i];
+  }
+  return code;
+}
 
 const std::vector<SourceFile>& sources() {
   static const auto all = [] {
     std::vector<SourceFile> found;
+    const std::set<std::string> kinds{".hpp", ".cpp", ".cu", ".cuh"};
     for (const auto& room : rooms)
-      for (const auto& entry : fs::recursive_directory_iterator(fs::path(FHD_SOURCE) / room))
-        if (const auto kind = entry.path().extension();
-            kind == ".hpp" || kind == ".cpp" || kind == ".cu" || kind == ".cuh")
-          found.emplace_back(FHD_SOURCE, fs::relative(entry.path(), FHD_SOURCE).generic_string());
+      for (const auto& entry : fs::recursive_directory_iterator(fs::path(FHD_SOURCE) / room)) {
+        if (!kinds.count(entry.path().extension().string())) continue;
+        auto& source = found.emplace_back();
+        source.path = fs::relative(entry.path(), FHD_SOURCE).generic_string();
+        std::ifstream file(entry.path());
+        for (std::string line; std::getline(file, line);) {
+          source.code.push_back(code_of(line));
+          source.lines.push_back(std::move(line));
+        }
+      }
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
     return found;
   }();
   return all;
 }
 
-std::string room_of(const SourceFile& source) { return source.path.substr(0, source.path.find('/')); }
-bool is_header(const SourceFile& source) {
-  return source.path.ends_with(".hpp") || source.path.ends_with(".cuh");
-}
-
 /// A list with one violation a line, for the message of a failed test.
 class Violations {
  public:
-  void add(const SourceFile& source, int line, const std::string& what) {
+  void add(const SourceFile& source, std::size_t line, const std::string& what) {
     lines_.push_back(source.path + ":" + std::to_string(line) + ": " + what);
   }
   std::size_t count() const { return lines_.size(); }
@@ -55,34 +81,28 @@ class Violations {
   std::vector<std::string> lines_;
 };
 
-/// Calls visit(source, line number, name, quoted) for every #include.
+/// Calls visit(source, line number, name) for every #include.
 template <class Visit>
 void for_each_include(const Visit& visit) {
-  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^">]+)[">])");
+  static const std::regex pattern(R"(^\s*#\s*include\s*[<"]([^">]+)[">])");
   for (const auto& source : sources())
     for (std::size_t i = 0; i < source.lines.size(); ++i)
       if (std::smatch match; std::regex_search(source.lines[i], match, pattern))
-        visit(source, static_cast<int>(i) + 1, match[2].str(), match[1].str() == "\"");
+        visit(source, i + 1, match[1].str());
 }
 
-/// Every match of `pattern` in the lines that `view` gives, of the sources that `chosen` accepts.
-template <class Chosen>
-Violations matches(const std::regex& pattern, std::vector<std::string> SourceFile::*view,
-                   const Chosen& chosen) {
+/// Returns the lines of code that match, of the sources that `is_chosen` accepts.
+Violations matches(const std::string& pattern, const std::function<bool(const SourceFile&)>& is_chosen) {
+  const std::regex expression(pattern);
   Violations found;
-  for (const auto& source : sources()) {
-    if (!chosen(source)) continue;
-    for (std::size_t i = 0; i < (source.*view).size(); ++i)
-      if (std::regex_search((source.*view)[i], pattern))
-        found.add(source, static_cast<int>(i) + 1, source.lines[i]);
-  }
+  for (const auto& source : sources())
+    for (std::size_t i = 0; is_chosen(source) && i < source.code.size(); ++i)
+      if (std::regex_search(source.code[i], expression)) found.add(source, i + 1, source.lines[i]);
   return found;
 }
 
-TEST(Structure, sources_are_found) { EXPECT_GE(sources().size(), 100u); }
-
-// What a folder may include, beside itself; the longest folder that a file lies in counts. "recon/" is all of
-// the library, also its one public header.
+// The folders that a folder may include, beside itself; the longest folder that a file lies in counts. "recon/" is all
+// of the library, also its one public header.
 const std::map<std::string, std::vector<std::string>> may_include{
     {"recon/error.hpp", {}},
     {"recon/array/", {"recon/error.hpp"}},
@@ -116,7 +136,7 @@ const std::map<std::string, std::vector<std::string>> may_include{
 
 TEST(Structure, each_folder_includes_only_what_it_may_know) {
   Violations found;
-  for_each_include([&](const SourceFile& source, int line, const std::string& name, bool) {
+  for_each_include([&](const SourceFile& source, std::size_t line, const std::string& name) {
     if (std::find(rooms.begin(), rooms.end(), name.substr(0, name.find('/'))) == rooms.end()) return;
     auto rule = may_include.end();
     for (auto each = may_include.begin(); each != may_include.end(); ++each)
@@ -132,153 +152,117 @@ TEST(Structure, each_folder_includes_only_what_it_may_know) {
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
-TEST(Structure, own_headers_are_included_by_their_path_from_the_root) {
-  Violations found;
-  for_each_include([&](const SourceFile& source, int line, const std::string& name, bool quoted) {
-    if (!quoted || name == "version.hpp" || name.starts_with("hwy/"))
-      return;  // generated; Highway's own idiom
-    if (!fs::exists(fs::path(FHD_SOURCE) / name)) found.add(source, line, name);
-  });
-  EXPECT_EQ(found.count(), 0u) << found;
-}
-
 TEST(Structure, the_library_knows_nothing_of_files_terminals_or_formats) {
   const std::vector<std::string> foreign{"CLI",      "fmt/",     "spdlog/",   "nlohmann/", "hdf5",
                                          "H5",       "ismrmrd/", "nifti",     "png.h",     "zlib.h",
                                          "iostream", "fstream",  "filesystem"};
   Violations found;
-  for_each_include([&](const SourceFile& source, int line, const std::string& name, bool) {
-    if (room_of(source) == "recon" && std::any_of(foreign.begin(), foreign.end(), [&](const auto& prefix) {
-          return name.starts_with(prefix);
-        }))
+  for_each_include([&](const SourceFile& source, std::size_t line, const std::string& name) {
+    const auto is_prefix = [&](const auto& prefix) { return name.starts_with(prefix); };
+    if (source.is_in("recon") && std::any_of(foreign.begin(), foreign.end(), is_prefix))
       found.add(source, line, name);
   });
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
 TEST(Structure, only_the_program_prints_or_exits) {
-  // std::fprintf to a file is io's business; the terminal and the process are not.
+  // std::fprintf to a file is the business of io; the terminal and the process are not.
   const auto found =
-      matches(std::regex(R"(std::(cout|cerr|clog|terminate)\b|\bstderr\b|\bstdout\b|(std::|[^\w:])v?printf\()"
-                         R"(|\bputs\(|fmt::print\(|\b(_?exit|quick_exit|_Exit|abort)\()"),
-              &SourceFile::code, [](const SourceFile& source) {
-                return room_of(source) != "app" && !source.path.starts_with("validation/tests/") &&
-                       !source.path.starts_with("io/reader/") &&  // ends processes of its own
-                       !source.path.starts_with("validation/studies/");
+      matches(R"(std::(cout|cerr|clog|terminate)\b|\bstderr\b|\bstdout\b|(std::|[^\w:])v?printf\()"
+              R"(|\bputs\(|fmt::print\(|\b(_?exit|quick_exit|_Exit|abort)\()",
+              [](const SourceFile& source) {
+                return !source.is_in("app") && !source.is_in("validation/tests") &&
+                       !source.is_in("validation/studies") &&
+                       !source.is_in("io/reader");  // ends processes of its own
               });
   EXPECT_EQ(found.count(), 0u) << found;
 }
+
+// Where the program prints; texts of others are made printable there.
+const std::set<std::string> prints{"app/terminal/console.cpp",     "app/terminal/console.hpp",
+                                   "app/terminal/event_lines.cpp", "app/commands/documentation.cpp",
+                                   "app/terminal/ending.cpp",      "app/main.cpp"};
 
 TEST(Structure, texts_reach_the_terminal_in_one_place) {
-  const std::set<std::string> may{"app/terminal/console.cpp", "app/terminal/console.hpp", "app/terminal/event_lines.cpp",
-                                  "app/commands/documentation.cpp",  // its text is the program's own
-                                  "app/terminal/ending.cpp",              // without memory to make a text
-                                  "app/main.cpp"};                        // flushes what CLI11 wrote
   const auto found =
-      matches(std::regex(R"(std::(cout|cerr|clog)\b|fmt::print\(|(std::|[^\w:])(v?printf|fprintf|f?puts)\()"),
-              &SourceFile::code, [&](const SourceFile& source) {
-                return source.path.starts_with("app/") && may.count(source.path) == 0;
-              });
+      matches(R"(std::(cout|cerr|clog)\b|fmt::print\(|(std::|[^\w:])(v?printf|fprintf|f?puts)\()",
+              [](const SourceFile& source) { return source.is_in("app") && !prints.count(source.path); });
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
-// Where the library sets a number of threads, and why it may.
-const std::map<std::string, std::string> sets_threads{
-    {"recon/array/thread_limit.hpp", "of the calling thread, which gets it back"},
-    {"recon/array/linear_algebra.cpp", "of OpenBLAS, which has only a number for the process"},
-};
+// Where the library sets a number of threads: of the calling thread, which gets it back, and of OpenBLAS, which has only
+// a number for the process.
+const std::set<std::string> sets_threads{"recon/array/thread_limit.hpp", "recon/array/linear_algebra.cpp"};
 
 TEST(Structure, the_library_leaves_threads_and_settings_of_the_process_alone) {
-  const std::regex pattern(
+  const auto found = matches(
       R"(omp_set_(num_threads|dynamic|nested|max_active_levels|schedule)|set_num_threads|std::signal)"
-      R"(|plan_with_nthreads|\b(setenv|putenv|setlocale|sigaction)\()");
-  const auto found = matches(pattern, &SourceFile::code, [](const SourceFile& source) {
-    return room_of(source) == "recon" && !sets_threads.count(source.path);
-  });
+      R"(|plan_with_nthreads|\b(setenv|putenv|setlocale|sigaction)\()",
+      [](const SourceFile& source) { return source.is_in("recon") && !sets_threads.count(source.path); });
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
-/// CLI::Range lets NaN through, and what is made of it has no meaning.
+/// CLI::Range lets NaN through.
 TEST(Structure, ranges_of_numbers_are_those_that_refuse_nan) {
-  const auto found = matches(std::regex(R"(CLI::(Range|PositiveNumber|NonNegativeNumber|Bound)\b)"), &SourceFile::code,
-                             [](const SourceFile& source) { return room_of(source) == "app"; });
+  const auto found = matches(R"(CLI::(Range|PositiveNumber|NonNegativeNumber|Bound)\b)",
+                             [](const SourceFile& source) { return source.is_in("app"); });
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
-TEST(Structure, cuda_shows_in_at_most_three_headers) {
-  std::vector<std::string> headers;
-  const std::regex pattern(R"(^\s*#.*\b__CUDACC__\b)");
-  for (const auto& source : sources()) {
-    if (std::none_of(source.lines.begin(), source.lines.end(),
-                     [&](const std::string& line) { return std::regex_search(line, pattern); }))
-      continue;
-    EXPECT_TRUE(is_header(source)) << source.path;
-    headers.push_back(source.path);
-  }
-  EXPECT_LE(headers.size(), 3u) << ::testing::PrintToString(headers);
-}
-
-TEST(Structure, no_file_stands_in_for_a_missing_backend) {
-  Violations found;
-  for (const auto& source : sources())
-    if (source.path.find("_no_cuda") != std::string::npos)
-      found.add(source, 1, "a stub: branch with `if constexpr (built_with_cuda)` instead");
-  EXPECT_EQ(found.count(), 0u) << found;
-}
-
+/// nvcc 13.0 dropped a multiplication of std::complex.
 TEST(Structure, std_complex_stays_out_of_device_code) {
-  const auto found = matches(std::regex("std::complex"), &SourceFile::lines, [](const SourceFile& source) {
+  const auto found = matches("std::complex", [](const SourceFile& source) {
     return source.path.ends_with(".cu") || source.path.ends_with(".cuh");
   });
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
-TEST(Structure, every_header_has_pragma_once) {
-  for (const auto& source : sources()) {
-    if (!is_header(source)) continue;
-    EXPECT_NE(std::find(source.lines.begin(), source.lines.end(), "#pragma once"), source.lines.end())
-        << source.path;
+// Longer than the limit, each with its reason.
+const std::map<std::string, std::string> long_functions{
+    {"recon/transform/direct/direct_cuda.cu", "a kernel whose registers are shared by all its parts"}};
+
+/// Calls visit(first line, last line) for every function: a block behind parameters, within nothing but namespaces and types.
+void for_each_function(const SourceFile& source, const std::function<void(std::size_t, std::size_t)>& visit) {
+  struct Block {
+    bool holds_functions, is_function;
+    std::size_t line;
+  };
+  const std::regex scope(R"(\b(namespace|class|struct|union|extern)\b[^()=]*$)"), variable("[^-]> ?\\w+ *$");
+  std::vector<Block> open;
+  std::string head;  // of the block or statement that is being read
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < source.code.size(); ++i) {
+    if (source.code[i].starts_with("#")) continue;
+    for (const char c : source.code[i]) {
+      if (c == '{') {
+        const bool outside = open.empty() || open.back().holds_functions,
+                   is_scope = std::regex_search(head, scope);
+        const bool is_function = outside && !is_scope && head.find(')') != std::string::npos &&
+                                 !std::regex_search(head, variable);
+        open.push_back({outside && is_scope, is_function, first + 1});
+      }
+      if (c == '}' && !open.empty()) {
+        if (open.back().is_function) visit(open.back().line, i + 1);
+        open.pop_back();
+      }
+      if (c == '{' || c == '}' || c == ';')
+        head.clear();
+      else if (c != ' ' || !head.empty()) {
+        if (head.empty()) first = i;
+        head += c;
+      }
+    }
+    if (!head.empty()) head += ' ';
   }
 }
 
-TEST(Structure, nothing_is_left_for_later) {
-  const std::regex pattern(
-      "\\b(TO"
-      "DO|FIX"
-      "ME|XX"
-      "X|HA"
-      "CK)\\b");  // split, so as not to find itself
-  const auto found = matches(pattern, &SourceFile::lines, [](const SourceFile&) { return true; });
-  EXPECT_EQ(found.count(), 0u) << found;
-}
-
-// Longer than the limit, each with its reason; at most five.
-const std::map<std::string, std::string> long_functions{
-    {"recon/transform/direct/direct_cuda.cu: forward_tile_kernel",
-     "a kernel whose registers are shared by all its parts"}};
-
 TEST(Structure, no_function_is_longer_than_60_lines) {
-  EXPECT_LE(long_functions.size(), 5u);
-  Violations found;
-  std::size_t excused = 0;
-  for (const auto& source : sources())
-    for (const Block& block : source.blocks()) {
-      if (block.kind != Block::Kind::function || block.lines() <= 60) continue;
-      if (long_functions.count(source.path + ": " + block.name))
-        ++excused;
-      else
-        found.add(source, block.first_line, block.name + ", " + std::to_string(block.lines()) + " lines");
-    }
-  EXPECT_EQ(found.count(), 0u) << found;
-  EXPECT_EQ(excused, long_functions.size()) << "an exception that is none";
-}
-
-TEST(Structure, no_class_is_longer_than_300_lines) {
   Violations found;
   for (const auto& source : sources())
-    for (const Block& block : source.blocks())
-      if (block.kind == Block::Kind::type && block.lines() > 300)
-        found.add(source, block.first_line, block.name + ", " + std::to_string(block.lines()) + " lines");
+    if (!long_functions.count(source.path))
+      for_each_function(source, [&](std::size_t first, std::size_t last) {
+        if (last - first >= 60) found.add(source, first, std::to_string(last - first + 1) + " lines");
+      });
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
@@ -289,42 +273,55 @@ TEST(Structure, no_file_is_longer_than_600_lines) {
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
-TEST(Structure, nothing_nests_deeper_than_four) {
-  Violations found;
-  for (const auto& source : sources())
-    for (const Block& block : source.blocks())
-      if (block.kind == Block::Kind::function && block.nesting > 4)
-        found.add(source, block.deepest_line,
-                  block.name + " nests " + std::to_string(block.nesting) + " deep");
-  EXPECT_EQ(found.count(), 0u) << found;
-}
+// Folders whose comments are still to be rewritten: take a folder out when it is clean.
+const std::set<std::string> has_fragments{"app",
+                                          "app/batch",
+                                          "app/commands",
+                                          "app/mpi",
+                                          "app/options",
+                                          "app/python",
+                                          "app/run",
+                                          "app/server",
+                                          "app/terminal",
+                                          "io/page",
+                                          "io/result",
+                                          "io/result/dicom",
+                                          "io/scan",
+                                          "io/scan/mrd",
+                                                                                    "recon/pipeline",
+                                          "recon/transform/direct",
+                                          "recon/transform/gridded",
+                                          "validation/tests/app",
+                                          "validation/tests/app/batch",
+                                          "validation/tests/app/commands",
+                                          "validation/tests/app/server",
+                                          "validation/tests/app/terminal",
+                                          "validation/tests/io/result",
+                                          "validation/tests/io/scan",
+                                          "validation/tests/io/scan/mrd",
+                                          "validation/tests/recon/pipeline",
+                                          "validation/tests/robust/power_loss",
+                                          "validation/tests/validation"};
 
-/// What the scanner is relied on to see.
-TEST(Structure, the_scanner_sees_functions_types_and_nesting) {
-  const SourceFile source("example.cpp", std::vector<std::string>{
-                                             "namespace a {",                                      // 1
-                                             "struct B : C<int> {",                                // 2
-                                             "  B(int x) : x_{x}, y_{1} {",                        // 3
-                                             "    if (x) for (;;) { f(\"}{\"); } // {",            // 4
-                                             "  }",                                                // 5
-                                             "  int x_{0}, y_ = R\"(}})\"[0];",                    // 6
-                                             "};",                                                 // 7
-                                             "template <class T>",                                 // 8
-                                             "enum E f(T t = {1}) {",                              // 9
-                                             "  std::sort(t, [&](auto c) { if (c) return 1'000;",  // 10
-                                             "  });",                                              // 11
-                                             "  return '{' + g{};",                                // 12
-                                             "}",                                                  // 13
-                                             "const int table[] = {1, 2};",                        // 14
-                                             "}",                                                  // 15
-                                         });
-  std::vector<std::string> seen;
-  for (const Block& block : source.blocks())
-    seen.push_back(std::string(block.kind == Block::Kind::type ? "type " : "function ") + block.name + " " +
-                   std::to_string(block.first_line) + "-" + std::to_string(block.last_line) + " nests " +
-                   std::to_string(block.nesting));
-  EXPECT_EQ(seen, (std::vector<std::string>{"function B 3-5 nests 2", "type B 2-7 nests 0",
-                                            "function f 8-13 nests 1"}));
+TEST(Structure, comments_are_sentences_without_metaphors) {
+  const std::regex comment(R"(^\s*///? ?(.*))"),
+      fragment("^(Of|Those|That|As|By|What|Whether|Whose|The same)\\b"),
+      metaphor("\\b([Cc]rews?|[Ee]xhibits?|bury|buried)\\b");
+  Violations found;
+  for (const auto& source : sources()) {
+    if (has_fragments.count(source.path.substr(0, source.path.rfind('/')))) continue;
+    bool continues = false;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      std::smatch match;
+      const bool is_comment = std::regex_match(source.lines[i], match, comment);
+      const std::string text = is_comment ? match[1].str() : "";
+      if (is_comment &&
+          ((!continues && std::regex_search(text, fragment)) || std::regex_search(text, metaphor)))
+        found.add(source, i + 1, text);
+      continues = is_comment;
+    }
+  }
+  EXPECT_EQ(found.count(), 0u) << found;
 }
 
 }  // namespace

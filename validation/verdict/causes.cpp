@@ -24,7 +24,7 @@ using Starts = std::vector<Index>;
 
 // --- The centre of k-space ---
 
-/// A verdict without changes of the model: whether there are more values than unknowns.
+/// Makes a verdict without changes of the model: whether there are more values than unknowns.
 class ResidualVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>&) const override { return {}; }
@@ -36,7 +36,7 @@ class ResidualVerifier final : public Verifier {
   }
 };
 
-/// Of many samples, every second, third ... run of samples that follow each other: enough for a small matrix.
+/// Takes every second, third ... run of successive samples, if there are many: enough for a small matrix.
 void thin_out(std::vector<Index>& kept) {
   constexpr Index enough = 25'000;
   const Index stride = static_cast<Index>(kept.size()) / enough + 1;
@@ -50,8 +50,8 @@ void thin_out(std::vector<Index>& kept) {
   kept = std::move(some);
 }
 
-/// Samples within `radius` cycles/FOV along every axis, for a matrix a quarter wider than they need: the largest
-/// frequencies of a small matrix repeat.
+/// Returns the samples within `radius` cycles/FOV along every axis, for a matrix a quarter wider than they need: the
+/// largest frequencies of a small matrix repeat.
 Scan centre_of(const Scan& scan, int radius) {
   Scan centre;
   const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
@@ -86,7 +86,7 @@ Scan centre_of(const Scan& scan, int radius) {
   return centre;
 }
 
-/// Maps [coil][z][y][x] at the voxels of a smaller matrix over the same FOV, the nearest of each.
+/// Returns maps [coil][z][y][x] at the voxels of a smaller matrix over the same FOV, each the nearest one.
 SensitivityMaps nearest_maps(const SensitivityMaps& maps, const std::array<int, 3>& to) {
   SensitivityMaps small{Array<Complex<float>>(Shape{maps.values.extent(0), to[2], to[1], to[0]})};
   const std::array<Index, 3> from{maps.values.extent(3), maps.values.extent(2), maps.values.extent(1)};
@@ -110,7 +110,7 @@ constexpr Index most_coils = 4;
 /// |d - E rho| / |d| of the centre of k-space, noise included, of a model that is right.
 constexpr double explained_limit = 0.15;
 
-/// What an image of the centre of k-space leaves over of it; infinite where there is no such image.
+/// Returns |d - E rho| / |d| of an image of the centre of k-space; infinite where there is no such image.
 double misfit(const Scan& scan, const CoilSettings& coils) {
   static const auto verifier = std::make_shared<ResidualVerifier>();
   try {
@@ -139,7 +139,7 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
 
 Index sample_count(const Scan& scan) { return scan.trajectory.sample_count(); }
 
-/// Far above the samples before and behind.
+/// Returns whether a sample is far above the ones before and after.
 bool is_spike(const std::vector<double>& energy, Index m) {
   double around = 0;
   const auto last = static_cast<Index>(energy.size()) - 1;
@@ -148,7 +148,7 @@ bool is_spike(const std::vector<double>& energy, Index m) {
   return energy[static_cast<std::size_t>(m)] > 9 * around;
 }
 
-/// Of samples first ... last - 1, the one nearest to k = 0.
+/// Returns the sample nearest to k = 0, of first ... last - 1.
 Index nearest_to_centre(const Trajectory& trajectory, Index first, Index last) {
   const Index count = trajectory.sample_count();
   const auto square = [&](Index m) {
@@ -161,7 +161,7 @@ Index nearest_to_centre(const Trajectory& trajectory, Index first, Index last) {
   return best;
 }
 
-/// Every readout is turned so that its sample nearest to the centre of k-space has the phase of the first one's.
+/// Turns every readout so that its sample nearest to the centre of k-space has the phase of that of the first readout.
 void align_phases(const Starts& starts, Scan& scan) {
   const Index coils = scan.kspace.coil_count(), count = sample_count(scan);
   auto& values = scan.kspace.values;
@@ -180,7 +180,7 @@ void align_phases(const Starts& starts, Scan& scan) {
   }
 }
 
-/// The samples that `keeps` says alone.
+/// Keeps only the samples that `keeps` selects.
 void keep_samples(const std::function<bool(Index)>& keeps, Scan& scan) {
   const Index count = sample_count(scan);
   std::vector<Index> kept;
@@ -198,7 +198,7 @@ void keep_samples(const std::function<bool(Index)>& keeps, Scan& scan) {
   select(scan.kspace.values);
 }
 
-/// The trajectory `samples` later along its readouts, along one axis or (-1) all.
+/// Shifts the trajectory by `samples` along its readouts, along one axis or (-1) all.
 void shift_trajectory(const Starts& starts, double samples, int only, Scan& scan) {
   const Index count = sample_count(scan);
   const Array<double> told = scan.trajectory.k;
@@ -217,7 +217,7 @@ void shift_trajectory(const Starts& starts, double samples, int only, Scan& scan
   }
 }
 
-/// Every readout is turned about z so that its last sample lies `step_degrees` further than that of the one before.
+/// Turns every readout about z so that its last sample lies `step_degrees` further than that of the one before.
 void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
   const Index count = sample_count(scan);
   double* k = scan.trajectory.k.data();
@@ -233,7 +233,7 @@ void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
   }
 }
 
-/// The mean of the samples in the outer half of k-space is taken off, coil by coil.
+/// Subtracts the mean of the samples in the outer half of k-space, coil by coil.
 void take_off_offset(Scan& scan) {
   const Index count = sample_count(scan);
   std::vector<Index> outer;
@@ -279,7 +279,7 @@ class Alternatives {
   void add(std::string cause, std::function<void(Scan&)> undo) {
     list_.push_back({{code_, std::move(cause)}, std::move(undo)});
   }
-  /// The samples of the data at position m are those that were told for `source(m)`.
+  /// Adds an order: the sample at position m is the one stored for `source(m)`.
   void add_order(std::string cause, std::function<Index(Index)> source) {
     add(std::move(cause), [source = std::move(source)](Scan& scan) {
       const auto told = scan.kspace.values;
@@ -418,8 +418,8 @@ class Alternatives {
   std::vector<Alternative> list_;
 };
 
-/// What a second set of maps leaves over, where a voxel holds more than one place; infinite where none is found, or the
-/// maps are not espirit's of one set.
+/// Returns the misfit with a second set of maps, where a voxel holds more than one place; infinite where none is found, or
+/// the maps are not one set by espirit.
 double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
   const bool finds_one_set = (coils.maps == CoilMaps::automatic || coils.maps == CoilMaps::espirit) &&
                              coils.estimation.sets == MapSetCount::one && !scan.sensitivity_maps &&
@@ -429,7 +429,7 @@ double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
   return misfit(scan, coils);
 }
 
-/// What the samples themselves show: many of one largest magnitude, or single ones far above their neighbours.
+/// Returns a cause that the samples show: many of one largest magnitude, or single ones far above their neighbours.
 std::optional<Cause> evident_cause(const Scan& scan) {
   const Index count = sample_count(scan);
   const auto& values = scan.kspace.values;

@@ -13,7 +13,7 @@ using Judgement = Verdict::Judgement;
 
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0); }
 
-/// The coil that is explained much worse than the others; -1: none.
+/// Returns the coil that is explained much worse than the others; -1: none.
 int odd_coil(const Verdict& v) {
   std::vector<double> chi_squared;
   for (const auto& coil : v.by_coil) chi_squared.push_back(coil.chi_squared);
@@ -29,7 +29,7 @@ int odd_coil(const Verdict& v) {
              : -1;
 }
 
-/// Returns a cause that the figures alone tell.
+/// Returns a cause that the figures alone show.
 std::optional<Cause> cause_of(const Verdict& v) {
   const auto share = [&](const char* what) {
     const auto* change = change_of(v, what);

@@ -8,16 +8,16 @@
 
 namespace fhd::validation {
 
-/// Where readouts start, ascending, with the number of samples as the last element: wherever a step is longer than
-/// four times the median one. Steps that nowhere differ make one readout.
+/// Returns where readouts start, ascending, with the number of samples as the last element: wherever a step is longer
+/// than four times the median one. Steps that nowhere differ make one readout.
 std::vector<std::int64_t> readout_starts(const Trajectory& trajectory);
 
-/// The same where a source states that readouts are so long; 0: it does not.
+/// Returns starts by the readout length that a source states; 0: it states none.
 std::vector<std::int64_t> readout_starts(const Trajectory& trajectory, std::int64_t stated_length);
 
 using fhd::readout_length;
 
-/// dk / dn, the change of k from sample to sample inside of its readout, [axis][sample] in cycles/FOV: the central
+/// Returns dk / dn, the change of k from sample to sample inside of its readout, [axis][sample] in cycles/FOV: the central
 /// difference, at the ends the one-sided; 0 in a readout of one sample.
 Array<double> steps_along_readouts(const Trajectory& trajectory, const std::vector<std::int64_t>& starts);
 

@@ -26,12 +26,12 @@ Value value_of(const Complex<T>& v) {
 /// Outer radii of the shells: 1 at the middle of a face of k-space.
 constexpr std::array<double, 6> shell_radii{1. / 16, 1. / 8, 1. / 4, 1. / 2, 1, 2};
 
-/// Of the noise's share of a shell, what still counts as noise: its estimate, and the edge of k-space, where maps of
-/// voxels are not those of tissue.
+/// Residual up to this factor of the noise in a shell counts as noise: the estimate is uncertain, and at the edge of
+/// k-space maps of voxels are not those of tissue.
 constexpr double noise_tolerance = 1.2;
 
-/// Voxels' worth of k-space (1 cycle/FOV along every axis of more than one voxel) inside the ellipsoid of this
-/// normalised radius, which ends at the box |k| <= N/2.
+/// Returns the volume of k-space, in voxels (1 cycle/FOV along every axis of more than one voxel), inside the ellipsoid of
+/// this normalised radius, cut at the box |k| <= N/2.
 double cells_within(double radius, const std::array<int, 3>& matrix_size) {
   constexpr double unit_ball[] = {1, 2, std::numbers::pi, 4 * std::numbers::pi / 3};
   int axes = 0;
@@ -65,13 +65,13 @@ struct Energies {
   }
 };
 
-/// Of one readout or one coil: <p, r> and |p|^2.
+/// <p, r> and |p|^2 of one readout or one coil.
 struct Gain {
   Value product;
   double prediction = 0;
 };
 
-/// Of the samples, s, about their mean; without sample times the share of the readout that is behind a sample.
+/// Returns the times of the samples, s, about their mean; without sample times the share of the readout behind a sample.
 template <class T>
 std::vector<double> times(const VerifierInput<T>& e, const std::vector<Index>& starts) {
   const Index samples = e.trajectory.sample_count();
@@ -89,7 +89,7 @@ std::vector<double> times(const VerifierInput<T>& e, const std::vector<Index>& s
   return time;
 }
 
-/// Border, air and centre of the image.
+/// Measures border, air and centre of the image.
 template <class T>
 void look_at_image(const VerifierInput<T>& e, Verdict& v) {
   const auto& n = e.matrix_size;
@@ -199,7 +199,7 @@ class Judge {
     }
   }
 
-  /// What the same value in all samples of a coil would hold of sum |d|^2, found where the object has little.
+  /// Returns the share of sum |d|^2 of one value in all samples of a coil, found where the object has little signal.
   double offset() const {
     double square = 0;
     for (Index coil = 0; coil < coils_; ++coil) {
@@ -216,7 +216,7 @@ class Judge {
     return {where, of.data / positive(total_.data), std::sqrt(of.rest / positive(of.data)), 0};
   }
 
-  /// Values that the unknowns of a shell leave over; at most a few: it says nothing.
+  /// Returns how many more values than unknowns a shell has; with few the shell says nothing.
   double freedom(std::size_t s) const {
     const double cells = cells_within(shell_radii[s], e_.matrix_size) -
                          (s > 0 ? cells_within(shell_radii[s - 1], e_.matrix_size) : 0);

@@ -1,6 +1,5 @@
 #pragma once
-// The verdict on a model: whether an image explains the samples to within their noise, and if not, what the
-// samples left over look like. With d the samples, p = E rho what the image predicts of them, r = d - p:
+// Judges whether an image explains the samples to within their noise, and if not, what the residual looks like. With d the samples, p = E rho what the image predicts of them, r = d - p:
 //
 //   by shells of k-space and by coils    |r| / |d|, and |r|^2 against the noise that n values leave behind a fit of u
 //                                        unknowns, sigma^2 (n - u); shells of n <= 1.2 u say nothing
@@ -15,7 +14,7 @@
 
 namespace fhd::validation {
 
-/// Throws nothing but what `input.encode` throws. Cause is left empty: causes.hpp.
+/// Computes a verdict. Throws only what `input.encode` throws. Leaves a cause that takes a search empty: causes.hpp.
 template <class T>
 Verdict judge(const VerifierInput<T>& input);
 

@@ -396,18 +396,15 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
             Complex<double>(line[coil * length + (reversed ? length - 1 - s : s)]);
   });
   const auto phase = counts[0] > 0 && counts[1] > 0 ? ghost_phase(sums[0], sums[1]) : std::nullopt;
+  const auto note = [&](std::string text) { messages.push_back({"ghosts", Severity::note, std::move(text)}); };
   if (!phase) {
-    messages.push_back(
-        {"ghosts", Severity::note,
-         "the phase-correction readouts do not tell how echoes of opposite directions are delayed"});
+    note("the phase-correction readouts do not tell how echoes of opposite directions are delayed");
     return std::nullopt;
   }
-  messages.push_back(
-      {"ghosts", Severity::note,
-       fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
+  note(fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
                    "phase-correction readouts tell: they are aligned",
                    phase->slope_rad * static_cast<double>(length) / (2 * std::numbers::pi), phase->offset_rad,
-                   counts[0] + counts[1])});
+                   counts[0] + counts[1]));
   return std::optional<GhostCorrection>(std::in_place, *phase, static_cast<int>(length),
                                         static_cast<int>(coils));
 }

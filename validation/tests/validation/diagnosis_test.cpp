@@ -1,4 +1,4 @@
-// What the input doctor suspects, one fault at a time, put into a scan that has none.
+// Findings of the input doctor on a scan without a fault, into which one fault at a time is put.
 #include "validation/doctor/diagnosis.hpp"
 
 #include <gtest/gtest.h>
