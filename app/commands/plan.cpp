@@ -174,7 +174,7 @@ std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings&
   return plans;
 }
 
-/// As recon's, which refuses the same.
+/// Returns the settings of `fhd recon`, which refuses the same.
 Settings PlanCommand::chosen_settings() const {
   Settings settings = recon_options.settings();
   frame_options.take_part_in(settings);

@@ -11,7 +11,7 @@
 namespace fhd {
 namespace {
 
-/// With noise readouts of the noise that is in the samples.
+/// Simulates a scan with noise readouts of the noise that is in the samples.
 data::Simulation simulation(double snr) {
   data::SimulationSettings settings;
   settings.trajectory.matrix_size = {48, 48, 1};
