@@ -39,7 +39,6 @@ struct VolumeGroup {
   const FrameLayout* frames = nullptr;  ///< the readouts of the one volume are frames
   ScanChecks checks{};
   std::optional<std::size_t> checked{};  ///< the volume that stands for its scan and is checked; empty: none
-  bool is_elsewhere = false;             ///< the one volume has other positions than the series
 
   /// Returns the group of what VolumeReader::next gave. Volume `standing_for_scan` of the results is checked.
   static VolumeGroup of(const std::vector<ReadVolume>& read, const ScanChecks& checks,
@@ -73,7 +72,6 @@ class ReconEngine {
   void make_companion(Device device);
   std::vector<Reconstruction> reconstructions_of(const VolumeGroup& group, const ProgressCallback& progress);
   Reconstruction by_team(const Scan& scan, const ProgressCallback& progress);
-  Reconstruction elsewhere(SliceSeries& series, const Scan& volume, const ProgressCallback& progress);
   template <class Work>
   auto on_host(Work work) const;
   template <class Work>

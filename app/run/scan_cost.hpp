@@ -1,6 +1,6 @@
 #pragma once
-// What a reconstruction takes of time and memory, all its images counted: `fhd plan`, `fhd check` and `fhd recon`
-// say it by these functions, in the same words.
+// The time and memory of a reconstruction, all its images counted: `fhd plan`, `fhd check` and `fhd recon` print them
+// by these functions, in the same words.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,18 +11,17 @@
 
 namespace fhd::app {
 
-/// What the header of a scan says of its sizes.
+/// Returns the sizes that the header of a scan tells.
 ScanSizes header_sizes(const io::ScanSummary& summary);
-/// Of the first volume: its trajectory says how much of the direct sums is shared, its values whether the object
-/// reaches beyond the field of view. A large scan is not read; its header says the rest.
+/// Returns the sizes of the first volume: its trajectory tells how much of the direct sums is shared, its values
+/// whether the object reaches beyond the field of view. A large scan is not read; its header tells the rest.
 ScanSizes sizes_of(io::ScanFile& file, const Settings& settings);
-/// Those of the gridded image that is made beside what `settings` reconstruct; empty where that is not least
-/// squares.
+/// Returns the settings of the gridded image that is made as well; empty where `settings` are not least squares.
 std::optional<Settings> companion_settings(const Settings& settings);
-/// Of the images selected. Throws Error when the selection is not of this scan.
+/// Returns the number of images selected. Throws Error when the selection is not of this scan.
 std::int64_t image_count(const io::ScanSummary& summary, const VolumeSelection& selection);
 
-/// Of an estimate, with room: it is right within 25 %.
+/// The bytes of an estimate, with room for its error of 25 %.
 struct PlannedBytes {
   std::uint64_t host = 0, device = 0;
 };
@@ -34,12 +33,12 @@ std::string memory_text(double bytes);
 std::string duration_text(double seconds);
 /// "6 images: 12.3 s, 120.4 MiB"; without seconds "6 images: 120.4 MiB".
 std::string cost_text(std::int64_t images, std::optional<double> seconds, double bytes);
-/// The same of `how` and `how.images`, on the device of `how` with its rates, those of the CPU beside it; without time
-/// where rates are not known.
+/// Returns the same for `how` and `how.images`, on the device of `how` with its rates and those of the CPU; without
+/// time where rates are not known.
 std::string cost_text(const ScanSizes& sizes, const EstimateSettings& how,
                       const std::optional<MachineRates>& device, const std::optional<MachineRates>& host);
 
-/// What `fhd recon SCAN` takes on the CPU with default settings.
+/// The cost of `fhd recon SCAN` on the CPU with default settings.
 struct DefaultCost {
   double bytes = 0;
   std::string text;  ///< cost_text

@@ -1,5 +1,5 @@
 #pragma once
-// What every step of a reconstruction is given in addition to its values, and the log of what it does.
+// The arguments that every step of a reconstruction has in addition to its values, and the log of what it does.
 #include <algorithm>
 #include <chrono>
 #include <set>

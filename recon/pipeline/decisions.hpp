@@ -1,6 +1,6 @@
 #pragma once
-// What the settings leave open, decided once from plain values: the reconstruction and its estimate call the same
-// functions.
+// Decisions that the settings leave open, made once from plain values: the reconstruction and its estimate call the
+// same functions.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -20,7 +20,7 @@
 
 namespace fhd {
 
-/// What decides the cost of one image. Sizes beyond any machine are as good as others.
+/// The sizes that decide the cost of one image. Sizes beyond any machine are as good as others.
 struct ScanSizes {
   std::array<int, 3> matrix_size{1, 1, 1};
   SampleCount samples;  ///< x == 0: not known how many positions differ

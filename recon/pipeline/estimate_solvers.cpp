@@ -1,4 +1,4 @@
-// What a system of least squares costs: its model, its solvers, and frames that share them.
+// The cost of a system of least squares: its model, its solvers, and frames that share them.
 #include <algorithm>
 #include <cmath>
 
@@ -223,7 +223,7 @@ void Walk::run_admm(const LeastSquares& method, const Work& normal) {
   constexpr double start_iterations = 8;  // to a per cent
   stage("first image", out_.solves * start_iterations * (normal + vectors(0)));
   out_.stages.back().seconds = unknowns() * 1e-7;
-  // With A and A^H of the terms in each, and sums of planes.
+  // An iteration applies A and A^H of the terms in each inner one, and sums up planes.
   const double inner = inner_iterations(preconditioned),
                passes = (3 + (terms.auxiliary > 0 ? 2 * inner : 0)) * terms.passes + 10 * terms.planes;
   out_.iteration =

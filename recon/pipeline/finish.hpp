@@ -1,5 +1,5 @@
 #pragma once
-// What the report says of the settings, and the image as the user wants it.
+// The last step: the settings in the report, and the image as the user wants it.
 #include <vector>
 
 #include "recon/pipeline/context.hpp"

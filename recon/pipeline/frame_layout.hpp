@@ -50,7 +50,7 @@ struct FrameLayout {
   }
 };
 
-/// What decides the cost of frames.
+/// The sizes that decide the cost of frames.
 struct FrameSizes {
   std::int64_t frames = 0, samples_per_frame = 0;
 };

@@ -21,7 +21,7 @@
 namespace fhd {
 namespace {
 
-/// What all frames share.
+/// The arguments that all frames share.
 struct Frames {
   const Scan& scan;  ///< with its coils as prepared
   const FrameLayout& layout;
@@ -83,7 +83,7 @@ struct FrameSystems {
   std::vector<std::shared_ptr<const HermitianOperator<T>>> normals;  ///< E^H E of each
   Array<Complex<T>> right_hand_sides;                                ///< [frame][z][y][x]
   std::shared_ptr<const Subspace<T>> subspace{};  ///< of the images of all frames; null: all of them
-  /// Of all frames, or of the components of the subspace.
+  /// E^H E of all frames, or of the components of the subspace.
   std::shared_ptr<const HermitianOperator<T>> joint_normal{};
 
   std::int64_t frames() const { return static_cast<std::int64_t>(normals.size()); }

@@ -20,7 +20,7 @@ inline constexpr FieldFactors own_field{1, 1, 1};
 /// them at once. A reference for the sensitivity maps must be as dense.
 FieldFactors field_told_apart(const Scan& scan);
 
-/// What an image of low resolution shows along one axis; lengths in FOVs, from its centre.
+/// The view of an image of low resolution along one axis; lengths in FOVs, from its centre.
 struct AxisView {
   double told_apart = 0.5;  ///< the image ends here; 0.5: it shows nothing beyond the FOV
   double reach = 0;         ///< outermost place with a signal above noise and leakage

@@ -10,13 +10,13 @@
 
 namespace fhd {
 
-/// What scans of one trajectory share where the centre of k-space is looked at.
+/// A cache for scans of one trajectory, for where the centre of k-space is looked at.
 struct CalibrationCache {
   std::optional<CalibrationSystem> outside_fov{}, maps{};
 };
 
-/// What volumes of a scan share: the matrix that holds the object, how coils are mixed, and their maps. It refers to the
-/// scan that was prepared, which must outlive it.
+/// The part of a scan that volumes share: the matrix that holds the object, how coils are mixed, and their maps. It
+/// refers to the scan that was prepared, which must outlive it.
 struct Preparation {
   const Scan* measured = nullptr;
   AxisOrder order{};                 ///< in which the axes are reconstructed

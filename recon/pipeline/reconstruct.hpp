@@ -77,8 +77,8 @@ class Reconstructor {
 /// Returns whether volumes like `reference`, with the same positions, are reconstructed together: not where lambda is
 /// searched for every volume, off-resonance is corrected, coils are combined without maps, or processes share the samples.
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference);
-/// What a group of so many processes or devices would need to reconstruct this scan together: they sum images, and what
-/// needs all samples in one place is left to one alone.
+/// A condition that a scan or its settings miss for a group of processes or devices: they sum images, and what needs
+/// all samples in one place is left to one alone.
 struct MissingForGroup {
   std::string expected, found;
 };

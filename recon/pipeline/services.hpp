@@ -53,7 +53,7 @@ struct VerifierInput {
   std::function<Array<Complex<T>>(const Array<Complex<T>>&)> encode{};
 };
 
-/// What decides how long a verifier takes.
+/// The sizes that decide how long a verifier takes.
 struct VerifierSizes {
   double samples = 0, voxels = 0, coils = 1;
   bool solved = false;   ///< there is a system, and not F^H d alone

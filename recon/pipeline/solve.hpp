@@ -9,7 +9,7 @@
 
 namespace fhd {
 
-/// What the report says of the solution of one volume.
+/// The solution of one volume, as the report has it.
 struct SolvedVolume {
   std::vector<double> relative_residuals{}, objectives{};
   std::optional<double> stationarity{};  ///< SparseSolution::stationarity
@@ -22,7 +22,7 @@ struct SolvedVolume {
   void add_to(Report& report) const;
 };
 
-/// What the solver found, of volumes that were solved together, with products that a verifier compares with direct sums.
+/// The images of volumes that were solved together, with products that a verifier compares with direct sums.
 template <class T>
 struct Solution {
   Array<Complex<T>> images;            ///< [volume][z][y][x]

@@ -1,7 +1,7 @@
 #pragma once
-// What depends on the trajectory alone, for one matrix and one choice of transform: transforms, the point-spread
-// kernel Q, density compensation. Each is made when it is first needed, and used by every scan that `are_of` says it
-// fits.
+// The operators that depend on the trajectory alone, for one matrix and one choice of transform: transforms, the
+// point-spread kernel Q, density compensation. Each is made when it is first needed, and used by every scan that
+// `are_of` says it fits.
 #include <memory>
 
 #include "recon/domain/scan.hpp"

@@ -44,7 +44,7 @@ auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Con
   };
 }
 
-/// What the solver found and its operators make of it, in host memory: stacks of volumes.
+/// The solution and the products of its operators, in host memory: stacks of volumes.
 template <class T>
 struct Found {
   Array<Complex<T>> images, predicted, adjoint, normal, regularized;
@@ -63,7 +63,7 @@ struct Found {
       add_scaled(of_image, T(1), solution.subgradient);
     }
     regularized = product.to(Device::cpu());
-    // For real images the condition is Re(E^H d - (E^H E + lambda W^H W) rho) = 0: the rest is no residual.
+    // The condition for real images is Re(E^H d - (E^H E + lambda W^H W) rho) = 0: the rest is no residual.
     if (problem.is_real)
       for (std::int64_t p = 0; p < regularized.size(); ++p) regularized[p].im = adjoint[p].im;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// From the samples of volumes, with their coils as prepared, to images.
+// The steps from the samples of volumes, with their coils as prepared, to images.
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace fhd {
 
-/// What came of volumes, or of frames, that were reconstructed together.
+/// The images of volumes, or of frames, that were reconstructed together.
 struct Images {
   std::vector<Image> images, gridded{};  ///< gridded: none, or one of each
   std::vector<SolvedVolume> solved{};    ///< of least squares
 };
 
-/// What one scan leaves in the Reconstructor for the next.
+/// The operators and the model that one scan leaves in the Reconstructor for the next.
 template <class T>
 struct Cache {
   std::optional<TrajectoryOperators<T>> operators;

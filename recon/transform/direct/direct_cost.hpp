@@ -1,5 +1,5 @@
 #pragma once
-// What direct sums cost and hold: the rules of direct_cpu.cpp and direct_cuda.cu, from sizes alone.
+// The cost and the bytes of direct sums: the rules of direct_cpu.cpp and direct_cuda.cu, from sizes alone.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -32,10 +32,10 @@ struct DirectWay {
   /// Names what decides the digits: "fast", "accurate", "in 1 part", "in 2 parts".
   std::string text() const;
 };
-/// Whether tensor cores may take the sums on a GPU, as far as the grid does not decide.
+/// Returns whether tensor cores may take the sums on a GPU, as far as the grid does not decide.
 bool suits_tensor_cores(DirectChoice choice, Precision precision);
 DirectWay direct_way(DirectChoice choice, const VoxelGrid& grid, Precision precision, Device device);
-/// For the sums of q.
+/// Returns the way of the sums of q.
 DirectWay direct_way_of_point_spread(DirectChoice choice, std::array<int, 3> matrix_size, Precision precision,
                                      Device device);
 

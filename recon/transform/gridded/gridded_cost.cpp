@@ -188,7 +188,7 @@ Work GriddedCost::grid_fft() const {
   return Work(WorkUnit::fft, operations * (volume ? 7.0 / 12 : 0.75), sizes_.precision) +
          beyond_cache(bytes, sizes_.device) + Work(WorkUnit::byte, bytes) + Work(WorkUnit::region, 4);
 }
-/// With the empty places of the last block.
+/// Returns the number of grids, with the empty places of the last block.
 double GriddedCost::grids(std::int64_t coils) const {
   if (sizes_.device.is_cuda()) return static_cast<double>(coils);
   const std::int64_t block = coils_together(coils);

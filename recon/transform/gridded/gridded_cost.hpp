@@ -95,7 +95,7 @@ class GriddedCost final : public TransformCost {
   /// device unless it is 0.
   GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch = 0,
               GriddingChoice choice = GriddingChoice::fastest);
-  /// Of density compensation, which spreads and interpolates in single precision without FFTs.
+  /// Returns the cost of density compensation, which spreads and interpolates in single precision without FFTs.
   static GriddedCost of_density(TransformSizes sizes);
 
   Work making() const override;
@@ -144,7 +144,7 @@ class GriddedCost final : public TransformCost {
   std::optional<TensorSizes> tensors_;
 };
 
-/// Of density_compensation, and the bytes on its device beside the result.
+/// The cost of density_compensation, and the bytes on its device in addition to the result.
 struct DensityCost {
   Work work;
   std::size_t bytes = 0;

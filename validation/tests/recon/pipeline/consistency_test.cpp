@@ -92,35 +92,25 @@ double consistency_error(TrajectoryKind kind, std::array<int, 3> matrix, Precisi
 // condition number, and what the phantom has outside the sampled disc of k-space, below 1e-3 of 8e-4.
 constexpr double consistency = 1e-3;
 
-TEST(Consistency, spiral_image_comes_back) {
-  EXPECT_LE(consistency_error(TrajectoryKind::spiral, {64, 64, 1}, Precision::single_precision,
-                              TransformKind::direct),
-            consistency);
-  EXPECT_LE(consistency_error(TrajectoryKind::spiral, {64, 64, 1}, Precision::double_precision,
-                              TransformKind::direct),
-            consistency);
-  EXPECT_LE(consistency_error(TrajectoryKind::spiral, {63, 63, 1}, Precision::single_precision,
-                              TransformKind::gridded),
-            consistency);
-}
-TEST(Consistency, radial_image_comes_back) {
-  EXPECT_LE(consistency_error(TrajectoryKind::radial, {64, 64, 1}, Precision::single_precision,
-                              TransformKind::direct),
-            consistency);
-  EXPECT_LE(consistency_error(TrajectoryKind::radial, {64, 64, 1}, Precision::double_precision,
-                              TransformKind::direct),
-            consistency);
-  EXPECT_LE(consistency_error(TrajectoryKind::golden_radial, {51, 51, 1}, Precision::single_precision,
-                              TransformKind::gridded),
-            consistency);
-}
-TEST(Consistency, radial_3d_image_comes_back) {
-  EXPECT_LE(consistency_error(TrajectoryKind::golden_means_radial_3d, {24, 24, 24},
-                              Precision::single_precision, TransformKind::direct),
-            consistency);
-  EXPECT_LE(consistency_error(TrajectoryKind::phyllotaxis_radial_3d, {21, 21, 21},
-                              Precision::single_precision, TransformKind::gridded),
-            consistency);
+TEST(Consistency, image_comes_back) {
+  using enum TransformKind;
+  using enum Precision;
+  const struct {
+    TrajectoryKind kind;
+    std::array<int, 3> matrix;
+    Precision precision;
+    TransformKind transform;
+  } cases[] = {{TrajectoryKind::spiral, {64, 64, 1}, single_precision, direct},
+               {TrajectoryKind::spiral, {64, 64, 1}, double_precision, direct},
+               {TrajectoryKind::spiral, {63, 63, 1}, single_precision, gridded},
+               {TrajectoryKind::radial, {64, 64, 1}, single_precision, direct},
+               {TrajectoryKind::radial, {64, 64, 1}, double_precision, direct},
+               {TrajectoryKind::golden_radial, {51, 51, 1}, single_precision, gridded},
+               {TrajectoryKind::golden_means_radial_3d, {24, 24, 24}, single_precision, direct},
+               {TrajectoryKind::phyllotaxis_radial_3d, {21, 21, 21}, single_precision, gridded}};
+  for (const auto& [kind, matrix, precision, transform] : cases)
+    EXPECT_LE(consistency_error(kind, matrix, precision, transform), consistency)
+        << name_of(kind) << ", " << matrix[0] << " voxels";
 }
 
 struct PhantomErrors {

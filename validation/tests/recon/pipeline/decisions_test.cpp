@@ -1,4 +1,4 @@
-// What the settings leave open, decided from plain values.
+// Decisions that the settings leave open, made from plain values.
 #include "recon/pipeline/decisions.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What a reconstruction will cost: arithmetic, so it is tested without a GPU. plan_command_test and
-// gpu_recon_test compare it with what happens.
+// The cost of a reconstruction: arithmetic, so it is tested without a GPU. plan_test and gpu_recon_test compare it
+// with what happens.
 #include "recon/pipeline/estimate.hpp"
 
 #include <gtest/gtest.h>

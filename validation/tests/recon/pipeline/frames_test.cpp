@@ -287,7 +287,7 @@ data::Simulation off_resonant(std::array<int, 3> matrix_size, std::int64_t reado
   return made;
 }
 
-/// Of frames by themselves.
+/// Frames by themselves.
 void expect_images_of_scans(const data::Simulation& made, const FrameLayout& layout) {
   Execution execution;
   execution.threads = 1;

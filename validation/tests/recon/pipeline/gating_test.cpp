@@ -70,20 +70,16 @@ TEST(SelfGating, follows_the_breath_where_times_are_known) {
   EXPECT_NE(signal.source.find("self-gated, 0.2"), std::string::npos) << signal.source;
 }
 
-TEST(SelfGating, follows_the_breath_beside_gradient_delays) {
-  auto settings = chest(12, 600);
-  settings.trajectory.delay_samples = {1.5, 0.5, 0};
-  const auto made = data::simulate(settings);
-  EXPECT_GE(correlation(self_gating_signal(made.scan, made.readout_length, 0).values, made.depths), 0.95);
-}
-
-TEST(SelfGating, follows_the_breath_of_a_volume) {
-  auto settings = chest(12, 800, 24);
-  settings.trajectory.matrix_size = {24, 24, 24};
-  settings.trajectory.fov_mm = {240, 240, 240};
-  settings.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
-  const auto made = data::simulate(settings);
-  EXPECT_GE(correlation(self_gating_signal(made.scan, made.readout_length, 0).values, made.depths), 0.95);
+TEST(SelfGating, follows_the_breath_in_spite_of_gradient_delays_and_in_a_volume) {
+  auto delayed = chest(12, 600), volume = chest(12, 800, 24);
+  delayed.trajectory.delay_samples = {1.5, 0.5, 0};
+  volume.trajectory.matrix_size = {24, 24, 24};
+  volume.trajectory.fov_mm = {240, 240, 240};
+  volume.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
+  for (const auto& settings : {delayed, volume}) {
+    const auto made = data::simulate(settings);
+    EXPECT_GE(correlation(self_gating_signal(made.scan, made.readout_length, 0).values, made.depths), 0.95);
+  }
 }
 
 TEST(SelfGating, doubts_a_signal_of_an_object_at_rest) {

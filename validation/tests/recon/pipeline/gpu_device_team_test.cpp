@@ -31,7 +31,7 @@ class GpuTeam : public tests::GpuTest {
   std::vector<Device> devices_;
 };
 
-/// Of each rank: random numbers, summed on its GPU.
+/// Each rank has random numbers, summed on its GPU.
 template <class T>
 std::vector<Array<Complex<T>>> summed(const DeviceTeam& team, std::int64_t count) {
   std::vector<Array<Complex<T>>> results(static_cast<std::size_t>(team.size()));

@@ -52,7 +52,7 @@ TEST_F(GpuMapSets, give_the_image_of_the_cpu) {
     EXPECT_LE(difference(scan, settings), 1e-4);
     method.sparse = {{SparseKind::wavelet, 0.002}};
     method.lambda = OfLargestEigenvalue{0};
-    // What two sets share is left to the wavelets alone: single precision on the CPU is 9e-5 from double.
+    // The wavelets alone decide how two sets share an image: single precision on the CPU is 9e-5 from double.
     const double rounding = difference(scan, settings, Device::cpu(), Precision::double_precision);
     EXPECT_LE(rounding, 2e-4) << "the case proves nothing";
     EXPECT_LE(difference(scan, settings), std::max(1e-4, 3 * rounding));

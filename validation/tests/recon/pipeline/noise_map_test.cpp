@@ -39,7 +39,7 @@ Scan cartesian(int undersampling, int matrix = 24) {
   return data::simulate(scan_settings(data::TrajectoryKind::cartesian, matrix, undersampling)).scan;
 }
 
-/// With the samples and maps as they are.
+/// Returns settings that take the samples and maps as they are.
 Settings least_squares_with(double lambda, int iterations = 60) {
   Settings settings{
       LeastSquares{.lambda = OfLargestEigenvalue{lambda}, .iterations = iterations, .tolerance = 1e-6}};
@@ -78,7 +78,7 @@ TEST(NoiseMap, g_factor_of_cartesian_sense_is_that_of_the_formula) {
     constexpr int replicas = 500;
     const auto drawn = maps_of(scan, least_squares_with(0), replicas);
     EXPECT_LE(metrics::relative_l2(values(drawn.maps.g_factor), values(formula)), 0.03) << reduction;
-    // Of 576 voxels of much the same g-factor: nearer to what chance says than a fifth of it.
+    // The scatter over 576 voxels of much the same g-factor is within a fifth of what chance predicts.
     EXPECT_NEAR(metrics::relative_l2(values(drawn.maps.g_factor), values(exact.maps.g_factor)), scatter(replicas),
                 0.2 * scatter(replicas))
         << reduction;
@@ -169,12 +169,12 @@ TEST(NoiseMap, snr_is_magnitude_over_deviation_and_the_noise_is_that_of_the_samp
   for (std::int64_t i = 0; i < result.maps.snr.size(); ++i)
     ASSERT_NEAR(result.maps.snr[i] * result.maps.deviation[i], abs(reconstruction.image.values[i]),
                 1e-5 * abs(reconstruction.image.values[i]));
-  // Without gaps nothing unfolds: 1, as far as noise readouts tell (above).
+  // Nothing unfolds without gaps: 1, as far as noise readouts tell (above).
   EXPECT_NEAR(result.summary.g_factor, 1, 8.0 / 256);
 }
 
-/// Of a fully sampled Cartesian scan without lambda: S^H d / N S^H S, whose real part has the deviation sigma /
-/// sqrt(N) |S|.
+/// The image of a fully sampled Cartesian scan without lambda is S^H d / N S^H S, whose real part has the deviation
+/// sigma / sqrt(N) |S|.
 Array<double> full_deviation(const data::Simulation& made) {
   const auto& maps = made.scan.sensitivity_maps->values;
   Array<double> deviation(made.scan.geometry.image_shape());

@@ -126,12 +126,12 @@ Array<Complex<double>> magnitude(const Image& image) {
   return values;
 }
 
-/// Of the magnitude.
+/// Returns the error of the magnitude.
 double error_of(const data::Simulation& made, const LeastSquares& method) {
   return metrics::nrmse_best_scale(magnitude(reconstruct(made.scan, {method}).image), magnitude(made.band_limited));
 }
 
-/// What of the error that missing lines make is left: 1 without the method, 0 with the error of all lines.
+/// Returns the share of the error of missing lines that is left: 1 without the method, 0 with the error of all lines.
 double share_left(double share, int coils, const std::array<int, 3>& matrix_size) {
   const auto made = simulated(share, coils, 200, matrix_size), whole = simulated(1, coils, 200, matrix_size);
   const LeastSquares plain{.lambda = little_lambda};
@@ -151,7 +151,7 @@ TEST(PartialFourier, takes_most_of_the_error_off_where_phase_is_smooth) {
 TEST(PartialFourier, works_along_any_axis_of_a_volume) {
   EXPECT_LE(share_left(0.625, 2, {32, 64, 8}), 0.5);
   const auto made = simulated(0.625, 2, 200, {32, 64, 8});
-  // The same with y and z exchanged.
+  // The y and z axes are exchanged.
   Scan other(made.scan);
   const std::int64_t samples = other.trajectory.sample_count();
   for (std::int64_t m = 0; m < samples; ++m)

@@ -1,4 +1,4 @@
-// What the anatomical prior and the field map buy, from scan to image.
+// Gains by the anatomical prior and the field map, from scan to image.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -23,8 +23,8 @@ Array<Complex<double>> image_of(const Scan& scan) {
   return converted<Complex<double>>(reconstruct(scan, {}).image.values);
 }
 
-// What is asked: 1e-3. Neither change alters the solution; single precision and the stop rule at a residual
-// of 1e-4 leave less than that.
+// The demand is 1e-3. Neither change alters the solution; single precision and the stop rule at a residual of 1e-4
+// leave less than that.
 constexpr double tolerance = 1e-3;
 
 TEST(ScaleInvariance, data_times_a_thousand_give_the_image_times_a_thousand) {

@@ -191,7 +191,7 @@ TEST(SubspaceFrames, carry_a_certificate_of_the_condition_in_the_subspace) {
     for (const auto& frame : frames) {
       ASSERT_TRUE(frame.report.certificate);
       EXPECT_TRUE(frame.report.certificate->passed);
-      // Of the frame's share, which may be less than of all together.
+      // The share of the frame may be less than that of all together.
       EXPECT_LE(frame.report.certificate->true_residual, 10 * method.tolerance);
     }
     const auto& exhibits = frames.front().diagnostic_images;

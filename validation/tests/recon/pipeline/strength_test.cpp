@@ -136,7 +136,7 @@ TEST(StrengthFromNoise, in_a_sum_the_numbers_given_stay) {
   const Report report = made_of(simulation.scan, {{SparseKind::wavelet, 0.01}, {SparseKind::tv, {}}}).report;
   EXPECT_EQ(report.terms.at(0).strength, 0.01);
   EXPECT_GE(report.strength_curve.size(), 4u);
-  // What the other term does need not be done again.
+  // The other term does a part of the work.
   EXPECT_LT(report.terms.at(1).strength,
             made_of(simulation.scan, {{SparseKind::tv, {}}}).report.terms.at(0).strength);
 }

@@ -20,7 +20,7 @@ namespace {
 
 using data::TrajectoryKind;
 
-/// Without sensitivity maps, so that these are found.
+/// Simulates a scan without sensitivity maps, so that these are found.
 data::Simulation head(TrajectoryKind kind, std::array<int, 3> matrix, double object_scale, int coils = 8,
                       std::int64_t readouts = 0) {
   data::SimulationSettings settings;
@@ -41,7 +41,7 @@ Settings with(Surroundings surroundings) {
   return settings;
 }
 
-/// What is left of the truth as the coils together see it, of magnitudes.
+/// Returns the error of magnitudes against the truth as the coils together see it.
 double error_of(const Image& image, const data::Simulation& simulation) {
   const auto& truth = simulation.band_limited.values;
   const std::int64_t voxels = truth.size();
