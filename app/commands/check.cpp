@@ -1,5 +1,4 @@
-// fhd check: the input doctor. What scans hold, what was inferred, what is suspicious or missing, and what to
-// do.
+// fhd check: the input doctor. Prints what scans hold, what was inferred, what is suspicious or missing, and what to do.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@
 namespace fhd::app {
 namespace {
 
-/// What may differ between scans, by a recipe.
+/// Options that a recipe may give for each scan.
 struct OptionsOfScan {
   std::string prior;
   io::ReadOptions read_options;
@@ -41,7 +40,7 @@ struct Options {
   OptionsOfScan of_scan;
 };
 
-/// With what the recipe says of it; `options` then have what it says of all scans.
+/// Returns the options of a scan, with what the recipe says of it; `options` get what it says of all scans.
 OptionsOfScan options_of(const std::string& scan, const Options& options) {
   if (options.recipe->empty()) return options.of_scan;
   OptionsOfScan own = options.of_scan;

@@ -39,14 +39,14 @@ struct CompareCommand {
              const io::OutputLock& lock) const;
 };
 
-/// "path/scan.h5" -> "path/scan"
+/// Returns "path/scan" for "path/scan.h5".
 std::filesystem::path without_extension(const std::string& scan) {
   std::filesystem::path path(scan);
   if (!path.has_filename()) path = path.parent_path();
   return path.replace_extension();
 }
 
-/// The true image of this slice and repetition; one of a slice serves all repetitions, one alone every scan.
+/// Reads the true image of this slice and repetition; that of a slice serves all repetitions, a single one every scan.
 Image read_truth(const std::string& path, std::int64_t slice, std::int64_t repetition) {
   auto series = io::read_image(path);
   if (series.images.size() == 1) return std::move(series.images.front());
@@ -75,7 +75,7 @@ void print_table(const Comparison& comparison, const char* quantity,
             comparison.reference, errors_against);
 }
 
-/// On the device, or where it fails and the user left the choice, on the CPU.
+/// Compares on the device; on the CPU where the device fails and the user left the choice.
 Comparison compared(const Scan& scan, const Settings& settings, const ChosenDevice& device,
                     const std::optional<Image>& true_image) {
   ProgressLine progress(false);

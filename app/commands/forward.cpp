@@ -1,4 +1,4 @@
-// fhd forward: the samples that an image should give, by exact sums, as a scan file.
+// fhd forward: computes the samples that an image should give, by exact sums, and writes them as a scan file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -32,7 +32,8 @@ struct ForwardCommand {
   void evaluate(const Image& of, Scan& volume, Device device) const;
 };
 
-/// About its centre, floor(N/2), with zeros around: what a reconstruction cropped (readout oversampling) is put back.
+/// Returns the image with zeros around it, about its centre floor(N/2): the matrix before a reconstruction cropped it
+/// (readout oversampling).
 template <class T>
 Array<Complex<T>> padded(const Array<Complex<T>>& image, const Shape& to) {
   if (image.shape() == to) return image;
@@ -56,7 +57,7 @@ void require_matrix(const Image& image, const Scan& scan, const std::string& sub
               "give the matrix of the image with --matrix");
 }
 
-/// What may be another scan's image is told.
+/// Warns if the image may belong to another scan.
 void note_geometry(const Image& image, const Scan& scan) {
   const auto &n = image.geometry.matrix_size, &of_scan = scan.geometry.matrix_size;
   for (int axis = 0; axis < 3; ++axis) {

@@ -1,5 +1,5 @@
 #pragma once
-// Arrays in the place of a scan file: what reads files can then be told the same.
+// Arrays in place of a scan file.
 #include <string>
 #include <vector>
 
@@ -10,12 +10,12 @@ namespace fhd::python {
 /// Volumes in memory, [repetition][slice].
 class MemoryScan {
  public:
-  /// Throws Error where a volume contradicts itself, or others. `readout_length`: 0: not known.
+  /// Throws Error where a volume contradicts itself or others. `readout_length` 0: not known.
   MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count, std::int64_t slice_count,
              std::int64_t readout_length);
   const io::ScanSummary& summary() const { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) const;
-  /// "sha256-arrays:" and 64 hex digits, of all positions and values.
+  /// Returns "sha256-arrays:" and 64 hex digits of all positions and values.
   std::string checksum() const;
 
  private:

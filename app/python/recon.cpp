@@ -34,17 +34,17 @@
 namespace fhd::python {
 namespace {
 
-/// Ctrl-C, on its way out of the work.
+/// Is thrown in the work after Ctrl-C.
 struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Work on a thread of its own, while this one tells Python how far it is, and listens for Ctrl-C.
+/// Runs work on a thread of its own, while this one reports its progress to Python and listens for Ctrl-C.
 class Watched {
  public:
   explicit Watched(nb::object listener) : listener_(std::move(listener)) {}
 
-  /// Called by the work. Throws Interrupted.
+  /// Returns what the work calls. It throws Interrupted.
   ProgressCallback callback() {
     return [this](const Progress& progress) {
       const std::lock_guard lock(mutex_);
@@ -107,7 +107,7 @@ class Watched {
   bool is_new_ = false, stopped_ = false, ended_ = false;
 };
 
-/// Images of a series stacked: [repetition][slice][z][y][x].
+/// Returns the images of a series as [repetition][slice][z][y][x].
 template <class T>
 nb::object stacked(const io::ImageSeries& series, const Array<Complex<T>>& (*values_of)(const Image&)) {
   const Shape one = values_of(series.images.front()).shape();
@@ -142,10 +142,10 @@ nb::object to_python(const Array<Element>& array) {
   return to_numpy<T>(Array(array), {extent(0), extent(1), extent(2), extent(3)});
 }
 
-/// What came of it; the arrays of Python are copies.
+/// The result of a run; the arrays of Python are copies.
 class ResultHandle {
  public:
-  /// `is_of_file`: not of arrays.
+  /// `is_of_file`: the scan is a file, not arrays.
   ResultHandle(std::unique_ptr<app::ScanRun> run, bool is_of_file)
       : run_(std::move(run)), is_of_file_(is_of_file) {}
 
@@ -169,14 +169,14 @@ class ResultHandle {
     }
     return exhibits;
   }
-  /// The text of OUT.json.
+  /// Returns the text of OUT.json.
   std::string report() const {
     std::string text;
     io::write_report_json(results().series(), results().provenance(),
                           [&](std::string_view piece) { text += piece; });
     return text;
   }
-  /// Voxel (x, y, z, 1) of the first slice -> LPS, mm.
+  /// Returns the matrix from voxel (x, y, z, 1) of the first slice to LPS, mm.
   std::array<std::array<double, 4>, 3> affine() const {
     return voxel_to_lps_mm(results().series().images.front().geometry);
   }
@@ -222,7 +222,7 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
   return result;
 }
 
-/// What OUT.h5 holds.
+/// Returns the content of OUT.h5.
 nb::dict load(const std::string& path) {
   io::ImageSeries images, gridded;
   std::string report;
@@ -243,8 +243,8 @@ nb::dict load(const std::string& path) {
   return told;
 }
 
-/// Of the options that a reconstruction takes, or `of_files` those that reading a file takes: name, text, whether it is
-/// a flag, default.
+/// Returns name, help, whether it is a flag, and default of each option of a reconstruction, or with `of_files` of reading
+/// a file.
 std::vector<std::tuple<std::string, std::string, bool, std::string>> options(bool of_files) {
   CLI::App parser("options");
   app::RunOptions job;

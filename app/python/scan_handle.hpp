@@ -12,16 +12,16 @@
 namespace fhd::python {
 
 struct ScanHandle {
-  /// Of the file `path`, open.
+  /// Holds the open file `path`.
   ScanHandle(std::shared_ptr<io::ScanFile> of, std::string path)
       : file(std::move(of)), name(std::move(path)) {}
-  /// Of arrays.
+  /// Holds arrays.
   explicit ScanHandle(std::shared_ptr<const MemoryScan> of)
       : file(std::make_shared<io::ScanFile>(io::source_of(of, true))),
         arrays(std::move(of)),
         name("arrays") {}
 
-  /// By which results tell their scans apart. Throws Error.
+  /// Returns the checksum that results record. Throws Error.
   std::string checksum() const { return arrays ? arrays->checksum() : io::checksum_of(name); }
 
   std::shared_ptr<io::ScanFile> file;

@@ -9,7 +9,7 @@
 namespace fhd::app {
 namespace {
 
-/// Options that leave the images as they are: where results go, what is said, how fast; and those told otherwise.
+/// Returns options that do not change an image, and those whose effect the identity states otherwise.
 const std::set<std::string>& without_effect() {
   static const std::set<std::string> names{"SCAN",
                                            "--help",
@@ -35,7 +35,7 @@ const std::set<std::string>& without_effect() {
   return names;
 }
 
-/// "0-39", "0-3,7", "5,1": as the options take them.
+/// Returns "0-39", "0-3,7", "5,1", as --slices takes them.
 std::string in_ranges(const std::vector<std::int64_t>& numbers) {
   std::string text;
   for (std::size_t i = 0, end; i < numbers.size(); i = end) {

@@ -1,5 +1,5 @@
 #pragma once
-// What decides the images of a series, in the words of the command line: a run that goes on must agree in all of it.
+// The identity of a series: everything that decides its images. A run continues an interrupted one of equal identity.
 #include <string>
 
 #include "io/result/results.hpp"
@@ -11,8 +11,8 @@ class App;
 
 namespace fhd::app {
 
-/// Of the scan and its pieces by their checksums (`provenance`), the program, the volumes chosen, and the options given
-/// to `app` that change an image, files among them by name and content. Throws Error.
+/// Returns the checksums of the scan and its pieces (`provenance`), the version of the program, the volumes chosen, and
+/// the options given to `app` that change an image; files by name and content. Throws Error.
 io::SeriesIdentity identity_of(const CLI::App& app, const io::Provenance& provenance);
 
 }  // namespace fhd::app

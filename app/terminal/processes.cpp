@@ -23,8 +23,7 @@
 namespace fhd::app {
 namespace {
 
-/// Counted by a child process: workers are forked, and CUDA does not survive that in a process that has used
-/// it.
+/// Counts the GPUs by a child process: workers are forked, and CUDA does not survive a fork in a process that has used it.
 int gpu_count() {
   const pid_t child = fork();
   if (child < 0) return 0;
@@ -43,8 +42,8 @@ int gpu_count() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-/// The first of these environment variables that holds a number >= 0. Slurm writes "4(x2)" for 4 tasks on each
-/// of 2 nodes.
+/// Returns the first of these environment variables that holds a number >= 0. Slurm writes "4(x2)" for 4 tasks on each of
+/// 2 nodes.
 std::optional<int> number_in_environment(std::initializer_list<const char*> variables) {
   for (const char* variable : variables)
     if (const char* text = std::getenv(variable)) {
@@ -84,10 +83,10 @@ std::string Ranks::choose_device(const std::string& asked) {
 
 namespace {
 
-/// Throws Error if fhd was built without MPI.
+/// Opens the module. Throws Error where fhd was built without MPI.
 void* open_mpi_module() {
   const auto path = io::installed_file("fhd_mpi.so");
-  // Open MPI looks its own parts up among global symbols.
+  // RTLD_GLOBAL: Open MPI looks its own parts up among global symbols.
   if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return library;
   throw Error("mpirun fhd recon", path + ", which a build with MPI makes", dlerror(),
               "install the package fhd-mpi, or libopenmpi-dev and build again; or run one process");

@@ -57,7 +57,7 @@ void write_timeline(const std::string& path, const std::string& process) {
                             recording.dropped, path, trace::most_events));
 }
 
-/// FILE.json of the first process, FILE.1.json of the next.
+/// Returns FILE.json for the first process, FILE.1.json for the next.
 std::string name_for(const Ranks& ranks, const std::string& path) {
   if (ranks.first()) return path;
   std::filesystem::path name(path);
