@@ -102,7 +102,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
   if (team && !quiet) say("team", fmt::format("{} processes share samples and coils", team->size()));
   auto events = printer.events();
   events.wants_cost = !quiet && !team;
-  reconstruct(*run, engines_of(*run, devices, execution, events.wants_cost), events);
+  reconstruct(*run, engines_of(*run, devices, execution), events);
   printer.print_summary();
   if (team) require_unchanged_for_all(*team, run->file->summary());
   if (is_first) finish(*run, *lock, prefix, checksum);

@@ -85,11 +85,10 @@ bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices
 }
 
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
-                                         const Execution& execution, bool wants_cost,
+                                         const Execution& execution,
                                          std::shared_ptr<const DeviceTeam> team) {
   const bool has_gridded = execution.processes->rank() == 0 && !settings.options.no_gridded_image;
-  const EngineOptions options{has_gridded, wants_cost, /*seeks_causes=*/true,
-                              settings.options.noise_map.request()};
+  const EngineOptions options{has_gridded, /*seeks_causes=*/true, settings.options.noise_map.request()};
   return std::make_unique<ReconEngine>(settings.settings, execution, device,
                                        settings.options.trajectory_cache(), options, std::move(team));
 }
@@ -110,19 +109,17 @@ int engine_count(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
 
 }  // namespace
 
-RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution,
-                      bool wants_cost) {
+RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution) {
   RunEngines engines{std::move(devices), {}};
   std::shared_ptr<const DeviceTeam> team;
   if (shares_volumes(run, engines.devices)) team = team_of(engines.devices);
   engines.is_team = team != nullptr;
   const bool is_alone = team || execution.processes->is_shared() || run.settings->options.frames.asks();
   if (!is_alone) engines.count = engine_count(run, engines.devices);
-  engines.make = [settings = run.settings, execution, wants_cost, team](const ChosenDevice& device,
-                                                                        int threads) {
+  engines.make = [settings = run.settings, execution, team](const ChosenDevice& device, int threads) {
     Execution own = execution;
     own.threads = threads;
-    return make_engine(*settings, device, own, wants_cost, team);
+    return make_engine(*settings, device, own, team);
   };
   return engines;
 }
@@ -176,24 +173,24 @@ class VolumesOfRun {
       const std::lock_guard lock(mutex_);
       events_.fallback(reason);
     };
+    events.on_text = [&](const char* what, const std::string& text) {
+      const std::lock_guard lock(mutex_);
+      events_.text(what, text);
+    };
     const auto checks = checks_of(run_);
     while (goes_on()) {
       const auto volumes = run_.reader->next(at_once);
       if (volumes.empty()) break;
-      auto made = engine(VolumeGroup::of(volumes, checks, run_.results.standing_for_scan()), events);
-      const std::lock_guard lock(mutex_);
-      for (std::size_t i = 0; i < made.size(); ++i) {
-        report_cost(engine, made[i]);
-        add_image(run_, volumes[i].number, std::move(made[i]), events_, note_);
+      auto group = VolumeGroup::of(volumes, checks, run_.results.standing_for_scan());
+      if (wants_cost_.exchange(false)) {
+        group.planned_volumes = static_cast<std::int64_t>(total_);
+        group.readout_length = run_.file->summary().readout_length;
       }
+      auto made = engine(group, events);
+      const std::lock_guard lock(mutex_);
+      for (std::size_t i = 0; i < made.size(); ++i)
+        add_image(run_, volumes[i].number, std::move(made[i]), events_, note_);
     }
-  }
-
-  void report_cost(const ReconEngine& engine, const ReconResult& made) {
-    if (cost_is_known_ || !made.sizes) return;
-    cost_is_known_ = true;
-    events_.text("planned", engine.cost_text_of(*made.sizes, run_.file->summary().readout_length,
-                                                static_cast<std::int64_t>(total_)));
   }
 
   ScanRun& run_;
@@ -203,7 +200,7 @@ class VolumesOfRun {
   const std::size_t total_;
   std::mutex mutex_;  // of events and results
   std::atomic<std::size_t> started_ = 0;
-  bool cost_is_known_ = !events_.wants_cost || engines_.is_team;
+  std::atomic<bool> wants_cost_ = events_.wants_cost && !engines_.is_team;
 };
 
 }  // namespace
@@ -259,11 +256,10 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
                   fmt::format("{} readouts, as in the first", readouts), std::to_string(layout.readouts),
                   "take slices by themselves: --slices");
     run.results.add_frames(layout);
-    const VolumeGroup group{{&volume}, nullptr, false, &layout, checks_of(run), 0};
+    VolumeGroup group{{&volume}, nullptr, false, &layout, checks_of(run), 0};
+    if (slice == 0 && events.wants_cost) group.planned_volumes = static_cast<std::int64_t>(slices.size());
+    group.readout_length = layout.readout_length;
     auto made = (*engine)(group, events);
-    if (slice == 0 && events.wants_cost && made.front().sizes)
-      events.text("planned", engine->cost_text_of(*made.front().sizes, layout.readout_length,
-                                                  static_cast<std::int64_t>(slices.size()), sizes_of(layout)));
     for (std::size_t frame = 0; frame < made.size(); ++frame)
       add_image(run, frame * slices.size() + slice, std::move(made[frame]), events, note);
   }
