@@ -97,6 +97,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
     return !team && !is_shared && takes_series(volume);
   };
   start_reading(*run);
+  if (!is_first) run->scan_warnings.clear();  // the first process prints them
   const auto& devices = opened.devices->get();
   if (!quiet) say("device", text_of(devices));
   if (team && !quiet) say("team", fmt::format("{} processes share samples and coils", team->size()));

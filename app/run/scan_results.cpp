@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -68,8 +69,10 @@ void ScanResults::set_volumes(const std::vector<std::int64_t>& repetitions,
 }
 
 void ScanResults::add_pieces(const std::vector<std::pair<std::string, std::string>>& pieces) {
-  for (const auto& [what, piece] : pieces)
-    provenance_.pieces.push_back({what, piece, io::checksum_of(piece)});
+  const auto& known = provenance_.pieces;
+  for (const auto& [what, path] : pieces)
+    if (std::none_of(known.begin(), known.end(), [&](const auto& piece) { return piece.what == what; }))
+      provenance_.pieces.push_back({what, path, io::checksum_of(path)});
 }
 
 void ScanResults::take_frames(std::int64_t frames, double frame_time_s) {

@@ -50,7 +50,6 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
   if (settings->field_map == FieldMapChoice::off) file = with_field_map(std::move(file), {});
   if (frames) repetition_of_frames(file->summary(), options.selection);
   ScanResults results(path, file->summary(), options.selection, command_line);
-  results.add_pieces(options.frames.files());
   const SeriesFormats formats(options, path);
   formats.require_scan(file->summary());
   if (!frames) formats.require_room(results);
@@ -230,6 +229,7 @@ void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& even
   const double frame_time_s =
       follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
   run.results.take_frames(layout.frames, frame_time_s);
+  run.results.add_pieces(run.settings->options.frames.files());
   SeriesFormats(run.settings->options, run.results.path()).require_room(run.results);
   events.text("frames", frames_line(layout, frame_time_s));
 }
