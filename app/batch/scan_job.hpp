@@ -1,5 +1,5 @@
 #pragma once
-// What a batch needs of a run beside its images: how much memory it takes, and the manifest of its results.
+// Plans the memory of a run in a batch, and writes its results with their manifest.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@ std::shared_ptr<const RunSettings> settings_of_job(std::vector<std::string> argu
 
 /// Returns how many bytes of host memory the run takes at most, until it is written.
 std::uint64_t planned_host_bytes(const ScanRun& run);
-/// The same of the memory of a GPU, of which `available` can be had; 0 for the CPU.
+/// Returns how many bytes of the memory of a GPU it takes, of which `available` can be had; 0 for the CPU.
 std::uint64_t planned_device_bytes(const ScanRun& run, Device device, std::uint64_t available);
 
 /// Returns the files that a manifest names, of results `prefix` beside it.

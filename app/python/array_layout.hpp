@@ -5,7 +5,7 @@
 
 namespace fhd::python {
 
-/// Whether the elements lie one after the other, the last axis fastest; strides count elements, and those of an axis of one
+/// Returns whether the elements lie one after the other, the last axis fastest; strides count elements, and those of an axis of one
 /// element do not matter. An array without elements lies so whatever its strides.
 inline bool lies_in_order(std::span<const std::int64_t> extents, std::span<const std::int64_t> strides) {
   for (const auto extent : extents)

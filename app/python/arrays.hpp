@@ -23,7 +23,7 @@ using AnyArray = nb::ndarray<nb::ro>;
 std::string text_of(const AnyArray& array);
 /// Where it lies. Throws Error unless that is the CPU or a CUDA device.
 Device device_of(const AnyArray& array);
-/// Whether the elements lie one after the other, the last axis fastest.
+/// Returns whether the elements lie one after the other, the last axis fastest.
 bool is_contiguous(const AnyArray& array);
 
 template <class T>

@@ -16,7 +16,7 @@ namespace fhd::app {
 std::unique_ptr<io::ScanFile> with_trajectory_correction(std::unique_ptr<io::ScanFile> file,
                                                          const TrajectoryCorrection& correction,
                                                          BeyondMatrix leaves = BeyondMatrix::samples);
-/// The same for files at the same positions: delays are found in the first file and used for all.
+/// Corrects files at the same positions: delays are found in the first file and used for all.
 std::vector<std::unique_ptr<io::ScanFile>> with_trajectory_correction(
     std::vector<std::unique_ptr<io::ScanFile>> files, const TrajectoryCorrection& correction);
 

@@ -13,7 +13,8 @@ void require_name(const std::string& prefix);
 std::vector<std::string> inputs_of(const std::vector<std::string>& paths, const io::ReadOptions& options);
 /// Throws Error where `output` is one of `inputs`.
 void require_no_input(const std::string& output, const std::vector<std::string>& inputs);
-/// The same; throws Error also where a directory, or without `force` a file, is there, or the folder cannot be written.
+/// Throws Error where `output` is one of `inputs`, a directory, or without `force` a file that is there, or where its folder
+/// cannot be written.
 void require_new_file(const std::string& output, const std::vector<std::string>& inputs, bool force);
 
 }  // namespace fhd::app

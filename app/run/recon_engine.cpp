@@ -157,7 +157,7 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   const Scan& first = *group.volumes.front();
   const bool is_alone = !group.series && !group.frames;
   if (is_alone && options_.noise_map) require_noise_maps_can(*options_.noise_map, settings_, first);
-  // What only the scan decides, while the GPU works; the CPU does it after its own work.
+  // The scan alone decides these: a thread finds them while the GPU works; the CPU finds them after its own work.
   auto warnings = on_host([this, &group] { return warnings_of(group.volumes, group.series.get(), settings_); });
   auto sizes = on_host([this, &group] { return sizes_of_group(group); });
   auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });

@@ -1,4 +1,4 @@
-// What an engine predicts of time and memory.
+// Predicts time and memory of the images of an engine.
 #include <algorithm>
 
 #include "app/run/recon_engine.hpp"

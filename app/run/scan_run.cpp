@@ -150,7 +150,7 @@ class VolumesOfRun {
     const auto left = total_ - run_.results.earlier_count();
     if (left == 0) return;
     run_side_by_side(static_cast<int>(std::min<std::size_t>(engines_.count, left)), [&](const auto& goes_on) {
-      // As many threads for each engine as without an earlier run: the images are the same to the last bit.
+      // Each engine has as many threads as without an earlier run: the images are the same to the last bit.
       const ThreadLimit share(std::max(1, omp_get_max_threads() / engines_.count));
       const auto& device = engines_.devices[started_++ % engines_.devices.size()];
       const CurrentDevice current(device.device);
@@ -162,7 +162,7 @@ class VolumesOfRun {
  private:
   template <class GoesOn>
   void reconstruct_by(ReconEngine& engine, const GoesOn& goes_on) {
-    // Of a series that several devices share, no engine takes so many volumes that another has nothing to do.
+    // Where several devices share a series, no engine takes so many volumes that another has nothing to do.
     const auto share = static_cast<std::size_t>(engines_.devices.size() == 1 || engines_.is_team ? 1 : engines_.count);
     const auto most = static_cast<std::int64_t>((total_ + share - 1) / share);
     const auto at_once = [&](SliceSeries& series) { return std::min(engine.volumes_at_once(series), most); };

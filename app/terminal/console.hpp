@@ -81,7 +81,7 @@ void print_out(fmt::format_string<const Printed<T>&...> format, const T&... valu
   };
   fmt::print("{}", formatted(as_printed(values)...));
 }
-/// The same for a text of several lines.
+/// Prints a text of several lines in the same way.
 void print_lines(std::string_view lines);
 /// Prints JSON in ASCII; other characters are escaped.
 void print_json(const nlohmann::ordered_json& json);
@@ -90,7 +90,7 @@ void print_json(const nlohmann::ordered_json& json);
 std::string told_line(std::string_view line);
 /// Prints "fhd: ..." on standard error: told_line().
 void print_failure(const std::string& line);
-/// The same for what does not end the command; with --json-lines also the event "warning".
+/// Prints, like print_failure(), what does not end the command; with --json-lines also the event "warning".
 void print_error(const std::string& line);
 
 /// Returns the time in ISO 8601: "2026-11-21T07:45:00Z".

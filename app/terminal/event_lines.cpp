@@ -131,7 +131,7 @@ Run with_event_lines(CLI::App& app, Run run) {
       ->excludes("--quiet");
   return [asked, run, command = app.get_name()] {
     begin_events(*asked, command);
-    // Of several processes, those that are silenced later must not write "start".
+    // Several processes wait: those that are silenced later must not write "start".
     if (events_are_told && Ranks::of_environment().count() == 1) {
       const std::lock_guard lock(event_mutex);
       write_start();
