@@ -125,11 +125,15 @@ RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, con
 
 // --- Volumes
 
+namespace {
+
+/// Returns what is checked once for the scan.
 ScanChecks checks_of(const ScanRun& run) {
   return {run.settings->correction.kind == TrajectoryCorrection::Kind::automatic, run.settings->is_sparing,
           run.scan_warnings};
 }
 
+/// Adds an image, and `note` to the report of the first one, to the results.
 void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
                const std::string& note) {
   auto& report = made.reconstruction.report;
@@ -138,8 +142,6 @@ void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEven
   run.results.add(number, std::move(made));
   if (events.on_image) events.on_image(number, copy, run.results);
 }
-
-namespace {
 
 class VolumesOfRun {
  public:
@@ -202,11 +204,7 @@ class VolumesOfRun {
   std::atomic<bool> wants_cost_ = events_.wants_cost && !engines_.is_team;
 };
 
-}  // namespace
-
 // --- Frames
-
-namespace {
 
 std::string frames_line(const FrameLayout& layout, double frame_time_s) {
   std::string line = fmt::format("{} of {} readouts", layout.frames, layout.readouts_per_frame);

@@ -73,12 +73,6 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                  const std::string& note = {});
 
-/// Returns what is checked once for the scan.
-ScanChecks checks_of(const ScanRun& run);
-/// Adds an image, and `note` to the report of the first one, to the results.
-void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
-               const std::string& note);
-
 /// Returns the names of the files of a result, with `noise_maps` maps of the noise; folders end with '/'.
 std::vector<std::string> result_files(const RunOptions& options, const std::string& prefix,
                                       std::size_t noise_maps);
