@@ -141,10 +141,6 @@ std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {
 
 namespace {
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 /// Adds what was done once for a series to the report of its first volume.
 void add_preparation(const Report& once, Report& report) {
   report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
@@ -163,7 +159,8 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });
   const auto begin = std::chrono::steady_clock::now();
   const auto found = warnings.get();
-  made.front().report.seconds += seconds_since(begin);
+  made.front().report.seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   auto known_sizes = sizes.get();
   if (known_sizes && !group.frames)
     known_sizes = on_larger_matrix(*known_sizes, matrix_used(group, made.front()));
