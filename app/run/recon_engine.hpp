@@ -30,13 +30,13 @@ struct ReconResult {
 /// Volumes that are reconstructed together.
 struct VolumeGroup {
   std::vector<const Scan*> volumes;
-  /// The series whose matrix, coils and maps they have; null: one volume by itself.
+  /// The series whose matrix, coils and maps they have; null: one volume by itself. A volume at other positions than those
+  /// of the series is alone in its group.
   std::shared_ptr<SliceSeries> series{};
   bool begins_series = false;           ///< the report of the first volume has what was done once
   const FrameLayout* frames = nullptr;  ///< the readouts of the one volume are frames
   ScanChecks checks{};
   std::optional<std::size_t> checked{};  ///< the volume that stands for its scan and is checked; empty: none
-  bool is_elsewhere = false;             ///< the one volume has other positions than the series
   /// Volumes like these in the whole run, whose cost is reported as the text "planned"; 0: it is not.
   std::int64_t planned_volumes = 0;
   std::int64_t readout_length = 0;  ///< samples, for that cost; 0: not known
