@@ -1,4 +1,4 @@
-// fhd fieldmap: off-resonance from the echoes of a scan.
+// fhd fieldmap: makes a field map from the echoes of a scan.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -39,7 +39,7 @@ struct FieldMapCommand {
   int run();
 };
 
-/// The name of the map's file.
+/// Returns the name of the map's file. Throws UsageError.
 std::string checked_name(std::string output) {
   require_name(output);
   for (const char* ending : {".nii", ".nii.gz", ".png", ".json"})

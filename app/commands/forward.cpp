@@ -1,4 +1,4 @@
-// fhd forward: the samples that an image should give, by exact sums, as a scan file.
+// fhd forward: computes the samples that an image should give, by exact sums, and writes them as a scan file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -10,11 +10,10 @@
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
 #include "app/options/run_options.hpp"
-#include "app/run/mpi_run.hpp"
 #include "app/run/outputs.hpp"
+#include "app/run/run_devices.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/run/series_identity.hpp"
-#include "app/run/start_devices.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/run_printer.hpp"
@@ -97,12 +96,13 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
     return !team && !is_shared && takes_series(volume);
   };
   start_reading(*run);
+  if (!is_first) run->scan_warnings.clear();  // the first process prints them
   const auto& devices = opened.devices->get();
   if (!quiet) say("device", text_of(devices));
   if (team && !quiet) say("team", fmt::format("{} processes share samples and coils", team->size()));
   auto events = printer.events();
   events.wants_cost = !quiet && !team;
-  reconstruct(*run, engines_of(*run, devices, execution, events.wants_cost), events);
+  reconstruct(*run, engines_of(*run, devices, execution), events);
   printer.print_summary();
   if (team) require_unchanged_for_all(*team, run->file->summary());
   if (is_first) finish(*run, *lock, prefix, checksum);

@@ -10,7 +10,7 @@ namespace fhd::python {
 /// Volumes in memory, [repetition][slice].
 class MemoryScan {
  public:
-  /// Throws Error where a volume contradicts itself, or others. `readout_length`: 0: not known.
+  /// Throws Error where a volume contradicts itself or others. `readout_length` 0: not known.
   MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count, std::int64_t slice_count,
              std::int64_t readout_length);
   const io::ScanSummary& summary() const { return summary_; }

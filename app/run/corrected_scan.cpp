@@ -15,7 +15,7 @@ namespace {
 
 using Corrected = std::function<Scan(Scan, const ReadoutStarts&, const ReadoutStarts& of_calibration)>;
 
-/// Adds what becomes of a volume whose readouts, and those of its calibration, start there.
+/// Adds a correction that knows where the readouts of a volume, and of its calibration, start.
 void add_correction(io::ScanFile& file, BeyondMatrix leaves, Corrected corrected) {
   file.add([corrected = std::move(corrected), leaves](Scan& scan, io::VolumeContext& context) {
     const auto starts = validation::readout_starts(scan.trajectory, context.readout_length);
@@ -29,8 +29,8 @@ void add_correction(io::ScanFile& file, BeyondMatrix leaves, Corrected corrected
   });
 }
 
-/// Gradient delays of a scan: given, or found when they are asked for first, in the first repetition of its middle
-/// slice.
+/// Gives the gradient delays of a scan: as the user gave them, or found when they are asked for first, in the first
+/// repetition of the middle slice.
 class DelaysOfScan {
  public:
   DelaysOfScan(io::ScanFile file, const TrajectoryCorrection& correction)
@@ -40,7 +40,7 @@ class DelaysOfScan {
     std::call_once(decided_, [&] { decide(); });
     return delays_;
   }
-  /// Says what was decided.
+  /// Returns the sentence for the report.
   const std::string& remark() const { return remark_; }
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) {
+double elapsed_seconds(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
@@ -58,7 +58,7 @@ void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) 
         found.severity == Severity::warning)
       report.messages.push_back(found);
   leave_out_hints_of_delays(report);
-  report.seconds += seconds_since(begin);
+  report.seconds += elapsed_seconds(begin);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   if (!verdict.cause && seeks_cause) {
     const auto begin = Clock::now();
     verdict.cause = validation::likeliest_cause(scan, coils, std::max(15.0, report.seconds));
-    add_stage(report, "search of a cause", seconds_since(begin));
+    add_stage(report, "search of a cause", elapsed_seconds(begin));
   }
   if (verdict.judgement == Judgement::varies) {
     if (!verdict.cause) return;

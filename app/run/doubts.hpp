@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a scan or its image: warnings of the input doctor, suspicions of what the image does not explain, and
+// Finds what is wrong with a scan or its image: warnings of the input doctor, suspicions of what the image does not explain, and
 // gradient delays.
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace fhd::app {
 
-/// What is checked once for a scan, in the volume that stands for it.
+/// Checks that are made once for a scan, in the volume that stands for it.
 struct ScanChecks {
   bool delays_are_corrected = false;  ///< --trajectory-correction auto has sought gradient delays
   /// Gradient delays are sought in 3D, which takes tenths of a second, only where the verdict leaves something open.

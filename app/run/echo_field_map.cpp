@@ -17,7 +17,7 @@
 namespace fhd::app {
 namespace {
 
-/// Whether the corners of both matrices, of one size, lie within a tenth of a voxel of each other.
+/// Returns whether the corners of both matrices, of one size, lie within a tenth of a voxel of each other.
 bool are_in_one_place(const Geometry& a, const Geometry& b) {
   const auto of_a = voxel_to_lps_mm(a), of_b = voxel_to_lps_mm(b);
   const auto length = [](double x, double y, double z) { return std::sqrt(x * x + y * y + z * z); };
@@ -34,7 +34,7 @@ bool are_in_one_place(const Geometry& a, const Geometry& b) {
   return true;
 }
 
-/// A slice of every echo, each at the same place of the patient and of k-space.
+/// Reads a slice of every echo. Throws Error where echoes differ in their place in the patient or in k-space.
 std::vector<Scan> read_echoes(const std::vector<Echo>& echoes, std::int64_t slice) {
   std::vector<Scan> scans;
   for (const auto& echo : echoes) {
@@ -78,7 +78,7 @@ std::vector<Reconstruction> images_of(const std::vector<Scan>& scans, ReconEngin
   return made;
 }
 
-/// Least squares that keep the phase, of the transform and coils of `settings`.
+/// Returns least squares that keep the phase, with the transform and coils of `settings`.
 Settings settings_of_echoes(const Settings& settings) {
   LeastSquares method;
   if (const auto* own = least_squares(settings)) {
@@ -147,7 +147,6 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
   return echoes;
 }
 
-/// Throws Error where images would not keep their phase.
 void require_phase(const Settings& settings) {
   const auto* method = least_squares(settings);
   const auto refuse = [](const std::string& found) {

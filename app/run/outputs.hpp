@@ -1,5 +1,5 @@
 #pragma once
-// Files that a command is about to write: new ones, and none that it reads.
+// Checks the names of files that a command is about to write.
 #include <string>
 #include <vector>
 
@@ -9,12 +9,12 @@ namespace fhd::app {
 
 /// Throws UsageError where results cannot begin with `prefix`, the value of -o: nothing, or a folder.
 void require_name(const std::string& prefix);
-/// Every file of these scans or images, and of the pieces that come from files of their own.
+/// Returns every file of these scans or images, and of the pieces that come from files of their own.
 std::vector<std::string> inputs_of(const std::vector<std::string>& paths, const io::ReadOptions& options);
-/// Throws Error where `output` is one of them.
+/// Throws Error where `output` is one of `inputs`.
 void require_no_input(const std::string& output, const std::vector<std::string>& inputs);
-/// The same, and where a file that `force` does not replace, or a directory, is there, or the folder cannot be
-/// written.
+/// Throws Error where `output` is one of `inputs`, a directory, or without `force` a file that is there, or where its folder
+/// cannot be written.
 void require_new_file(const std::string& output, const std::vector<std::string>& inputs, bool force);
 
 }  // namespace fhd::app

@@ -141,10 +141,6 @@ std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {
 
 namespace {
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 /// Adds what was done once for a series to the report of its first volume.
 void add_preparation(const Report& once, Report& report) {
   report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
@@ -157,17 +153,19 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   const Scan& first = *group.volumes.front();
   const bool is_alone = !group.series && !group.frames;
   if (is_alone && options_.noise_map) require_noise_maps_can(*options_.noise_map, settings_, first);
-  // What only the scan decides, while the GPU works; the CPU does it after its own work.
+  // The scan alone decides these: a thread finds them while the GPU works; the CPU finds them after its own work.
   auto warnings = on_host([this, &group] { return warnings_of(group.volumes, group.series.get(), settings_); });
   auto sizes = on_host([this, &group] { return sizes_of_group(group); });
   auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });
   const auto begin = std::chrono::steady_clock::now();
   const auto found = warnings.get();
-  made.front().report.seconds += seconds_since(begin);
+  made.front().report.seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  auto known_sizes = sizes.get();
+  if (known_sizes && !group.frames)
+    known_sizes = on_larger_matrix(*known_sizes, matrix_used(group, made.front()));
+  if (known_sizes && group.planned_volumes > 0) report_cost(*known_sizes, group, events);
   std::vector<ReconResult> results(made.size());
-  results.front().sizes = sizes.get();
-  if (results.front().sizes && !group.frames)
-    results.front().sizes = on_larger_matrix(*results.front().sizes, matrix_used(group, made.front()));
   if (group.begins_series) add_preparation(preparation_of(*group.series)->report, made.front().report);
   for (std::size_t i = 0; i < made.size(); ++i) {
     Report& report = made[i].report;
@@ -179,7 +177,7 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
     results[i].reconstruction = std::move(made[i]);
   }
   if (is_alone) add_companions(first, events, results.front());
-  if (results.front().sizes && !group.series) predict_stages(*results.front().sizes, group.frames, results);
+  if (known_sizes && can_predict(group)) predict_stages(*known_sizes, group, results);
   for (auto& result : results) result.reconstruction.prepared.reset();
   if (group.checked)
     check_scan(*group.volumes[*group.checked], group.checks, results[*group.checked].reconstruction.report);
@@ -235,20 +233,6 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
   add_stage(report, "gridded image", gridded.report.seconds);
   report.trajectory_hits += gridded.report.trajectory_hits;
   return std::move(gridded.image);
-}
-
-// --- Cost
-
-/// Returns the sizes where somebody needs them: of a series its first volume's.
-std::optional<ScanSizes> ReconEngine::sizes_of_group(const VolumeGroup& group) const {
-  const bool predicts = rates_ && host_rates_ && !group.series;
-  const bool is_asked = options_.wants_sizes && (!group.series || group.begins_series);
-  if (!predicts && !is_asked) return {};
-  const Scan& first = *group.volumes.front();
-  if (group.frames) return fhd::sizes_of(first, settings_);
-  auto sizes = fhd::sizes_of(group.series ? group.series->reference() : first);
-  sizes.central_samples = central_sample_count(first, settings_);
-  return sizes;
 }
 
 }  // namespace fhd::app

@@ -25,20 +25,21 @@ struct ReconResult {
   Reconstruction reconstruction;
   std::optional<Image> gridded;      ///< the conventional image of the same scan
   std::optional<NoiseMaps> noise{};  ///< where they are asked for
-  /// On the matrix on which it was reconstructed, where it is asked or the stages can be predicted; of a series and of
-  /// frames, with the first image.
-  std::optional<ScanSizes> sizes{};
 };
 
 /// Volumes that are reconstructed together.
 struct VolumeGroup {
   std::vector<const Scan*> volumes;
-  /// The series whose matrix, coils and maps they have; null: one volume by itself.
+  /// The series whose matrix, coils and maps they have; null: one volume by itself. A volume at other positions than those
+  /// of the series is alone in its group.
   std::shared_ptr<SliceSeries> series{};
   bool begins_series = false;           ///< the report of the first volume has what was done once
   const FrameLayout* frames = nullptr;  ///< the readouts of the one volume are frames
   ScanChecks checks{};
   std::optional<std::size_t> checked{};  ///< the volume that stands for its scan and is checked; empty: none
+  /// Volumes like these in the whole run, whose cost is reported as the text "planned"; 0: it is not.
+  std::int64_t planned_volumes = 0;
+  std::int64_t readout_length = 0;  ///< samples, for that cost; 0: not known
 
   /// Returns the group of what VolumeReader::next gave. Volume `standing_for_scan` of the results is checked.
   static VolumeGroup of(const std::vector<ReadVolume>& read, const ScanChecks& checks,
@@ -47,7 +48,6 @@ struct VolumeGroup {
 
 struct EngineOptions {
   bool gridded_image = false;     ///< the gridded image is made too, where the method is not gridded itself
-  bool wants_sizes = false;       ///< ReconResult::sizes is asked for
   bool seeks_causes = true;       ///< of data that the image does not explain; this may take many seconds
   std::optional<NoiseMapRequest> noise_map{};  ///< of volumes by themselves
 };
@@ -63,9 +63,6 @@ class ReconEngine {
   std::vector<ReconResult> operator()(const VolumeGroup& group, const RunEvents& events);
   /// Returns how many volumes of a series are reconstructed together.
   std::int64_t volumes_at_once(SliceSeries& series);
-  /// Returns cost_text of `images` volumes of these sizes, or of so many volumes in these frames.
-  std::string cost_text_of(ScanSizes sizes, std::int64_t readout_length, std::int64_t images,
-                           std::optional<FrameSizes> frames = {}) const;
 
  private:
   void make_reconstructors();
@@ -81,9 +78,11 @@ class ReconEngine {
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
   void add_companions(const Scan& scan, const RunEvents& events, ReconResult& result);
   void add_noise_maps(const Scan& scan, const RunEvents& events, ReconResult& result);
+  bool can_predict(const VolumeGroup& group) const;
   std::optional<ScanSizes> sizes_of_group(const VolumeGroup& group) const;
-  EstimateSettings estimate_settings(std::optional<FrameSizes> frames = {}) const;
-  void predict_stages(const ScanSizes& sizes, const FrameLayout* layout,
+  EstimateSettings estimate_settings(const VolumeGroup& group) const;
+  void report_cost(ScanSizes sizes, const VolumeGroup& group, const RunEvents& events) const;
+  void predict_stages(const ScanSizes& sizes, const VolumeGroup& group,
                       std::vector<ReconResult>& results) const;
   void read_rates();
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a run reports while it works. The terminal, a worker of a batch and Python differ in these functions alone; each
-// may be empty. A run calls one of them at a time.
+// Functions by which a run reports what it does. The terminal, a worker of a batch and Python differ in them alone; each may
+// be empty. A run calls one of them at a time.
 #include <cstddef>
 #include <functional>
 #include <string>

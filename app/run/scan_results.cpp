@@ -1,6 +1,6 @@
-// The images of one scan as they come, and what is told of them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -20,7 +20,7 @@ namespace fhd::app {
 
 namespace {
 
-/// From each to the next; 0 where that differs, or goes backwards.
+/// Returns the step from each number to the next; 0 where it differs, or goes backwards.
 double even_step(const std::vector<std::int64_t>& numbers) {
   if (numbers.size() < 2 || numbers[1] <= numbers[0]) return 0;
   const auto step = numbers[1] - numbers[0];
@@ -38,7 +38,7 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
       stamps_(summary.stamps),
       acquisition_(summary.acquisition),
       echo_times_s_(summary.echo_times_s) {
-  // Counted before there is a list of them.
+  // Before a list of them takes memory.
   io::require_room(matrix_size_, selected_count(selection.slices, summary.slice_count, "--slices"),
                    selected_count(selection.repetitions, summary.repetition_count, "--repetitions"), path);
   const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
@@ -69,8 +69,10 @@ void ScanResults::set_volumes(const std::vector<std::int64_t>& repetitions,
 }
 
 void ScanResults::add_pieces(const std::vector<std::pair<std::string, std::string>>& pieces) {
-  for (const auto& [what, piece] : pieces)
-    provenance_.pieces.push_back({what, piece, io::checksum_of(piece)});
+  const auto& known = provenance_.pieces;
+  for (const auto& [what, file] : pieces)
+    if (std::none_of(known.begin(), known.end(), [&](const auto& piece) { return piece.path == file; }))
+      provenance_.pieces.push_back({what, file, io::checksum_of(file)});
 }
 
 void ScanResults::take_frames(std::int64_t frames, double frame_time_s) {
@@ -123,7 +125,7 @@ void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
   }
 }
 
-/// --strict tells the first.
+/// Records the first image that is suspicious, for --strict.
 void ScanResults::note_doubt(std::size_t number, const Report& report) {
   if (doubt_ && doubt_->first < number) return;
   const auto found = std::find_if(report.messages.begin(), report.messages.end(), is_doubt);
@@ -176,7 +178,7 @@ void ScanResults::require_trust(bool strict) const {
 
 namespace {
 
-/// Gridded images are of the same places.
+/// Returns the series of stored gridded images, which lie where the images do.
 io::ImageSeries gridded_of(io::ImageSeries series, std::shared_ptr<const io::RawImages> stored) {
   for (auto& image : series.images)
     for (int axis = 0; axis < 3; ++axis)
@@ -185,7 +187,7 @@ io::ImageSeries gridded_of(io::ImageSeries series, std::shared_ptr<const io::Raw
   return series;
 }
 
-/// The report of the first image also tells what was found at the end.
+/// Returns the report, of the first image with the notes on all images.
 std::string with_notes(std::string report, std::size_t number, const std::vector<Message>& notes) {
   if (number > 0 || notes.empty()) return report;
   auto json = nlohmann::ordered_json::parse(report);

@@ -29,7 +29,7 @@ class ScanResults {
     provenance_.input_checksum = std::move(checksum);
     stamps_.require_unchanged();
   }
-  /// Adds files, name and path each, whose content decides the images. Throws Error.
+  /// Adds files, name and path each, whose content decides the images, unless they are there. Throws Error.
   void add_pieces(const std::vector<std::pair<std::string, std::string>>& pieces);
   /// Makes the repetitions frames, `frame_time_s` from each to the next (0: not known, or not even), before the first
   /// image. Throws Error as the constructor.

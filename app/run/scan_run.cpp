@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "app/run/corrected_scan.hpp"
-#include "app/run/frames_run.hpp"
 #include "app/run/series_formats.hpp"
 #include "app/run/side_by_side.hpp"
 #include "recon/array/thread_limit.hpp"
@@ -29,6 +28,18 @@ RunSettings::RunSettings(RunOptions of)
                 "use --device cuda, or cuda:N");
 }
 
+namespace {
+
+/// Returns the repetition whose readouts are frames. Throws Error unless one repetition and slices of the scan are chosen.
+std::int64_t repetition_of_frames(const io::ScanSummary& summary, const VolumeSelection& selection) {
+  const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
+  FrameOptions::require_one(repetitions);
+  parse_selection(selection.slices, summary.slice_count, "--slices");
+  return repetitions.front();
+}
+
+}  // namespace
+
 std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std::string& path,
                                   std::shared_ptr<const RunSettings> settings,
                                   const std::string& command_line) {
@@ -39,7 +50,6 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
   if (settings->field_map == FieldMapChoice::off) file = with_field_map(std::move(file), {});
   if (frames) repetition_of_frames(file->summary(), options.selection);
   ScanResults results(path, file->summary(), options.selection, command_line);
-  results.add_pieces(options.frames.files());
   const SeriesFormats formats(options, path);
   formats.require_scan(file->summary());
   if (!frames) formats.require_room(results);
@@ -74,11 +84,10 @@ bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices
 }
 
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
-                                         const Execution& execution, bool wants_cost,
+                                         const Execution& execution,
                                          std::shared_ptr<const DeviceTeam> team) {
   const bool has_gridded = execution.processes->rank() == 0 && !settings.options.no_gridded_image;
-  const EngineOptions options{has_gridded, wants_cost, /*seeks_causes=*/true,
-                              settings.options.noise_map.request()};
+  const EngineOptions options{has_gridded, /*seeks_causes=*/true, settings.options.noise_map.request()};
   return std::make_unique<ReconEngine>(settings.settings, execution, device,
                                        settings.options.trajectory_cache(), options, std::move(team));
 }
@@ -99,30 +108,32 @@ int engine_count(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
 
 }  // namespace
 
-RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution,
-                      bool wants_cost) {
+RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution) {
   RunEngines engines{std::move(devices), {}};
   std::shared_ptr<const DeviceTeam> team;
   if (shares_volumes(run, engines.devices)) team = team_of(engines.devices);
   engines.is_team = team != nullptr;
   const bool is_alone = team || execution.processes->is_shared() || run.settings->options.frames.asks();
   if (!is_alone) engines.count = engine_count(run, engines.devices);
-  engines.make = [settings = run.settings, execution, wants_cost, team](const ChosenDevice& device,
-                                                                        int threads) {
+  engines.make = [settings = run.settings, execution, team](const ChosenDevice& device, int threads) {
     Execution own = execution;
     own.threads = threads;
-    return make_engine(*settings, device, own, wants_cost, team);
+    return make_engine(*settings, device, own, team);
   };
   return engines;
 }
 
 // --- Volumes
 
+namespace {
+
+/// Returns what is checked once for the scan.
 ScanChecks checks_of(const ScanRun& run) {
   return {run.settings->correction.kind == TrajectoryCorrection::Kind::automatic, run.settings->is_sparing,
           run.scan_warnings};
 }
 
+/// Adds an image, and `note` to the report of the first one, to the results.
 void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
                const std::string& note) {
   auto& report = made.reconstruction.report;
@@ -131,8 +142,6 @@ void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEven
   run.results.add(number, std::move(made));
   if (events.on_image) events.on_image(number, copy, run.results);
 }
-
-namespace {
 
 class VolumesOfRun {
  public:
@@ -143,7 +152,7 @@ class VolumesOfRun {
     const auto left = total_ - run_.results.earlier_count();
     if (left == 0) return;
     run_side_by_side(static_cast<int>(std::min<std::size_t>(engines_.count, left)), [&](const auto& goes_on) {
-      // As many threads for each engine as without an earlier run: the images are the same to the last bit.
+      // Each engine has as many threads as without an earlier run: the images are the same to the last bit.
       const ThreadLimit share(std::max(1, omp_get_max_threads() / engines_.count));
       const auto& device = engines_.devices[started_++ % engines_.devices.size()];
       const CurrentDevice current(device.device);
@@ -155,7 +164,7 @@ class VolumesOfRun {
  private:
   template <class GoesOn>
   void reconstruct_by(ReconEngine& engine, const GoesOn& goes_on) {
-    // Of a series that several devices share, no engine takes so many volumes that another has nothing to do.
+    // Where several devices share a series, no engine takes so many volumes that another has nothing to do.
     const auto share = static_cast<std::size_t>(engines_.devices.size() == 1 || engines_.is_team ? 1 : engines_.count);
     const auto most = static_cast<std::int64_t>((total_ + share - 1) / share);
     const auto at_once = [&](SliceSeries& series) { return std::min(engine.volumes_at_once(series), most); };
@@ -165,24 +174,24 @@ class VolumesOfRun {
       const std::lock_guard lock(mutex_);
       events_.fallback(reason);
     };
+    events.on_text = [&](const char* what, const std::string& text) {
+      const std::lock_guard lock(mutex_);
+      events_.text(what, text);
+    };
     const auto checks = checks_of(run_);
     while (goes_on()) {
       const auto volumes = run_.reader->next(at_once);
       if (volumes.empty()) break;
-      auto made = engine(VolumeGroup::of(volumes, checks, run_.results.standing_for_scan()), events);
-      const std::lock_guard lock(mutex_);
-      for (std::size_t i = 0; i < made.size(); ++i) {
-        report_cost(engine, made[i]);
-        add_image(run_, volumes[i].number, std::move(made[i]), events_, note_);
+      auto group = VolumeGroup::of(volumes, checks, run_.results.standing_for_scan());
+      if (wants_cost_.exchange(false)) {
+        group.planned_volumes = static_cast<std::int64_t>(total_);
+        group.readout_length = run_.file->summary().readout_length;
       }
+      auto made = engine(group, events);
+      const std::lock_guard lock(mutex_);
+      for (std::size_t i = 0; i < made.size(); ++i)
+        add_image(run_, volumes[i].number, std::move(made[i]), events_, note_);
     }
-  }
-
-  void report_cost(const ReconEngine& engine, const ReconResult& made) {
-    if (cost_is_known_ || !made.sizes) return;
-    cost_is_known_ = true;
-    events_.text("planned", engine.cost_text_of(*made.sizes, run_.file->summary().readout_length,
-                                                static_cast<std::int64_t>(total_)));
   }
 
   ScanRun& run_;
@@ -192,8 +201,67 @@ class VolumesOfRun {
   const std::size_t total_;
   std::mutex mutex_;  // of events and results
   std::atomic<std::size_t> started_ = 0;
-  bool cost_is_known_ = !events_.wants_cost || engines_.is_team;
+  std::atomic<bool> wants_cost_ = events_.wants_cost && !engines_.is_team;
 };
+
+// --- Frames
+
+std::string frames_line(const FrameLayout& layout, double frame_time_s) {
+  std::string line = fmt::format("{} of {} readouts", layout.frames, layout.readouts_per_frame);
+  if (layout.gate)
+    line += ", bins by " + layout.gate->source;
+  else if (layout.step < layout.readouts_per_frame)
+    line += fmt::format(", {} on from each to the next", layout.step);
+  if (!layout.gate)
+    line += frame_time_s > 0 ? fmt::format(", {:.3g} s apart if every readout takes one TR", frame_time_s)
+                             : ", at times that the scan does not tell (no TR)";
+  if (layout.unused() > 0)
+    line += fmt::format("; the last {} of {} readouts are in no frame", layout.unused(), layout.readouts);
+  return line;
+}
+
+/// Makes the results those of frames of this layout, once it is known from the first slice.
+void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& events) {
+  const auto& summary = run.file->summary();
+  const bool follow_evenly = !layout.gate && doubt_of_gaps(layout).empty();
+  const double frame_time_s =
+      follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
+  run.results.take_frames(layout.frames, frame_time_s);
+  run.results.add_pieces(run.settings->options.frames.files());
+  SeriesFormats(run.settings->options, run.results.path()).require_room(run.results);
+  events.text("frames", frames_line(layout, frame_time_s));
+}
+
+/// Reconstructs the frames of every slice by one engine: the results become [frame][slice]. Throws Error, also where slices
+/// differ in their readouts.
+void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents& events,
+                        const std::string& note) {
+  const RunOptions& options = run.settings->options;
+  const auto repetition = repetition_of_frames(run.file->summary(), options.selection);
+  const auto slices = parse_selection(options.selection.slices, run.file->summary().slice_count, "--slices");
+  const CurrentDevice current(engines.devices.front().device);
+  const auto engine = engines.make(engines.devices.front(), 0);
+  std::int64_t readouts = 0;
+  for (std::size_t slice = 0; slice < slices.size(); ++slice) {
+    const Scan volume = run.file->read(slices[slice], repetition);
+    const auto layout = options.frames.layout_of(volume, run.file->summary());  // certain once samples are read
+    if (slice == 0) {
+      readouts = layout.readouts;
+      begin_frames(run, layout, events);
+    }
+    if (layout.readouts != readouts)
+      throw Error(fmt::format("{}, slice {}", run.results.path(), slices[slice]),
+                  fmt::format("{} readouts, as in the first", readouts), std::to_string(layout.readouts),
+                  "take slices by themselves: --slices");
+    run.results.add_frames(layout);
+    VolumeGroup group{{&volume}, nullptr, false, &layout, checks_of(run), 0};
+    if (slice == 0 && events.wants_cost) group.planned_volumes = static_cast<std::int64_t>(slices.size());
+    group.readout_length = layout.readout_length;
+    auto made = (*engine)(group, events);
+    for (std::size_t frame = 0; frame < made.size(); ++frame)
+      add_image(run, frame * slices.size() + slice, std::move(made[frame]), events, note);
+  }
+}
 
 }  // namespace
 

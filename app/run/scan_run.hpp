@@ -63,22 +63,15 @@ void start_reading(ScanRun& run);
 /// its own.
 bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices);
 /// Returns as many engines as speed up this run on `devices`.
-RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution,
-                      bool wants_cost);
+RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution);
 /// Returns an engine for these settings on one device. Of several processes, the first makes the gridded image.
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
-                                         const Execution& execution = {}, bool wants_cost = false,
+                                         const Execution& execution = {},
                                          std::shared_ptr<const DeviceTeam> team = nullptr);
 /// Reconstructs all volumes, or frames, that are missing in the results. `note`, unless empty, is added to the report of
 /// the first image. Throws Error.
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                  const std::string& note = {});
-
-/// Returns what is checked once for the scan.
-ScanChecks checks_of(const ScanRun& run);
-/// Adds an image, and `note` to the report of the first one, to the results.
-void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
-               const std::string& note);
 
 /// Returns the names of the files of a result, with `noise_maps` maps of the noise; folders end with '/'.
 std::vector<std::string> result_files(const RunOptions& options, const std::string& prefix,

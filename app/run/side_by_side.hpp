@@ -1,5 +1,5 @@
 #pragma once
-// Threads that do the same work side by side until one fails or all are done.
+// Runs the same work in several threads until one of them fails or all are done.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace fhd::app {
 
-/// work(goes_on) in `count` threads, of which this is one; goes_on() is false once one of them has thrown. Throws, when
-/// all have ended, what the first threw. Where the system gives fewer threads, those that there are do it.
+/// Calls work(goes_on) in `count` threads, one of which is the caller's; goes_on() is false once one of them has thrown.
+/// When all have ended, throws what the first threw. Works with fewer threads where the system gives no more.
 template <class Work>
 void run_side_by_side(int count, const Work& work) {
   std::atomic<bool> failed = false;

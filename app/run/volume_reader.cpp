@@ -13,7 +13,7 @@
 namespace fhd::app {
 namespace {
 
-/// Volumes that a reference is the mean of, which wait in memory until their turn.
+/// Returns of how many volumes a reference is the mean; they stay in memory until they are reconstructed.
 std::size_t count_of_reference(const Scan& scan, std::size_t volumes) {
   constexpr std::size_t most = 8, most_bytes = std::size_t{1} << 28;
   const auto bytes = static_cast<std::size_t>(scan.kspace.values.size()) * sizeof(Complex<float>);
@@ -39,20 +39,20 @@ bool are_alike(const Scan& a, const Scan& b) {
          have_equal_maps(a, b);
 }
 
-/// sum += share values; shares first, so that a mean does not leave the range of its values.
+/// Adds share * values to `sum`; the factor comes first, so that a mean does not leave the range of its values.
 template <class T>
 void add(const Array<Complex<T>>& values, double share, Array<Complex<T>>& sum) {
   for (std::int64_t i = 0; i < sum.size(); ++i) sum.data()[i] += static_cast<T>(share) * values.data()[i];
 }
 
-/// `count` of `numbers`, evenly spread, the first among them.
+/// Returns `count` of `numbers`, evenly spread, the first among them.
 std::set<std::size_t> spread(const std::vector<std::size_t>& numbers, std::size_t count) {
   std::set<std::size_t> chosen;
   for (std::size_t i = 0; i < count; ++i) chosen.insert(numbers[i * numbers.size() / count]);
   return chosen;
 }
 
-/// Threads that read: each holds a volume beside those that wait.
+/// Returns the number of threads that read; each holds a volume in addition to those in the queue.
 int reader_count(const io::ScanFile& file, std::size_t volumes) {
   if (!file.reads_concurrently()) return 1;
   constexpr double most = 4, most_bytes = 1 << 26;
@@ -158,7 +158,7 @@ std::vector<ReadVolume> VolumeReader::next(const std::function<std::int64_t(Slic
   return next(at_once);
 }
 
-/// False where nobody waits for it any more.
+/// Adds a volume to the queue. Returns false where nobody waits for it any more.
 bool VolumeReader::push(ReadVolume volume, std::size_t turn) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return stopped_ || (turn_ == turn && queue_.size() < wanted_); });
@@ -173,7 +173,7 @@ bool VolumeReader::push(ReadVolume volume, std::size_t turn) {
   return true;
 }
 
-/// False where another failed, or nobody waits any more.
+/// Returns false where another thread failed, or nobody waits any more.
 bool VolumeReader::wait_for_turn(std::size_t turn) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return stopped_ || turn_ == turn; });
@@ -185,7 +185,7 @@ Scan VolumeReader::read(std::size_t number) {
   return file_.read(volumes_[number].slice, volumes_[number].repetition);
 }
 
-/// The repetitions of a slice follow each other where there are some: they are taken together.
+/// Reads all volumes, slice by slice: repetitions of a slice are reconstructed together.
 void VolumeReader::read_all() {
   std::map<std::int64_t, std::vector<std::size_t>> of_slice;
   for (std::size_t i = 0; i < volumes_.size(); ++i) of_slice[volumes_[i].slice].push_back(i);
@@ -204,8 +204,8 @@ void VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
   read_in_turn(left, series, known);
 }
 
-/// Threads take volume after volume, and each puts its own into the queue when those before it are there: of several
-/// failures the first in order is told.
+/// Reads by several threads. Each adds its volume to the queue when those before it are there, so that the first failure in
+/// this order is the one reported.
 void VolumeReader::read_in_turn(const std::vector<std::size_t>& numbers,
                                 const std::shared_ptr<SliceSeries>& series,
                                 std::map<std::size_t, Scan>& known) {
@@ -234,7 +234,7 @@ void VolumeReader::read_in_turn(const std::vector<std::size_t>& numbers,
   });
 }
 
-/// Null where they do not go together. What was read for it stays in `known`.
+/// Returns the series of these volumes; null where they do not share their positions. Volumes read stay in `known`.
 std::shared_ptr<SliceSeries> VolumeReader::series_of(const std::vector<std::size_t>& numbers,
                                                      std::map<std::size_t, Scan>& known) {
   const Scan& first = known.emplace(numbers.front(), read(numbers.front())).first->second;

@@ -1,6 +1,6 @@
 #pragma once
-// The volumes of a scan, read ahead of those who reconstruct them: threads of their own read, as far as a bounded
-// queue allows; several where volumes are small and the file lets them.
+// Reads the volumes of a scan ahead of their reconstruction, by threads of its own, into a queue of bounded length; by
+// several threads where volumes are small and the file allows it.
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -19,23 +19,22 @@
 
 namespace fhd::app {
 
-/// Which volume of a scan.
 struct VolumeNumber {
   std::int64_t repetition, slice;
 };
 
-/// The repetitions of one slice that share their positions. Coils are prepared and maps found once for all of them, in
-/// the mean of some that are spread over the series: a first volume by itself may be a dark one.
+/// The repetitions of one slice that share their positions. Coils are prepared and maps found once for all, in a reference:
+/// the mean of some that are spread over the series, because the first volume may be dark.
 class SliceSeries {
  public:
   explicit SliceSeries(Scan reference) : reference_(std::move(reference)) {}
   const Scan& reference() const { return reference_; }
-  /// Whether a volume is one of them: positions, matrix, coils and maps.
+  /// Returns whether a volume has the positions, matrix, coils and maps of the series.
   bool holds(const Scan& volume) const;
-  /// What `make` gives, which the first to ask calls: the others wait.
+  /// Returns make(reference), called by the first thread that asks; the others wait.
   std::shared_ptr<const Preparation> preparation(
       const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make);
-  /// Warnings of the sampling that they share; likewise.
+  /// Returns the warnings of the positions that the volumes share, in the same way.
   const std::vector<Message>& warnings(const std::function<std::vector<Message>(const Scan&)>& make);
 
  private:
@@ -45,7 +44,6 @@ class SliceSeries {
   std::vector<Message> warnings_;
 };
 
-/// A volume in host memory.
 struct ReadVolume {
   std::size_t number = 0;  ///< in the order of the results
   Scan scan;
@@ -56,9 +54,9 @@ struct ReadVolume {
 
 class VolumeReader {
  public:
-  /// `volumes` in the order of the results; `takes_series`: whether a scan is reconstructed with others like it.
-  /// `file` is left alone by others until the reader is gone. `is_done`: which volumes nobody needs; what the series is
-  /// of stays the same.
+  /// Starts to read `volumes`, in the order of the results. takes_series(scan): whether a scan is reconstructed together
+  /// with others like it. is_done(number): whether nobody needs a volume; the reference of its series stays the same.
+  /// Nobody else uses `file` while the reader lives.
   VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
                std::function<bool(const Scan&)> takes_series,
                std::function<bool(std::size_t number)> is_done = {});
@@ -66,10 +64,10 @@ class VolumeReader {
   VolumeReader(const VolumeReader&) = delete;
   VolumeReader& operator=(const VolumeReader&) = delete;
 
-  /// Until there is a volume. Throws what reading threw.
+  /// Waits until there is a volume. Throws what reading threw.
   void wait_for_first();
-  /// The next volumes: of one series as many as `at_once` says of it, else one; empty at the end. Waits for them.
-  /// Any thread may ask. Throws what reading threw.
+  /// Waits for the next volumes and returns them: at_once(series) of one series, else one; none at the end. Any thread may
+  /// call it. Throws what reading threw.
   std::vector<ReadVolume> next(const std::function<std::int64_t(SliceSeries&)>& at_once);
 
  private:

@@ -171,7 +171,7 @@ ReconResult ImageMaker::made_of(Scan scan, const SharedSlice& shared) {
   };
   const bool shares_positions = shared.series && shared.series->holds(scan);
   if (shares_positions && !shared.is_first) scan.sensitivity_maps.reset();  // those of the series
-  VolumeGroup group{{&scan}, shared.series, shares_positions && shared.is_first};
+  const VolumeGroup group{{&scan}, shared.series, shares_positions && shared.is_first};
   return std::move((*engine_)(group, events).front());
 }
 

@@ -127,8 +127,8 @@ void print_json(const nlohmann::ordered_json& json, int indent) {
 std::string told_line(std::string_view line) { return io::shown(line, io::longest_line); }
 
 void print_failure(const std::string& line) {
-  // In a pipe that both streams share, what was printed before comes before. A thread that waits for a reader of
-  // standard output is not waited for, and a reader that has gone does not end us here.
+  // Flush standard output first, so that the order is right in a pipe that both streams share. Do not wait for a thread that
+  // is blocked there, and do not end where its reader has gone.
   pollfd takes_more{STDOUT_FILENO, POLLOUT, 0};
   if (poll(&takes_more, 1, 0) == 1 && (takes_more.revents & POLLOUT) != 0 && ftrylockfile(stdout) == 0) {
     const auto before = std::signal(SIGPIPE, SIG_IGN);

@@ -1,5 +1,5 @@
 #pragma once
-// What a person sees while a command works.
+// Prints for a person while a command works.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace fhd::app {
 
-/// One changing line at the bottom of a terminal (standard error), nothing elsewhere.
+/// A changing line at the bottom of a terminal (standard error); nothing where standard error is no terminal.
 class StatusLine {
  public:
   explicit StatusLine(bool quiet);
@@ -23,7 +23,7 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
   bool visible() const { return visible_; }
-  /// Replaces the line; cut to the width of the terminal.
+  /// Replaces the line, cut to the width of the terminal.
   void show(std::string line);
   void clear();
 
@@ -32,16 +32,16 @@ class StatusLine {
   std::size_t width_ = 0;
 };
 
-/// "[=====-----]": `done` of `total`, `width` characters between the brackets.
+/// Returns "[=====-----]" for `done` of `total`, with `width` characters between the brackets.
 std::string bar(std::int64_t done, std::int64_t total, int width);
-/// "1:05" (minutes, seconds) or "2:03:20".
+/// Returns "1:05" (minutes, seconds) or "2:03:20".
 std::string clock_text(double seconds);
 
-/// The stage, iteration and residual of one reconstruction, as a changing line.
+/// Shows the stage, iteration and residual of one reconstruction as a changing line.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet) : line_(quiet) {}
-  /// Text before the stage, such as "slice 3 of 20".
+  /// Sets a text before the stage, such as "slice 3 of 20".
   void set_context(std::string context) { context_ = std::move(context); }
   ProgressCallback callback();
   void clear() { line_.clear(); }
@@ -53,15 +53,15 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// Of an event.
+/// Returns the fields of a progress event.
 nlohmann::ordered_json progress_fields(const Progress& progress);
 
-/// "64 x 64 x 16"
+/// Returns "64 x 64 x 16".
 std::string text(const std::array<int, 3>& matrix_size);
-/// What the scan is, what was inferred and what is missing, one line each.
+/// Prints what the scan is, what was inferred and what is missing, one line each.
 void print_scan(const io::ScanSummary& summary);
 
-/// A text of an argument of print_out() as it is printed; another argument as it is.
+/// Returns a text argument of print_out() as it is printed, and other arguments unchanged.
 template <class T>
 decltype(auto) as_printed(const T& value) {
   if constexpr (std::is_convertible_v<const T&, std::string_view>)
@@ -72,8 +72,8 @@ decltype(auto) as_printed(const T& value) {
 template <class T>
 using Printed = std::remove_cvref_t<decltype(as_printed(std::declval<const T&>()))>;
 
-/// Prints on standard output as fmt::print does. Every text among the values is shown (io/files/shown_text.hpp), whatever file,
-/// name or option it came from: only here, in print_failure() and in tell_event() do such texts reach a terminal.
+/// Prints on standard output as fmt::print does, with control characters of text values made visible
+/// (io/files/shown_text.hpp). Texts of files and names reach a terminal only here, in print_failure() and in tell_event().
 template <class... T>
 void print_out(fmt::format_string<const Printed<T>&...> format, const T&... values) {
   const auto formatted = [&](const auto&... printed) {
@@ -81,20 +81,20 @@ void print_out(fmt::format_string<const Printed<T>&...> format, const T&... valu
   };
   fmt::print("{}", formatted(as_printed(values)...));
 }
-/// The same of a text of several lines, each of which is shown.
+/// Prints a text of several lines in the same way.
 void print_lines(std::string_view lines);
 /// JSON for a person and for programs: ASCII alone, what is beyond it as JSON has it.
 /// `indent`: of each level; -1: all on one line.
 void print_json(const nlohmann::ordered_json& json, int indent = 2);
 
-/// An error, warning or note as a person is told of it: in the words of the command line, shown, not too long.
+/// Returns an error, warning or note as it is printed: in the words of the command line, visible, of bounded length.
 std::string told_line(std::string_view line);
-/// "fhd: ..." on standard error: told_line().
+/// Prints "fhd: ..." on standard error: told_line().
 void print_failure(const std::string& line);
-/// The same; with --json-lines also the event "warning": of what does not end the command.
+/// Prints, like print_failure(), what does not end the command; with --json-lines also the event "warning".
 void print_error(const std::string& line);
 
-/// Now, in ISO 8601: "2026-11-21T07:45:00Z".
+/// Returns the time in ISO 8601: "2026-11-21T07:45:00Z".
 std::string utc_now();
 
 }  // namespace fhd::app

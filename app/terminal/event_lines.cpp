@@ -33,13 +33,13 @@ const EventClock::time_point events_began = EventClock::now();
 
 void write_event(const char* event, const nlohmann::ordered_json& fields);
 
-/// Under event_mutex.
+/// Writes "start" if it is not written yet, under event_mutex.
 void write_start() {
   if (!untold_start.empty()) write_event("start", std::exchange(untold_start, {}));
 }
 
-/// Under event_mutex. A line is written at once: a reader waits for it. What cannot be written shows at the end of the
-/// command, as of all that goes to standard output.
+/// Writes a line at once, because a reader waits for it, under event_mutex. Failures are reported at the end of the
+/// command, as for everything on standard output.
 void write_event(const char* event, const nlohmann::ordered_json& fields) {
   const double seconds = std::chrono::duration<double>(EventClock::now() - events_began).count();
   nlohmann::ordered_json line{{"event", event}, {"time", std::round(seconds * 1e3) / 1e3}};
@@ -67,7 +67,7 @@ void tell_event(const char* event, const nlohmann::ordered_json& fields) {
 
 namespace {
 
-/// Under event_mutex.
+/// Writes "end" once, under event_mutex.
 void write_end(int status, const std::string& error) {
   if (std::exchange(end_is_told, true)) return;
   nlohmann::ordered_json fields{{"status", status}};
@@ -103,7 +103,7 @@ namespace {
 
 constexpr const char* events_option = "--json-lines";
 
-/// From now on, if they are asked for.
+/// Turns events on if they are asked for.
 void begin_events(bool asked, const std::string& command) {
   events_are_told = asked;
   untold_start = {{"program", "fhd"},

@@ -13,25 +13,24 @@ namespace fhd::app {
 /// Adds --json-lines to a command, which then runs `run`.
 Run with_event_lines(CLI::App& app, Run run);
 
-/// Whether events are told, so that what a person reads stays off standard output.
+/// Returns whether events are written, so that text stays off standard output.
 bool tells_events();
-/// From now on nothing is told: by the other processes of a team, and by workers.
+/// Turns events off: in the other processes of a team, and in workers.
 void silence_events();
 
-/// Nothing unless --json-lines was given. Any thread may. `fields`: an object.
+/// Writes an event; nothing unless --json-lines was given. Any thread may call it. `fields`: an object.
 void tell_event(const char* event, const nlohmann::ordered_json& fields);
-/// errno of the first event that could not be written; 0: all were.
+/// Returns errno of the first event that could not be written; 0: all were.
 int error_of_events();
-/// "end", once: the exit status and, unless empty, the error that led to it.
+/// Writes "end", once: the exit status and, unless empty, the error that led to it.
 void tell_end(int status, const std::string& error);
-/// The events of a command line that was refused: "start" and "end", with exit status 2, where its words ask for events of
-/// a command that tells some. `error`: why.
+/// Writes "start" and "end", with exit status 2, for a command line that was refused, where its words ask for events of a
+/// command that has some. `error`: why.
 void tell_refusal(const CLI::App& app, const std::vector<std::string>& words, const std::string& error);
-/// The same of a process that a signal ends. Not told where nobody reads what came before: the end does not wait for it.
+/// Writes "end" of a process that a signal ends; nothing where nobody reads the events before, so that it never waits.
 void tell_end_by_signal(int number);
 
-/// A line of a person's text, such as "note      all coils are ..."; with --json-lines the event {"event": "note",
-/// "text": ...}.
+/// Prints a line of text, such as "note      all coils are ..."; with --json-lines writes {"event": "note", "text": ...}.
 void say(const char* what, const std::string& text);
 
 }  // namespace fhd::app

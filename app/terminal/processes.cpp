@@ -67,10 +67,10 @@ MpiRank MpiRank::of_environment() {
 
 namespace {
 
-/// Throws Error if fhd was built without MPI.
+/// Opens the module. Throws Error where fhd was built without MPI.
 void* open_mpi_module() {
   const auto path = io::installed_file("fhd_mpi.so");
-  // Open MPI looks its own parts up among global symbols.
+  // RTLD_GLOBAL: Open MPI looks its own parts up among global symbols.
   if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return library;
   throw Error("mpirun fhd recon", path + ", which a build with MPI makes", dlerror(),
               "install the package fhd-mpi, or libopenmpi-dev and build again; or run one process");

@@ -28,7 +28,7 @@ class MpiTeam final : public ProcessGroup {
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  /// Of the processes on this machine: which one this is, and how many they are.
+  /// Return which of the processes on this machine this is, and how many they are.
   int local_rank() const;
   int local_size() const;
   void sum(float* values, std::int64_t count) const override { require(sum_float_(values, count)); }

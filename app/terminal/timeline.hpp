@@ -1,8 +1,8 @@
 #pragma once
-// --trace FILE: what was done when, in the trace event format of Chrome, which https://ui.perfetto.dev opens:
-// a JSON array of complete events (ph "X", ts and dur in us, pid, tid, name, cat) and of names of processes
-// and threads (ph "M"). Categories: "command", the whole; "scan", what a batch does with one; "stage", as the
-// report counts them; "device", the same on the GPU (recon/array/trace.hpp says what that means).
+// --trace FILE: a timeline in the trace event format of Chrome, which https://ui.perfetto.dev opens: a JSON array of complete
+// events (ph "X", ts and dur in us, pid, tid, name, cat) and of names of processes and threads (ph "M"). Categories:
+// "command", the whole; "scan", a step of a batch; "stage", as in the report; "device", stages on the GPU
+// (recon/array/trace.hpp).
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,20 +12,19 @@
 
 namespace fhd::app {
 
-/// Adds --trace to a command; what it then runs is `run`, recorded where that is asked for. The file appears
-/// also when the command fails, but not of wrong usage. Throws Error before the work when it cannot be written, or when another file
-/// has that name; an earlier timeline is replaced. Of several processes (mpirun) each writes its own:
-/// FILE.json, FILE.1.json, ...
+/// Adds --trace to a command, which then runs `run` and writes the timeline, also when the command fails, but not after wrong
+/// usage. Throws Error before the work when the file cannot be written, or is there and is no timeline. Of several processes
+/// (mpirun) each writes its own: FILE.json, FILE.1.json, ...
 Run with_timeline(CLI::App& app, Run run);
 
-/// Throws Error where --trace of the command names one of the files that it will write, or lies in one of its folders
-/// ("DIR/"): the timeline is written after them. Before the work.
+/// Throws Error, before the work, where --trace names one of the files `written`, or lies in one of its folders ("DIR/"):
+/// the timeline is written after them.
 void require_other_than_timeline(const CLI::App& app, const std::vector<std::string>& written);
 
-/// The events of a process, as they stand in the file. `process`: its name.
+/// Returns the events of a process, as they stand in the file. `process`: its name.
 nlohmann::json timeline_of(const trace::Recording& recording, const std::string& process);
 
-/// Puts events of another process into the file of this one.
+/// Adds events of another process to the file of this one.
 void add_to_timeline(const nlohmann::json& events);
 
 }  // namespace fhd::app
