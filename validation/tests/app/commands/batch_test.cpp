@@ -385,9 +385,9 @@ TEST_F(Batch, a_recipe_with_mistakes_is_refused_with_the_line) {
   refused("r.toml", "[\"*\"]\n\nlambda = [1,\n", ":");
   refused("r.toml", "[\"*\"]\nmethod = \"magic\"\n", ":2: ");
   refused("r.toml", "[\"*\"]\ndevice = \"cpu\"\n", ":2: ");
-  refused("r.json", "{\"*\":\n {\"iterations\": 3,\n \"bogus\": 1}}", ":3: ");
-  refused("r.json", "{\"*\":\n {\"iterations\" 3}}", ":2: ");
-  refused("r.json", "[1]", ":1: ");
+  refused("r.json", "{\"*\":\n {\"iterations\": 3,\n \"bogus\": 1}}", ": *: bogus: expected an option");
+  refused("r.json", "{\"*\":\n {\"iterations\" 3}}", ": expected JSON, found ");
+  refused("r.json", "[1]", ": expected an object, found array");
   refused("r.toml", "force = true\n", ":1: expected an option of 'fhd batch'");
   refused("r.toml", "regularizer = \"llr:0.01\"\n",
           ":1: --regularizer llr: expected --frames, --spokes-per-frame or --gate beside it");

@@ -35,7 +35,7 @@ TEST_F(NoiseMapCommand, numbers_that_make_no_sense_are_refused) {
   for (const std::string wrong : {"nan", "0", "-2", "2.5", "inf", "exactly"}) {
     EXPECT_EQ(recon("--repetitions 0 --noise-map " + wrong), 2) << wrong;
     EXPECT_EQ(text("err"), "fhd: --noise-map: expected a number of replicas, or exact, found '" + wrong +
-                               "'; 100 tell the deviation to 5 %\n");
+                               "'; 100 tell the deviation to 5 %; see 'fhd recon --help'\n");
     EXPECT_FALSE(exists("out.json"));
   }
   for (const std::string wrong : {"1", "100001", "1000000000"}) {
