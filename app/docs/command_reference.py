@@ -9,7 +9,7 @@ CONTINUATION = re.compile(r"^ {20,}(\S.*)$")
 
 
 def help_of(program, *command):
-    """What `fhd COMMAND --help` prints; OSError or CalledProcessError where it does not run."""
+    """Return what `fhd COMMAND --help` prints; OSError or CalledProcessError where it does not run."""
     return subprocess.run(
         ["fhd", *command, "--help"], executable=program, check=True, capture_output=True, text=True
     ).stdout

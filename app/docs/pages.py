@@ -49,7 +49,7 @@ def is_outside(target):
 
 
 def page_of(target):
-    """Where the site has a linked file or folder of the repository (both relative to its root)."""
+    """Return where the site has a linked file or folder of the repository (both relative to its root)."""
     if (ROOT / target).is_dir():
         return target / ("README.md" if (ROOT / target / "README.md").is_file() else "index.md")
     if target.suffix == ".md" or target.suffix in PICTURES:
@@ -58,7 +58,7 @@ def page_of(target):
 
 
 def notebook_text(path):
-    """A notebook as Markdown: its texts, and its code in blocks."""
+    """Return a notebook as Markdown: its texts, and its code in blocks."""
     cells = json.loads(path.read_text())["cells"]
 
     def part(cell):
@@ -69,7 +69,7 @@ def notebook_text(path):
 
 
 def folder_text(path):
-    """A folder's files, newest first where names begin with a date, each with its title."""
+    """Return a list of a folder's files, newest first where names begin with a date, each with its title."""
     files = sorted((file for file in path.iterdir() if file.is_file()), reverse=True)
 
     def entry(file):

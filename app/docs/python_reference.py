@@ -17,7 +17,7 @@ def exported(package):
 
 
 def docstring(node):
-    """Its paragraphs; lines such as `name: what it is`, with lines further in that belong to them, as a list."""
+    """Return a docstring's paragraphs; lines such as `name: what it is`, with lines further in that belong to them, as a list."""
     out, in_list = [], False
     for line in (ast.get_docstring(node) or "").splitlines():
         item = re.match(r"(\w+(?:, \w+)*): (.*)", line)
@@ -34,13 +34,13 @@ def docstring(node):
 
 
 def plain(text):
-    """Nothing but `code` in it is markup."""
+    """Return text in which nothing but `code` is markup."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([*_<>\[\]])", r"\\\1", part) for part in parts)
 
 
 def told_by_the_module(package, name):
-    """What the compiled module says of an exception; an empty text of anything else."""
+    """Return what the compiled module says of an exception; an empty text for other names."""
     found = re.search(rf'"fhd\.{name}",\s*"([^"]*)"', (package.parent / "module.cpp").read_text())
     return found[1] if found else ""
 
@@ -67,7 +67,7 @@ def signature(node, of=""):
 
 
 def class_page(node, tree):
-    """A class: how it is made, what it is, its public members that say something of themselves."""
+    """Return the page of a class: how it is made, what it is, and its public members with docstrings."""
     functions = [member for member in node.body if isinstance(member, ast.FunctionDef)]
     made = next((f for f in functions if f.name == "__init__"), None)
     told = f"{node.name}({ast.unparse(made.args).removeprefix('self, ')})" if made else node.name

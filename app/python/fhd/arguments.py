@@ -1,4 +1,4 @@
-"""Keywords as options of the program, by its table."""
+"""Turns keywords into options of the program, by its table."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def complex_array(array: Any, name: str) -> Any:
 
 
 def empty(like: Any, shape: tuple[int, ...]) -> Any:
-    """An array of the library, type and device of `like`; its values are not set."""
+    """Return an array of the library, type and device of `like`; its values are not set."""
     if library(like) == "torch":
         return sys.modules["torch"].empty(shape, dtype=like.dtype, device=like.device)
     return _module_of(like).empty(shape, dtype=like.dtype)
@@ -54,7 +54,7 @@ def wait_for(array: Any) -> None:
 
 
 def to_numpy(array: Any, dtype: Any) -> np.ndarray:
-    """A contiguous copy in host memory, or the array itself where it is one."""
+    """Return a contiguous copy in host memory, or the array itself where it is one."""
     if library(array) == "torch":
         array = array.detach().cpu().resolve_conj().resolve_neg().numpy()
     elif library(array) == "cupy":
@@ -63,7 +63,7 @@ def to_numpy(array: Any, dtype: Any) -> np.ndarray:
 
 
 def complex_to_numpy(array: Any, name: str) -> np.ndarray:
-    """The same of complex_array: complex64 or complex128, as its precision is."""
+    """Return complex_array as to_numpy does: complex64 or complex128, as its precision is."""
     array = complex_array(array, name)
     return to_numpy(array, _dtype_name(array))
 

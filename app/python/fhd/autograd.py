@@ -69,7 +69,7 @@ class _Hermitian(torch.autograd.Function):
 
 
 def apply(operator: Any, values: Any, is_adjoint: bool) -> Any:
-    """A values, or A^H values, with a record for gradients."""
+    """Return A values, or A^H values, with a record for gradients."""
     trajectory = operator.trajectory
     if not isinstance(trajectory, torch.Tensor):
         trajectory = torch.as_tensor(trajectory)

@@ -19,7 +19,7 @@ from fhd.operators import NDFT, NUFFT
 
 
 class _Plan:
-    """What mri-nufft asks of a transform, without its scale: arrays [batch][sample] and [batch] and shape."""
+    """The interface that mri-nufft asks of a transform, without its scale: arrays [batch][sample] and [batch] and shape."""
 
     def __init__(self, samples: np.ndarray, shape: tuple[int, ...], make: Any):
         self._make, self._shape = make, shape
@@ -54,8 +54,8 @@ class _Plan:
 
 
 class MRIfhd(FourierOperatorCPU, _ToggleGradPlanMixin):
-    """By gridding, to `accuracy` (relative l2 error, 1e-6 unless it is told); parameters as those of the other backends of
-    mri-nufft."""
+    """Transforms by gridding, to `accuracy` (relative l2 error, 1e-6 unless it is given); parameters as those of the
+    other backends of mri-nufft."""
 
     backend = "fhd"
     available = True

@@ -39,7 +39,7 @@ class Operator:
     _native: Any
 
     def values(self, values: Any, is_adjoint: bool = False) -> Any:
-        """A image, or A^H samples, without a record for gradients."""
+        """Return A image, or A^H samples, without a record for gradients."""
         given, made = (self.sample_shape, self.shape) if is_adjoint else (self.shape, self.sample_shape)
         values, batch = _batched(values, given, "samples" if is_adjoint else "image")
         result = empty(values, batch + made)
@@ -50,7 +50,7 @@ class Operator:
         return result
 
     def apply(self, values: Any, is_adjoint: bool = False) -> Any:
-        """The same, differentiable in torch."""
+        """Return the same, differentiable in torch."""
         if requires_grad(values) or requires_grad(self.trajectory):
             from fhd import autograd
 
@@ -73,8 +73,8 @@ class Operator:
         raise NotImplementedError
 
     def positions(self, like: Any) -> list[Any]:
-        """Of the voxels in fractions of the field of view: for each column of the trajectory an array, of the library,
-        precision and device of the complex array `like`, that multiplies an image."""
+        """Return the positions of the voxels in fractions of the field of view: for each column of the trajectory
+        an array, of the library, precision and device of the complex array `like`, that multiplies an image."""
         positions = []
         for column in range(len(self.shape)):
             axis = len(self.shape) - 1 - column
@@ -90,7 +90,7 @@ class Operator:
         return positions
 
     def as_scipy(self, dtype: Any = np.complex128) -> Any:
-        """A scipy.sparse.linalg.LinearOperator between flat vectors of `dtype`."""
+        """Return a scipy.sparse.linalg.LinearOperator between flat vectors of `dtype`."""
         from scipy.sparse.linalg import LinearOperator
 
         size, samples = math.prod(self.shape), math.prod(self.sample_shape)
@@ -102,7 +102,7 @@ class Operator:
         )
 
     def as_sigpy(self) -> Any:
-        """A sigpy.linop.Linop of one image (numpy or CuPy)."""
+        """Return a sigpy.linop.Linop of one image (numpy or CuPy)."""
         from fhd import sigpy_view
 
         return sigpy_view.linop_of(self)
@@ -244,7 +244,7 @@ class Toeplitz:
         return self
 
     def values(self, image: Any) -> Any:
-        """Of an image, without a record for gradients."""
+        """Return the product with an image, without a record for gradients."""
         image, _ = _batched(image, self.shape, "image")
         result = empty(image, tuple(image.shape))
         if math.prod(image.shape) > 0:

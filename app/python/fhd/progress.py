@@ -1,4 +1,4 @@
-"""How far the work is, where someone looks."""
+"""Shows progress in notebooks and on terminals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _someone_looks() -> bool:
 
 @contextlib.contextmanager
 def listener_of(progress: Any) -> Iterator[Any]:
-    """What the work tells of itself, or None: nobody listens."""
+    """Yield a function that the work calls with its progress, or None."""
     if callable(progress):
         yield progress
         return

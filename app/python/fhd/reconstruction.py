@@ -1,4 +1,4 @@
-"""From scans to images, with the options of `fhd recon`."""
+"""Reconstructs images from scans, with the options of `fhd recon`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Result:
 
     @property
     def certificate(self) -> Optional[dict]:
-        """How exact the first image is, checked on it; None where it was not."""
+        """The check of how exact the first image is; None where it was not checked."""
         return self.report["images"][0].get("certificate")
 
     @property

@@ -1,4 +1,4 @@
-"""Scans: of files, or of arrays."""
+"""Scans of files or of arrays."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Scan:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What the scan is: format, coils, samples, slices, repetitions, shape, fov_mm, what was inferred, ..."""
+        """Facts of the scan: format, coils, samples, slices, repetitions, shape, fov_mm, what was inferred, ..."""
         return self._handle.summary
 
     def volume(self, slice: int = 0, repetition: int = 0) -> Volume:
