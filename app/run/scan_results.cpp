@@ -71,7 +71,8 @@ void ScanResults::set_volumes(const std::vector<std::int64_t>& repetitions,
 void ScanResults::add_pieces(const std::vector<std::pair<std::string, std::string>>& pieces) {
   const auto& known = provenance_.pieces;
   for (const auto& [what, file] : pieces)
-    if (std::none_of(known.begin(), known.end(), [&](const auto& piece) { return piece.path == file; }))
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const auto& piece) { return piece.what == what && piece.path == file; }))
       provenance_.pieces.push_back({what, file, io::checksum_of(file)});
 }
 
