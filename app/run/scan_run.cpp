@@ -183,7 +183,8 @@ class VolumesOfRun {
       const auto volumes = run_.reader->next(at_once);
       if (volumes.empty()) break;
       auto group = VolumeGroup::of(volumes, checks, run_.results.standing_for_scan());
-      if (wants_cost_.exchange(false)) {
+      const bool has_sizes = !group.series || group.begins_series;
+      if (has_sizes && wants_cost_.exchange(false)) {
         group.planned_volumes = static_cast<std::int64_t>(total_);
         group.readout_length = run_.file->summary().readout_length;
       }
