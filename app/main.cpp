@@ -46,7 +46,7 @@ const char* openblas_kernels() {
   return nullptr;
 }
 
-/// Of OMP_NUM_THREADS, as the user wrote it; 0: of none.
+/// Threads that OMP_NUM_THREADS asks for, as the user wrote it; 0: it is not set.
 constinit int threads_asked = 0;
 
 /// How threads wait for each other, unless the user has said: in a loop for a moment, then asleep. libgomp's own
@@ -80,7 +80,7 @@ void open_standard_streams() {
       static_cast<void>(open("/dev/null", stream == STDERR_FILENO ? O_RDWR : O_RDONLY));
 }
 
-/// What went to standard output has arrived there: `status`, or 1.
+/// Returns `status`, or 1 where standard output has not taken all that went there.
 int with_output_written(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
     tell_end(status, "");

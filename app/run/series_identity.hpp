@@ -1,5 +1,5 @@
 #pragma once
-// What decides the images of a series, in the words of the command line: a run that goes on must agree in all of it.
+// Everything that decides the images of a series, in the words of the command line: a run that goes on must agree in all of it.
 #include "app/options/run_options.hpp"
 #include "io/result/results.hpp"
 #include "io/result/series_folder.hpp"

@@ -131,7 +131,7 @@ Run with_event_lines(CLI::App& app, Run run) {
       ->excludes("--quiet");
   return [asked, run, command = app.get_name()] {
     begin_events(*asked, command);
-    // Of several processes, those that will be silenced have not said anything then.
+    // Processes of a team that will be silenced have not printed anything then.
     if (events_are_told && MpiRank::of_environment().count == 1) {
       const std::lock_guard lock(event_mutex);
       write_start();

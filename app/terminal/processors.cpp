@@ -56,7 +56,7 @@ struct Mount {
   std::string group, folder;
 };
 
-/// Of /proc/self/mountinfo: "36 25 0:32 /group /folder options ... - cgroup2 source options".
+/// Parses a line of /proc/self/mountinfo: "36 25 0:32 /group /folder options ... - cgroup2 source options".
 std::vector<Mount> mounts_of(const fs::path& root) {
   std::vector<Mount> mounts;
   std::ifstream file(root / "proc/self/mountinfo");
@@ -136,7 +136,7 @@ int most_threads() {
 
 namespace {
 
-/// Of `wanted` threads, of which the calling one is the first, those that the system lets live at once.
+/// Returns how many of `wanted` threads, of which the calling one is the first, the system lets live at once.
 int started_threads(int wanted) {
   std::vector<std::thread> others;
   std::mutex gate;

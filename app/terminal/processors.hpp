@@ -13,24 +13,24 @@ namespace fhd::app {
 /// no quota, or none that can be read. `root` stands for "/".
 std::optional<int> processor_quota(const std::filesystem::path& root = "/");
 
-/// Those that this process may run on (its affinity), at most the quota.
+/// Returns how many processors this process may run on (its affinity), at most the quota.
 int usable_processors();
 
-/// Of OMP_NUM_THREADS; empty where it is not a number > 0.
+/// Returns the number in OMP_NUM_THREADS; empty where it is not a number > 0.
 std::optional<int> threads_of_environment();
 
 /// The threads of a command without --threads: OMP_NUM_THREADS, else usable_processors().
 int default_threads();
 
-/// As many as the processors that this process may run on, or 8: more only wait for each other. Also before main().
+/// Returns the most threads that make sense: the processors that this process may run on, or 8: more only wait for each other. Also before main().
 int most_threads();
 /// `asked` threads, at most that many, and as many as the system lets this process start.
 int bounded_threads(int asked);
-/// Whether it has started fewer than were wanted.
+/// Returns whether it has started fewer than were wanted.
 bool is_limited_by_system();
-/// What to tell of that, empty where nothing is changed. `who`: "--threads" or "OMP_NUM_THREADS".
+/// Returns the note about that, empty where nothing is changed. `who`: "--threads" or "OMP_NUM_THREADS".
 std::string note_of_bound(int asked, const std::string& who);
-/// The same of default_threads(), where OMP_NUM_THREADS asked for so many; 0: for none.
+/// Returns the note for default_threads(), where OMP_NUM_THREADS asked for so many; 0: for none.
 std::string note_of_default_threads(int asked);
 
 }  // namespace fhd::app

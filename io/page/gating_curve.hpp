@@ -6,7 +6,7 @@
 
 namespace fhd::io {
 
-/// Of the first slice of a result of 'fhd recon --gate': source, readouts (how many there are), signal, bins (-1: in
+/// Reads the curve of the first slice of a result of 'fhd recon --gate': source, readouts (how many there are), signal, bins (-1: in
 /// none), stride, and slices (how many). Of more than `most` readouts every stride-th; what is not finite is null.
 /// Null where there is none. Throws Error when the two do not agree.
 nlohmann::ordered_json gating_curve(const hdf5::File& file, std::int64_t most = 10000);

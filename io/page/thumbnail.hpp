@@ -9,7 +9,7 @@ namespace fhd::io {
 std::string base64(const std::vector<std::uint8_t>& bytes);
 /// A small picture of a PNG file as text of a page; empty when the file is no picture.
 std::string thumbnail_of(const std::string& path);
-/// The same, in this process. Throws Error.
+/// Makes the thumbnail in this process. Throws Error.
 std::string thumbnail_here(const std::string& path);
 
 }  // namespace fhd::io

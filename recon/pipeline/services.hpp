@@ -11,7 +11,7 @@
 
 namespace fhd {
 
-/// What a reconstruction used and found: host arrays, borrowed for the duration of a call. The linear system is
+/// Quantities of a reconstruction for its verifier: host arrays, borrowed for the duration of a call. The linear system is
 /// that of one image:
 ///
 ///     E = F S,    samples d,    (E^H E + lambda W^H W) rho = E^H d.

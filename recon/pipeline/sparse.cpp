@@ -13,7 +13,7 @@
 namespace fhd {
 namespace {
 
-// What a strength means. With m the mean eigenvalue of E^H E, c a magnitude of the image and rho = c rho',
+// The meaning of a strength. With m the mean eigenvalue of E^H E, c a magnitude of the image and rho = c rho',
 // E^H E = m N', E^H d = m c b',
 //
 //     J = m c^2 (<rho', N' rho'> / 2 - Re <b', rho'> + sum_j weight_j / (m c) g_j(A_j rho')),

@@ -41,7 +41,7 @@ inline std::vector<Relative> children_of(pid_t parent) {
   return found;
 }
 
-/// Whether a process of the group lives (one that nobody has waited for does not).
+/// Returns whether a process of the group lives (one that nobody has waited for does not).
 inline bool has_living(pid_t group) {
   namespace fs = std::filesystem;
   for (const auto& entry : fs::directory_iterator("/proc", fs::directory_options::skip_permission_denied)) {

@@ -1,5 +1,5 @@
 #pragma once
-// What gridding costs and holds, from sizes alone: the transforms size their scratch by the same figures. And how the
+// The cost of gridding, from sizes alone: the transforms size their scratch by the same figures. And how the
 // work is shared out: on the CPU by tiles; on a GPU by tiles, runs of samples in a tile, and the rows of partial sums
 // that the runs write (sample_grid_cuda.cuh has the picture; tensor_products.cuh that of tensor cores).
 #include <cstdint>
@@ -55,7 +55,7 @@ struct SampleRun {
   std::int64_t row_list;  ///< where the rows of its planes are listed
 };
 
-/// What is known of the runs before the samples are. Of a tile column with S samples on P planes, k stretches
+/// Bounds the runs before the samples are known. In a tile column with S samples on P planes, k stretches
 /// of runs are at least r - 1 empty planes apart, r the points of the kernel along z, and a stretch of s
 /// planes has rows <= s - 1 + r (1 + S / length). With sum s + (k - 1) (r - 1) <= P this is, for any k,
 ///

@@ -48,7 +48,7 @@ class ServeTest : public ProgramTest {
   void simulate(const std::string& name, const std::string& options) const {
     ASSERT_EQ(run("simulate -o " + name + " --no-maps --seed 3 " + options), 0) << text("err");
   }
-  /// Of /image, all of it.
+  /// Returns all of /image.
   Array<Complex<float>> recon(const std::string& arguments, std::int64_t images, std::int64_t n) const {
     EXPECT_EQ(run("recon " + arguments + " -o made --force --device cpu --no-gridded-image"), 0)
         << text("err");

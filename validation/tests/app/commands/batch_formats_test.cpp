@@ -31,7 +31,7 @@ class BatchFormats : public ProgramTest {
   int batch(const std::string& arguments) const {
     return run("batch scans -o results --device cpu --cache off " + arguments);
   }
-  /// Whether the program was built with DCMTK.
+  /// Returns whether the program was built with DCMTK.
   bool has_dicom() const { return fs::exists(fs::path(program()).parent_path() / "fhd_dicom.so"); }
   bool summary_says(const std::string& words) const { return text("out").find(words) != std::string::npos; }
 };

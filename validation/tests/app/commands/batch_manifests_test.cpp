@@ -76,7 +76,7 @@ TEST_F(HostileManifests, have_no_file_outside_the_folder_read) {
   }
 }
 
-/// What is read of results to compare them ends when the batch is to.
+/// Reading results to compare them ends when the batch is to end.
 TEST_F(HostileManifests, do_not_keep_a_batch_from_ending) {
   constexpr std::uintmax_t size = std::uintmax_t{60} << 30, stored = 64 << 20;
   for (const std::string name : {"earlier", "scan"}) {

@@ -1,4 +1,4 @@
-// What a user sees who mistypes, or reads both streams in one pipe.
+// Mistyped command lines, and both streams in one pipe.
 #include <gtest/gtest.h>
 
 #include "validation/tests/io/io_scans.hpp"  // EXPECT_CONTAINS

@@ -80,7 +80,7 @@ TEST_F(ProcessorQuota, of_version_1_is_read_where_its_group_is_mounted) {
   write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
   write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(quota(), 3);
-  // As the container itself sees it: its group is the mount's.
+  // Sees the group as the container itself does: it is the mount's.
   first_version("/docker/1f2e", "/docker/1f2e");
   write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "400000\n");
   EXPECT_EQ(quota(), 4);
@@ -97,10 +97,10 @@ TEST_F(ProcessorQuota, is_none_where_nothing_tells_of_one) {
   EXPECT_EQ(quota(), std::nullopt);
 }
 
-/// As `plan` tells them, without any work.
+/// Returns the threads that `plan` prints, without any work.
 class ThreadsOfCommands : public tests::ProgramTest {
  protected:
-  /// What it prints, with these words before it and after it.
+  /// Returns the output with these words before the command and after it.
   std::string plan(const std::string& before, const std::string& after) const {
     if (!fs::exists(folder() / "scan.h5") && run("simulate -o scan --matrix 16 --coils 1 > /dev/null") != 0)
       return "";

@@ -68,7 +68,7 @@ TEST(DicomValues, uids_are_valid_and_follow_from_their_name) {
   EXPECT_EQ(uid, uid_of_name("series a"));
   EXPECT_NE(uid, uid_of_name("series b"));
   EXPECT_TRUE(uid.starts_with("2.25.")) << uid;
-  // By another program: python3 -c "import hashlib; h = bytearray(hashlib.sha256(b'series a').digest()[:16]);
+  // Made by another program: python3 -c "import hashlib; h = bytearray(hashlib.sha256(b'series a').digest()[:16]);
   // h[6] = h[6] & 15 | 128; h[8] = h[8] & 63 | 128; print(int.from_bytes(h, 'big'))"
   EXPECT_EQ(uid, "2.25.184360362307186381488548556437770103643");
 }

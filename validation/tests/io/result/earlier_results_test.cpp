@@ -1,4 +1,4 @@
-// What is there under the names of results: of which scan it says it is, and whether it may be replaced.
+// Files under the names of results: the scan that they state, and whether they may be replaced.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -14,7 +14,7 @@ namespace {
 
 using Manifests = FolderTest;
 
-/// That such a file was made, at a time long ago.
+/// Expects that such a file was made, a long time ago.
 void add_product(Manifest& manifest, const std::string& name, std::uint64_t bytes,
                  const std::string& checksum) {
   auto& product = manifest.products.emplace_back();

@@ -243,7 +243,7 @@ TEST_F(Results, survive_paths_that_are_no_utf8) {
   EXPECT_NO_THROW(write_results(path("out"), random_series(oblique_geometry(), 1, 1), provenance));
 }
 
-// By hand, in LPS: columns 10 mm * (0,1,0), 5 mm * (0,0,1), 3 mm * (1,0,0); voxel (0,0,0) lies 2, 3 and 1
+// Computed by hand, in LPS: columns 10 mm * (0,1,0), 5 mm * (0,0,1), 3 mm * (1,0,0); voxel (0,0,0) lies 2, 3 and 1
 // voxels before the centre (1,2,3): (1-3, 2-20, 3-15). RAS turns the signs of the first two rows.
 TEST_F(Results, nifti_affine_is_that_computed_by_hand) {
   const std::array<std::array<double, 4>, 3> expected{{{0, 0, -3, 2}, {-10, 0, 0, 18}, {0, 5, 0, -12}}};

@@ -19,7 +19,7 @@ class ChecksumTest : public FolderTest {
     digest.add(bytes.data(), bytes.size());
     return digest.hex();
   }
-  /// As the header describes it.
+  /// Computes the checksum as the header describes it.
   static std::string by_hand(const std::string& content) {
     std::string lines;
     constexpr std::size_t block = 4 << 20;

@@ -165,7 +165,7 @@ TEST(PartialFourier, works_along_any_axis_of_a_volume) {
   EXPECT_EQ(missing_side(other).longest, 31);
 }
 
-/// Of 32 x 32 voxels, one coil, with the lines from -9 to 15: a Gaussian of which nothing else is measurable, at
+/// Makes a scan of 32 x 32 voxels, one coil, with the lines from -9 to 15: a Gaussian of which nothing else is measurable, at
 /// k = 9 exp(-2 (pi 3.5 k / 32)^2) = 5e-9 of it, with a phase that changes by 0.5 rad across it.
 Scan complete_scan() {
   constexpr int n = 32;

@@ -1,5 +1,5 @@
 #pragma once
-// What a disk holds after the power has gone, of what validation/tests/robust/power_loss/record.cpp has written down: files as
+// The states of a disk after the power has gone, for the writes that validation/tests/robust/power_loss/record.cpp has recorded 
 // they were flushed last, names as their folder was flushed last, and of later changes of names any that are asked for.
 // Of what was never flushed a file has nothing.
 #include <algorithm>
@@ -81,7 +81,7 @@ class PowerLog {
     return first == events_.end() ? none : first->names;
   }
 
-  /// What changes from one state to the next belongs together: a rename takes one name and gives another.
+  /// Changes from one state to the next belong together: a rename takes one name and gives another.
   struct Change {
     std::vector<std::string> gone;
     Names come;
@@ -105,7 +105,7 @@ class PowerLog {
       for (const auto& [path, entry] : next)
         if (latest.count(path) == 0 || !(latest.at(path) == entry)) change.come[path] = entry;
       if (change.gone.empty() && change.come.empty()) return;
-      // Of a folder that is renamed, with what is in it: the folder that it lies in.
+      // Returns the folder of a folder that is renamed, with its content.
       std::string top = change.come.empty() ? change.gone.front() : change.come.begin()->first;
       for (const auto& path : change.gone)
         top = std::min(top, path, [](auto& a, auto& b) { return a.size() < b.size(); });
