@@ -175,6 +175,7 @@ TEST_F(DicomCommand, an_interrupted_series_goes_on_with_it) {
 
 TEST_F(SeriesCommand, says_what_a_build_without_dcmtk_lacks) {
   fs::copy_file(program(), path("fhd"));
+  fs::copy_file(fs::path(program()).parent_path() / "fhd-reader", path("fhd-reader"));
   EXPECT_EQ(run_command("./fhd recon scan.h5 --device cpu -o out --dicom series"), 1);
   EXPECT_EQ(text("err"),
             "fhd: DICOM files: expected " + fs::canonical(folder()).string() +

@@ -45,7 +45,7 @@ TEST_F(FramesCommand, contradictions_and_sizes_that_do_not_fit_are_refused_in_on
                  "--spokes-per-frame: expected 1 ... 30, of the 31 readouts of the scan, found 31");
   expect_refused("--spokes-per-frame 6 --sliding 7", 1,
                  "--sliding: expected 1 ... 6, the readouts of a frame, found 7");
-  expect_refused("--frames 5 --method gridded", 2, "frames: does not go together with a method other than cg");
+  expect_refused("--frames 5 --method gridded", 2, "frames: does not go together with a method other than cg; leave one of them out");
   expect_refused(
       "--frames 5 --regularizer tgv:0.01", 2,
       "frames: does not go together with --regularizer tgv; use tv in its place");

@@ -1,4 +1,4 @@
-// As many slices and repetitions as are reconstructed are written and read; where a format has no room, that is told
+// All slices and repetitions that are reconstructed are written and read; where a format has no room, that is told
 // before the work.
 #include <gtest/gtest.h>
 
