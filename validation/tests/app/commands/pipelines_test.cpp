@@ -79,6 +79,7 @@ TEST_F(Pipelines, the_tasks_of_the_slurm_script_do_all_scans) {
   const auto shells = bytes_of(page);
   const auto begin = shells.find("#!/bin/bash");
   write_text(path("job.sh"), shells.substr(begin, shells.find("\n```", begin) + 1 - begin));
+  std::filesystem::create_directories(path("work/scans"));
   for (const char* scan : {"t", "u"})
     ASSERT_EQ(run("simulate -o work/scans/" + std::string(scan) + " --matrix 24 --coils 2 --seed 2"), 0);
   for (const char* task : {"1", "2", "3", "4"})

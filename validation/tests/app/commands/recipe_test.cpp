@@ -182,7 +182,7 @@ TEST_F(Recipe, gives_no_option_that_writes_overwrites_or_trusts) {
       {"batch",
        {"output", "recipe", "name", "at-once", "memory-mib", "accept-version", "quiet", "device",
         "device-memory", "trace", "json-lines", "trust-input", "input-memory", "input-seconds", "threads",
-        "cache"}},
+        "cache", "list", "only", "shard"}},
       {"check", {"recipe", "json", "trust-input", "input-memory", "input-seconds"}},
       {"plan", {"json", "recipe", "trust-input", "input-memory", "input-seconds", "cache"}},
       {"compare", {"output", "recipe", "trust-input", "input-memory", "input-seconds", "cache"}}};

@@ -25,7 +25,8 @@ class SparseCommand : public ProgramTest {
   /// A usage error of this line, and no result.
   void expect_refused(const std::string& arguments, const std::string& line) const {
     EXPECT_EQ(recon(arguments), 2) << arguments;
-    EXPECT_EQ(text("err"), "fhd: " + line + "\n") << arguments;
+    const auto error = text("err"), help = std::string("; see 'fhd recon --help'");
+    EXPECT_TRUE(error == "fhd: " + line + "\n" || error == "fhd: " + line + help + "\n") << arguments << ": " << error;
     EXPECT_FALSE(std::filesystem::exists(path("out.json"))) << arguments;
   }
 };
