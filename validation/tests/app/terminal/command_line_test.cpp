@@ -48,7 +48,7 @@ TEST_F(CommandLine, an_unknown_option_gets_the_nearest) {
 
 TEST_F(CommandLine, an_unknown_value_gets_the_nearest) {
   EXPECT_EQ(refusal("recon scan.h5 --coils espirt"),
-            "fhd: --coils: expected auto, file, espirit, adaptive, joint, none, found 'espirt'; did you mean "
+            "fhd: --coils: expected auto, file, none, espirit, adaptive, joint, found 'espirt'; did you mean "
             "'espirit'?");
   EXPECT_EQ(refusal("convert a b --to ISMRMR"),
             "fhd: --to: expected fhd, ismrmrd, bart, impatient, found 'ISMRMR'; did you mean "
