@@ -6,7 +6,6 @@
 
 #include "app/batch/summary.hpp"
 #include "app/run/scan_cost.hpp"
-#include "app/run/series_formats.hpp"
 #include "app/terminal/report_lines.hpp"
 #include "io/result/results.hpp"
 
@@ -72,11 +71,8 @@ std::vector<std::string> own_files(const std::string& prefix, const io::Manifest
 
 void require_replaceable_in_batch(const ScanRun& run, const std::string& prefix,
                                   const std::vector<std::string>& own) {
-  constexpr auto remedy = "move it, or choose another folder (-o)";
-  const RunOptions& options = run.settings->options;
-  const bool with_noise = options.noise_map.given();
-  const SeriesFormats formats(options, prefix);
-  const auto names = io::files_of_results(prefix, options.phase, with_noise), of_formats = formats.names();
+  const auto request = request_of(run.settings->options, prefix);
+  const auto names = io::files_of_results(request);
   std::error_code status;
   const auto is_own = [&](const std::string& name) {
     return std::any_of(own.begin(), own.end(), [&](const std::string& file) {
@@ -86,19 +82,19 @@ void require_replaceable_in_batch(const ScanRun& run, const std::string& prefix,
   const auto is_strange = [&](const std::string& name) {
     return std::filesystem::exists(std::filesystem::symlink_status(name, status)) && !is_own(name);
   };
-  const std::string& checksum = run.results.provenance().input_checksum;
   if (std::any_of(names.begin(), names.end(), is_strange))
-    io::require_replaceable(prefix, run.results.path(), checksum, options.phase, with_noise,
-                            {.remedy = remedy, .earlier_content = true});
-  if (std::any_of(of_formats.begin(), of_formats.end(), is_strange))
-    formats.require_replaceable(io::ChecksumInBackground::of(checksum), /*force=*/false);
+    io::require_replaceable(request, run.results.path(),
+                            io::ChecksumInBackground::of(run.results.provenance().input_checksum),
+                            {.earlier_content = true, .remedy = "move it, or choose another folder (-o)"});
 }
 
 void write_results(ScanRun& run, const std::string& prefix, io::Manifest& manifest) {
   run.results.require_trust(run.settings->options.strict);
   require_writable(run.settings->options, prefix, run.results.inputs());
   require_replaceable_in_batch(run, prefix, own_files(prefix, manifest));
-  write_results(run, io::OutputLock(prefix), prefix);
+  manifest.products =
+      io::products_of(std::filesystem::path(prefix).parent_path().string(),
+                      write_results(run, io::OutputLock(prefix), prefix));
   manifest.images = static_cast<std::int64_t>(run.results.volumes().size());
   for (const auto& report : run.results.reports()) {
     manifest.cache_hits += report.trajectory_hits;

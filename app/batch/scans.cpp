@@ -239,7 +239,7 @@ BatchList list_scans(const std::vector<std::string>& arguments, const std::strin
   const auto folder = absolute_path((fs::path(directory) / "x").string());
   for (const auto& scan : list.scans)
     for (const auto& result :
-         io::files_of_results((fs::path(folder).parent_path() / scan.name).string(), true))
+         io::files_of_results({(fs::path(folder).parent_path() / scan.name).string(), {{"phase", ""}}}))
       if (inputs.count(result))
         throw Error("-o " + directory, "a folder of its own for the results", result + " is one of the scans",
                     "choose another folder");

@@ -8,7 +8,6 @@
 
 #include "app/batch/scans.hpp"
 #include "app/options/run_options.hpp"
-#include "app/run/series_formats.hpp"
 #include "app/terminal/processes.hpp"
 
 namespace CLI {

@@ -344,9 +344,6 @@ class WorkerProcess {
     {
       const auto step = this->step("write", job);
       write_results(*job.run, prefix_of(job), job.manifest);
-      job.manifest.products = io::products_of(
-          work_.directory, result_files(job.run->settings->options, work_.scans[job.scan].name,
-                                        job.run->results.noise_map_count()));
     }
     write_manifest(job, io::Manifest::Status::finished);
   }

@@ -22,6 +22,7 @@
 #include "app/commands/commands.hpp"
 #include "app/options/checks.hpp"
 #include "app/options/table.hpp"
+#include "app/run/scan_run.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/processes.hpp"
@@ -186,9 +187,8 @@ void BatchCommand::require_no_timeline_among(const std::vector<BatchScan>& all) 
   std::vector<std::string> results;
   for (const auto& scan : all) {
     const auto prefix = (std::filesystem::path(output) / scan.name).string();
-    for (const auto& files : {io::files_of_results(prefix, options.phase, options.noise_map.given()),
-                              SeriesFormats(options, prefix).names()})
-      results.insert(results.end(), files.begin(), files.end());
+    const auto files = io::files_of_results(request_of(options, prefix));
+    results.insert(results.end(), files.begin(), files.end());
     results.push_back(io::manifest_path(output, scan.name));
   }
   require_other_than_timeline(*app, results);

@@ -120,7 +120,7 @@ nlohmann::json json_of(const Comparison& comparison) {
 int CompareCommand::run() {
   const Settings settings = of_options([&] { return options.image_settings(); });
   if (output.empty()) output = without_extension(scan).filename().string() + "_compare";
-  io::check_writable(output, {scan});
+  io::check_writable({output}, {scan});
   const io::OutputLock lock(output);
 
   options.read_options.precision = Precision::double_precision;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -59,8 +60,7 @@ void ReconCommand::require_output(const RunOptions& of_run, const std::string& p
   if (const auto& girf = of_run.correction.girf; !girf.empty()) inputs.push_back(girf);
   for (const auto& [what, file] : of_run.frames.files()) inputs.push_back(file);
   require_writable(of_run, prefix, inputs);
-  const auto noise_maps = of_run.noise_map.given() ? io::noise_endings.size() : 0;
-  require_other_than_timeline(*app, result_files(of_run, prefix, noise_maps));
+  require_other_than_timeline(*app, io::files_of_results(request_of(of_run, prefix)));
 }
 
 int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
@@ -130,24 +130,23 @@ void ReconCommand::finish(ScanRun& run, const io::OutputLock& lock, const std::s
                           const io::ChecksumInBackground& checksum) const {
   run.results.require_trust(options.strict);
   run.results.set_checksum(checksum.get());
-  write_results(run, lock, prefix);
-  if (const auto note = run.results.note_of_patient(); !note.empty() && !quiet) say("note", note);
-  const auto noise_maps = run.results.noise_map_count();
-  const auto files = result_files(options, prefix, noise_maps);
+  const auto written = write_results(run, lock, prefix);
+  if (const auto note = run.results.note_of_patient(request_of(options, prefix)); !note.empty() && !quiet)
+    say("note", note);
   if (tells_events())
-    tell_event("written", {{"files", files}});
+    tell_event("written", {{"files", written}});
   else if (!quiet)
-    print_out("wrote     {}\n", fmt::format("{}", fmt::join(files, " ")));
-  const auto note_older = [&](const std::string& older, const char* remedy) {
+    print_out("wrote     {}\n", fmt::format("{}", fmt::join(written, " ")));
+  // A phase or map of an earlier run is no part of this result.
+  io::ResultRequest maps(prefix, {{"phase", ""}});
+  maps.add_noise_maps();
+  for (const auto& older : io::files_of_results(maps)) {
     std::error_code status;
-    const bool is_own = !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
-    if (is_own && std::filesystem::exists(older, status) && !quiet)
-      say("note", fmt::format("{} is of an earlier run; {}", older, remedy));
-  };
-  if (!options.phase) note_older(prefix + io::phase_ending, "--phase makes it anew");
-  for (std::size_t i = noise_maps; i < io::noise_endings.size(); ++i)
-    note_older(prefix + io::noise_endings[i],
-               options.noise_map.given() ? "this one makes none" : "--noise-map makes it anew");
+    const bool is_older = std::filesystem::exists(older, status) &&
+                          std::find(written.begin(), written.end(), older) == written.end() &&
+                          !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
+    if (is_older && !quiet) say("note", fmt::format("{} is of an earlier run; this one makes none", older));
+  }
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "io/hdf5/made_by.hpp"
 #include "io/result/field_map_file.hpp"
 #include "io/files/file_set.hpp"
+#include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
@@ -349,8 +350,8 @@ int run(const Options& options) {
   const io::OutputLock lock(options.output);
   of_options([&] {
     if (options.prior)  // a plane for each slice
-      io::require_nifti_room({1, 1, 1}, std::max<std::int64_t>(options.slices, 1), 1,
-                             "--slices with --prior-image");
+      io::require_room({options.output}, {{}, std::max<std::int64_t>(options.slices, 1)},
+                       "--slices with --prior-image");
     require_memory(options, settings);
   });
   auto slices = of_options([&] { return data::simulate_slices(settings); });

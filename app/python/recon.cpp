@@ -29,7 +29,6 @@
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
-#include "io/result/run.hpp"
 
 namespace fhd::python {
 namespace {
@@ -231,11 +230,9 @@ nb::dict load(const std::string& path) {
   std::string report;
   {
     const nb::gil_scoped_release released;
-    const io::RunsBeside beside(path);
-    report = io::text_in_hdf5(path, "/report/json");
     images = io::read_image(path);
-    const auto facts = io::facts_of_hdf5(path, {{"/gridded"}, {{"/report", io::run_attribute}}});
-    if (facts && facts->texts[0]) beside.require(*facts->texts[0]);
+    report = io::read_report_text(path);
+    const auto facts = io::facts_of_hdf5(path, {{"/gridded"}, {}});
     if (facts && facts->has[0] != 0) gridded = io::read_image(path, "/gridded");
   }
   nb::dict told;

@@ -1,17 +1,15 @@
+// The images of one scan as they are made, and what is known of them.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "app/run/scan_results.hpp"
 #include "app/terminal/console.hpp"
-#include "io/files/blocks.hpp"
 #include "io/scan/checksum.hpp"
 #include "io/result/dicom.hpp"
+#include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"
-#include "io/result/report_json.hpp"
-#include "io/result/run.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -35,12 +33,14 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
                          const VolumeSelection& selection, std::string command_line)
     : matrix_size_(summary.geometry.matrix_size),
       provenance_{program_version, std::move(command_line), path, {}, utc_now(), {}, {}},
-      stamps_(summary.stamps),
-      acquisition_(summary.acquisition),
-      echo_times_s_(summary.echo_times_s) {
-  // Before a list of them takes memory.
-  io::require_room(matrix_size_, selected_count(selection.slices, summary.slice_count, "--slices"),
-                   selected_count(selection.repetitions, summary.repetition_count, "--repetitions"), path);
+      stamps_(summary.stamps) {
+  companions_.acquisition = summary.acquisition;
+  companions_.echo_times_s = summary.echo_times_s;
+  // Counted before there is a list of them.
+  io::require_room({path},
+                   {summary.geometry, selected_count(selection.slices, summary.slice_count, "--slices"),
+                    selected_count(selection.repetitions, summary.repetition_count, "--repetitions")},
+                   path);
   const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
   const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
   set_volumes(repetitions, slices);
@@ -78,8 +78,10 @@ void ScanResults::add_pieces(const std::vector<std::pair<std::string, std::strin
 
 void ScanResults::take_frames(std::int64_t frames, double frame_time_s) {
   // They do not begin with the series.
-  if (provenance_.repetitions.front() > 0) acquisition_.series_time.clear();
-  io::require_room(matrix_size_, series_.slice_count, frames, path());
+  if (provenance_.repetitions.front() > 0) companions_.acquisition.series_time.clear();
+  Geometry geometry;
+  geometry.matrix_size = matrix_size_;
+  io::require_room({path()}, {geometry, series_.slice_count, frames}, path());
   std::vector<std::int64_t> repetitions(static_cast<std::size_t>(frames));
   std::iota(repetitions.begin(), repetitions.end(), std::int64_t{0});
   set_volumes(repetitions, std::vector(provenance_.slices));
@@ -120,7 +122,7 @@ void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
   for (std::size_t i = 0; i < volumes_.size(); ++i) {
     if (!folder_->holds(i)) continue;
     series_.images[i].geometry = folder_->geometry(i);
-    const auto report = io::summary_of_report(nlohmann::ordered_json::parse(folder_->report(i)));
+    const auto report = folder_->report(i);
     note_doubt(i, report);
     on_earlier(report);
   }
@@ -167,8 +169,16 @@ std::string ScanResults::name_of(std::size_t number) const {
                                 number / static_cast<std::size_t>(series_.slice_count));
 }
 
-std::string ScanResults::note_of_patient() const {
-  return companions_.dicom ? io::note_of_pseudonym(acquisition_, provenance_.input_checksum) : "";
+std::string ScanResults::note_of_patient(const io::ResultRequest& request) const {
+  return request.asks_for("dicom")
+             ? io::note_of_pseudonym(companions_.acquisition, provenance_.input_checksum)
+             : "";
+}
+
+void ScanResults::require_room(const io::ResultRequest& request, const Geometry& geometry) const {
+  std::int64_t largest = 0;
+  for (const auto& [repetition, slice] : volumes_) largest = std::max({largest, repetition, slice});
+  io::require_room(request, {geometry, series_.slice_count, series_.repetition_count, largest}, path());
 }
 
 void ScanResults::require_trust(bool strict) const {
@@ -188,20 +198,11 @@ io::ImageSeries gridded_of(io::ImageSeries series, std::shared_ptr<const io::Raw
   return series;
 }
 
-/// Returns the report, of the first image with the notes on all images.
-std::string with_notes(std::string report, std::size_t number, const std::vector<Message>& notes) {
-  if (number > 0 || notes.empty()) return report;
-  auto json = nlohmann::ordered_json::parse(report);
-  for (const auto& note : notes) json["messages"].push_back(note);
-  return json.dump();
-}
-
 }  // namespace
 
-void ScanResults::write(const io::OutputLock& lock, const std::string& prefix, bool with_phase,
-                        std::optional<int> compression_level) {
+std::vector<std::string> ScanResults::write(const io::OutputLock& lock, const io::ResultRequest& request,
+                                            std::optional<int> compression_level) {
   stamps_.require_unchanged();  // also after the checksum was made
-  companions_.with_phase = with_phase;
   companions_.compression.level = compression_level.value_or(companions_.compression.level);
   if (folder_) {
     series_.stored = folder_->images();
@@ -209,15 +210,17 @@ void ScanResults::write(const io::OutputLock& lock, const std::string& prefix, b
     if (!earlier_run_.empty()) provenance_.environment.emplace_back("earlier_run", earlier_run_);
     if (folder_->gridded()) gridded_ = gridded_of(series_, folder_->gridded());
     provenance_.stored_report = [this](std::size_t i) {
-      return with_notes(folder_->report(i), i, further_notes_);
+      auto report = folder_->report(i);
+      if (i == 0)
+        report.messages.insert(report.messages.end(), further_notes_.begin(), further_notes_.end());
+      return report;
     };
   }
   if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
-  provenance_.run =
-      io::run_identifier(series_, provenance_, io::threads_or_all(companions_.compression.threads));
-  io::write_results(lock, prefix, series_, provenance_, companions_);
+  auto written = io::write_results(lock, request, series_, provenance_, companions_);
   const trace::Span span("remove what was partial", "write");
   if (folder_) folder_->remove();
+  return written;
 }
 
 }  // namespace fhd::app

@@ -56,10 +56,6 @@ class ScanResults {
   const std::array<int, 3>& matrix_size() const { return matrix_size_; }
   /// Returns the scan, and the files that pieces of it came from.
   std::vector<std::string> inputs() const;
-  /// Returns how many maps of noise are written: the first ones of io::noise_endings.
-  std::size_t noise_map_count() const {
-    return !companions_.noise ? 0 : companions_.noise->g_factor.empty() ? 2 : 3;
-  }
   /// Returns the volume in which what is wrong with the scan as a whole is looked for.
   std::size_t standing_for_scan() const { return static_cast<std::size_t>(series_.slice_count / 2); }
   /// Returns the reports of volumes in memory.
@@ -77,13 +73,14 @@ class ScanResults {
   std::string note_positions();
   /// With `strict`, throws Error where a report holds a suspicion or a warning.
   void require_trust(bool strict) const;
-  void add_dicom(const std::string& folder) { companions_.dicom = {folder, acquisition_, echo_times_s_}; }
-  void add_ismrmrd_images(const std::string& path) { companions_.ismrmrd_images = path; }
+  /// Throws Error where a format of the request cannot hold the results. `geometry` is that of the scan.
+  void require_room(const io::ResultRequest& request, const Geometry& geometry) const;
   /// Returns what stands for a patient that the scan does not name, where a DICOM series is written; else empty.
-  std::string note_of_patient() const;
-  /// Writes OUT.h5, ..., for the holder of the lock of `prefix`: see io::write_results.
-  void write(const io::OutputLock& lock, const std::string& prefix, bool with_phase,
-             std::optional<int> compression_level);
+  std::string note_of_patient(const io::ResultRequest& request) const;
+  /// Writes the files of the request, for the holder of the lock of its prefix, and returns their paths
+  /// (io::write_results).
+  std::vector<std::string> write(const io::OutputLock& lock, const io::ResultRequest& request,
+                                 std::optional<int> compression_level);
 
  private:
   void set_volumes(const std::vector<std::int64_t>& repetitions, const std::vector<std::int64_t>& slices);
@@ -100,8 +97,6 @@ class ScanResults {
   std::vector<Message> further_notes_;  ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
   io::InputStamps stamps_;
-  io::AcquisitionInfo acquisition_;
-  std::vector<double> echo_times_s_;
 };
 
 }  // namespace fhd::app

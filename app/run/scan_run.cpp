@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "app/run/corrected_scan.hpp"
-#include "app/run/series_formats.hpp"
 #include "app/run/side_by_side.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/error.hpp"
@@ -50,9 +49,7 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
   if (settings->field_map == FieldMapChoice::off) file = with_field_map(std::move(file), {});
   if (frames) repetition_of_frames(file->summary(), options.selection);
   ScanResults results(path, file->summary(), options.selection, command_line);
-  const SeriesFormats formats(options, path);
-  formats.require_scan(file->summary());
-  if (!frames) formats.require_room(results);
+  if (!frames) results.require_room(request_of(options, path), file->summary().geometry);
   options.noise_map.require_alone(results.volumes().size(), 1);
   const bool lacks_field_map = settings->field_map == FieldMapChoice::from_echoes;
   const auto takes_series = [settings](const Scan& volume) {
@@ -229,7 +226,7 @@ void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& even
       follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
   run.results.take_frames(layout.frames, frame_time_s);
   run.results.add_pieces(run.settings->options.frames.files());
-  SeriesFormats(run.settings->options, run.results.path()).require_room(run.results);
+  run.results.require_room(request_of(run.settings->options, run.results.path()), summary.geometry);
   events.text("frames", frames_line(layout, frame_time_s));
 }
 
@@ -285,32 +282,30 @@ void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& event
 
 // --- Files
 
-std::vector<std::string> result_files(const RunOptions& options, const std::string& prefix,
-                                      std::size_t noise_maps) {
-  auto files = io::files_of_results(prefix, options.phase);
-  for (std::size_t i = 0; i < noise_maps; ++i) files.push_back(prefix + io::noise_endings[i]);
-  for (auto& name : SeriesFormats(options, prefix).names()) files.push_back(std::move(name));
-  return files;
+io::ResultRequest request_of(const RunOptions& options, const std::string& prefix) {
+  io::ResultRequest request(prefix);
+  if (options.phase) request.add("phase");
+  if (options.noise_map.given()) request.add_noise_maps();
+  if (options.dicom || !options.dicom_folder.empty()) request.add("dicom", options.dicom_folder);
+  if (options.ismrmrd_images || !options.ismrmrd_images_file.empty())
+    request.add("ismrmrd", options.ismrmrd_images_file);
+  return request;
 }
 
 void require_writable(const RunOptions& options, const std::string& prefix,
                       const std::vector<std::string>& inputs) {
-  io::check_writable(prefix, inputs, options.phase, options.noise_map.given());
-  SeriesFormats(options, prefix).check(prefix, inputs);
+  io::check_writable(request_of(options, prefix), inputs);
 }
 
 void require_replaceable(const ScanRun& run, const std::string& prefix,
                          const io::ChecksumInBackground& checksum, bool force) {
-  const RunOptions& options = run.settings->options;
-  if (!force)
-    io::require_replaceable(prefix, run.results.path(), checksum, options.phase, options.noise_map.given());
-  SeriesFormats(options, prefix).require_replaceable(checksum, force);
+  io::require_replaceable(request_of(run.settings->options, prefix), run.results.path(), checksum,
+                          {.force = force});
 }
 
-void write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix) {
+std::vector<std::string> write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix) {
   const RunOptions& options = run.settings->options;
-  SeriesFormats(options, prefix).add_to(run.results);
-  run.results.write(lock, prefix, options.phase, options.compression);
+  return run.results.write(lock, request_of(options, prefix), options.compression);
 }
 
 }  // namespace fhd::app

@@ -73,9 +73,8 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                  const std::string& note = {});
 
-/// Returns the names of the files of a result, with `noise_maps` maps of the noise; folders end with '/'.
-std::vector<std::string> result_files(const RunOptions& options, const std::string& prefix,
-                                      std::size_t noise_maps);
+/// Returns the files that the results `prefix` are to have.
+io::ResultRequest request_of(const RunOptions& options, const std::string& prefix);
 /// Throws Error where the results `prefix` cannot be written, or would overwrite one of `inputs`.
 void require_writable(const RunOptions& options, const std::string& prefix,
                       const std::vector<std::string>& inputs);
@@ -83,7 +82,7 @@ void require_writable(const RunOptions& options, const std::string& prefix,
 /// a folder holds other files.
 void require_replaceable(const ScanRun& run, const std::string& prefix,
                          const io::ChecksumInBackground& checksum, bool force);
-/// Writes the results for the holder of the lock of `prefix`.
-void write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix);
+/// Writes the results for the holder of the lock of `prefix`, and returns the paths of their files; folders end with '/'.
+std::vector<std::string> write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix);
 
 }  // namespace fhd::app

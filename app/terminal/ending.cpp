@@ -49,10 +49,7 @@ void try_to(const Work& work) noexcept {
   }
 }
 
-void remove_temporaries() {
-  try_to(io::remove_unfinished_files);
-  try_to(io::remove_empty_series_folder);
-}
+void remove_temporaries() { try_to(io::remove_unfinished_files); }
 
 /// Handles an exception that left a thread, a destructor or a parallel region.
 [[noreturn]] void end_by_exception() noexcept {

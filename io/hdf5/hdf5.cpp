@@ -347,12 +347,6 @@ void File::write(const std::string& name, std::string_view text) {
   write_values(create_dataset(name, type.get(), space.get()), type.get(), padded.data(), where);
 }
 
-void File::write_text_of(const std::string& name, const std::string& text_path) {
-  const auto content = content_of_file(text_path, ~std::uint64_t{0}, "a file");
-  if (reserved_bytes_ > 0) reserve(destination_, reserved_bytes_ += content.size(), path_);
-  write(name, content);
-}
-
 template <class T>
 void File::write_block(const std::string& name, const Array<T>& block, const Extents& leading) {
   const auto where = subject(name);

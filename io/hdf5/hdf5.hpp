@@ -130,8 +130,6 @@ class File {
   template <class T>
   void write(const std::string& name, const T* values, const Extents& extents);
   void write(const std::string& name, std::string_view text);
-  /// Writes the text of a file.
-  void write_text_of(const std::string& name, const std::string& text_path);
   /// Creates a dataset to be filled block by block with `write_block`.
   template <class T>
   void create(const std::string& name, const Extents& extents);

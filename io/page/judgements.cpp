@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "io/page/fields.hpp"
 #include "io/result/message_json.hpp"
 
 namespace fhd::io {
@@ -13,13 +14,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// How much of the allowed error a certificate found; infinite where a figure is missing that must be there.
-/// Reports write null for what was not checked, and JSON has nothing else for what is not a number.
+/// Returns the error that a certificate found over the error allowed; infinite where a figure is missing that must be
+/// there. Reports write null for what was not checked, and JSON has nothing else for what is not a number.
 double severity(const Json& certificate) {
   constexpr double missing = std::numeric_limits<double>::infinity();
   const auto figure = [&](const char* name) {
-    return certificate.contains(name) && certificate[name].is_number() ? certificate[name].get<double>()
-                                                                       : missing;
+    const Json& number = field_of(certificate, name);
+    return number.is_number() ? number.get<double>() : missing;
   };
   // The adjoint is always checked; the others where a system was solved, all of them.
   double worst = figure("adjoint_error");
@@ -32,10 +33,10 @@ double severity(const Json& certificate) {
   return worst / figure("requested");
 }
 
-/// How much a reader must know of it.
+/// Returns how important a verdict is for a reader.
 int severity_of_verdict(const Json& verdict) {
   constexpr const char* mildest_first[] = {"explained", "untested", "varies", "not converged", "unexplained"};
-  const auto found = verdict.contains("judgement") ? verdict["judgement"] : Json();
+  const Json& found = field_of(verdict, "judgement");
   for (int i = 0; i < 5; ++i)
     if (found == mildest_first[i]) return i;
   return 5;
@@ -45,31 +46,29 @@ int severity_of_verdict(const Json& verdict) {
 /// text comes once.
 Json doubts_of(const Json& images) {
   Json doubts = Json::array();
-  for (std::size_t i = 0; i < images.size(); ++i) {
+  for (std::size_t i = 0; i < images.size(); ++i)
     for (const auto& message : messages_in(images[i])) {
-      const auto line = line_of(message);
+      const auto line = fhd::line_of(message);
       const auto same = [&](const Json& other) { return other["text"] == line; };
       if (is_doubt(message) && std::none_of(doubts.begin(), doubts.end(), same))
         doubts.push_back({{"image", images.size() > 1 ? static_cast<int>(i + 1) : 0},
                           {"severity", name_of(message.severity)},
                           {"text", line}});
     }
-  }
   return doubts;
 }
 
 }  // namespace
 
 void add_certificate(Json& result, const Json& report) {
-  if (!report.contains("images") || !report["images"].is_array()) return;
+  if (!field_of(report, "images").is_array()) return;
   std::int64_t certified = 0, failed = 0;
   std::pair<bool, double> worst{false, -1};
   for (const auto& image : report["images"]) {
-    if (!image.is_object() || !image.contains("certificate") || !image["certificate"].is_object()) continue;
-    Json certificate = image["certificate"];
+    Json certificate = field_of(image, "certificate");
+    if (!certificate.is_object()) continue;
     const double error = severity(certificate);
-    const bool told = certificate.contains("passed") && certificate["passed"] == Json(true);
-    certificate["passed"] = told && std::isfinite(error);
+    certificate["passed"] = field_of(certificate, "passed") == Json(true) && std::isfinite(error);
     ++certified;
     if (!certificate["passed"]) ++failed;
     const std::pair found{!certificate["passed"].get<bool>(), error};
@@ -81,14 +80,13 @@ void add_certificate(Json& result, const Json& report) {
 }
 
 void add_verdict(Json& result, const Json& report) {
-  if (!report.contains("images") || !report["images"].is_array()) return;
-  const Json& images = report["images"];
+  const Json images = list_of(report, "images");
   if (Json doubts = doubts_of(images); !doubts.empty()) result["doubts"] = std::move(doubts);
   int worst = -1;
   for (const auto& image : images) {
-    if (!image.is_object() || !image.contains("verdict") || !image["verdict"].is_object()) continue;
-    if (const int found = severity_of_verdict(image["verdict"]); found > worst)
-      worst = found, result["verdict"] = image["verdict"];
+    const Json& verdict = field_of(image, "verdict");
+    if (const int found = severity_of_verdict(verdict); verdict.is_object() && found > worst)
+      worst = found, result["verdict"] = verdict;
   }
 }
 

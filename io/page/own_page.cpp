@@ -3,14 +3,14 @@
 #include <filesystem>
 #include <string_view>
 
-#include "io/files/input_file.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/input_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
 
-/// How each page has begun since there are pages (report_page.html).
+/// The beginning of each page since there are pages (report_page.html).
 constexpr std::string_view head_of_page =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "

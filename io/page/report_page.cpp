@@ -6,31 +6,26 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iterator>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <set>
 
 #include "io/files/in_reader.hpp"
-#include "io/hdf5/hdf5.hpp"
-#include "io/files/input_file.hpp"
 #include "io/files/input_memory.hpp"
 #include "io/files/json_text.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/page/fields.hpp"
 #include "io/page/gating_curve.hpp"
 #include "io/page/judgements.hpp"
 #include "io/page/own_page.hpp"
+#include "io/page/page_template.hpp"
 #include "io/page/thumbnail.hpp"
 #include "io/result/message_json.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
-#include "io/result/run.hpp"
-#include "io/files/shown_text.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
-
-extern const char* const report_page_template;  // report_page.html, see CMakeLists.txt
 
 namespace {
 
@@ -49,18 +44,14 @@ std::uint8_t phase_of(Complex<double> v) {
   return static_cast<std::uint8_t>(std::lround(256 * (turns - std::floor(turns)))) & 255;
 }
 
-/// How the scan file counts the repetitions; empty unless that is told of every one.
+/// Returns how the scan file counts the repetitions; nothing unless the report states it of every one.
 std::vector<RepetitionCounters> counters_of(const Json& images, const ImageSeries& series) {
   std::vector<RepetitionCounters> all;
   for (std::int64_t r = 0; r < series.repetition_count; ++r) {
-    const auto i = static_cast<std::size_t>(r * series.slice_count);
-    if (!images.is_array() || i >= images.size() || !images[i].is_object() || !images[i].contains("counters"))
-      return {};
-    const auto& told = images[i]["counters"];
-    const auto counter = [&](const char* name) {
-      return told.is_object() && told.contains(name) && told[name].is_number_integer() ? told[name].get<int>()
-                                                                                       : 0;
-    };
+    const Json& counters =
+        field_of(item_of(images, static_cast<std::size_t>(r * series.slice_count)), "counters");
+    if (counters.is_null()) return {};
+    const auto counter = [&](const char* name) { return static_cast<int>(integer_or(counters, name, 0)); };
     all.push_back({counter("repetition"), counter("contrast"), counter("phase"), counter("set")});
   }
   return all;
@@ -87,13 +78,10 @@ struct Selection {
     width = (n[0] + stride - 1) / stride;
     height = (n[1] + stride - 1) / stride;
     const auto number = [&](std::int64_t image, const char* what, std::int64_t other) {
-      const auto i = static_cast<std::size_t>(image);
-      const bool told = images.is_array() && i < images.size() && images[i].is_object() &&
-                        images[i].contains(what) && images[i][what].is_number_integer();
-      return told ? images[i][what].get<std::int64_t>() : other;
+      return integer_or(item_of(images, static_cast<std::size_t>(image)), what, other);
     };
     const auto counters = counters_of(images, series);
-    // Of every repetition the same slices; where not even one of each fits, some of the repetitions.
+    // Shows the same slices of every repetition; where not even one of each fits, some of the repetitions.
     const std::int64_t slice_count = series.slice_count * n[2], repetition_count = series.repetition_count;
     const std::int64_t room = std::max<std::int64_t>(1, most / (width * height));
     const std::int64_t slice_step = std::min(slice_count, (slice_count * repetition_count + room - 1) / room);
@@ -147,7 +135,7 @@ void for_each_block(const Array<Complex<float>>& values, std::int64_t plane, std
 }
 
 Json volume_json(const ImageSeries& series, const Selection& selection) {
-  // Of a block of pixels the mean of the magnitudes and the phase of the sum: single pixels would alias.
+  // A block of pixels shows the mean of the magnitudes and the phase of the sum: single pixels would alias.
   double largest = 0;
   std::int64_t not_finite = 0;  ///< pixels of the page
   const auto for_each = [&](auto work) {
@@ -188,7 +176,7 @@ bool states_orientation(const Geometry& geometry) {
          geometry.slice_direction != silent.slice_direction;
 }
 
-/// Of a block of pixels the magnitude and phase of the mean: maps are smooth.
+/// Shows the magnitude and phase of the mean of a block of pixels: maps are smooth.
 Json coil_maps_json(const Array<Complex<float>>& maps) {
   const std::int64_t coils = std::min<std::int64_t>(maps.extent(0), 32), ny = maps.extent(1),
                      nx = maps.extent(2);
@@ -240,15 +228,6 @@ Json pairs(const Json& object) {
   return list;
 }
 
-std::string text_or(const Json& json, const char* name, const std::string& other = {}) {
-  return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : other;
-}
-
-/// Of a file that a report names; earlier versions wrote the plain SHA-256.
-std::string checksum_in(const Json& file) {
-  return file.contains("sha256") ? "SHA-256 " + text_or(file, "sha256") : text_or(file, "checksum");
-}
-
 template <class T>
 Array<T> diagnostic_image(const hdf5::File& file, const std::string& name, std::size_t axes) {
   const auto dataset = file.dataset(name);
@@ -264,7 +243,8 @@ Array<T> diagnostic_image(const hdf5::File& file, const std::string& name, std::
 /// The report of a result; empty for a file of `fhd simulate`, which has an image and no report.
 Json report_of(const hdf5::File& file) {
   if (!file.has("/report/json")) return Json::object();
-  const auto text = file.read_text("/report/json");
+  const auto text = joined_report(file.read_text("/report/json"),
+                                  file.has("/environment") ? file.read_text("/environment") : "");
   require_input_memory(static_cast<double>(text.size()) * json_bytes_per_character,
                        file.subject("/report/json"));
   Json report = flat_json(text);
@@ -302,7 +282,7 @@ void add_images(Json& result, const hdf5::File& file, const ImageSeries& series,
                      {"matrix_size", {n[0], n[1]}},
                      {"repetitions", selection.repetitions},
                      {"slices", selection.slices}};
-  // Of the picture, which the last block of pixels may carry beyond the image.
+  // The size of the picture, which the last block of pixels may carry beyond the image.
   if (states_fov(geometry))
     result["shown"]["fov_mm"] = {geometry.fov_mm[0] * static_cast<double>(width * stride) / n[0],
                                  geometry.fov_mm[1] * static_cast<double>(height * stride) / n[1]};
@@ -321,59 +301,61 @@ void add_images(Json& result, const hdf5::File& file, const ImageSeries& series,
                          {"bottom", side(geometry.phase_direction, false)}};
 }
 
-/// What the report tells: of the first image, but for certificate and verdict.
+/// Adds what the report says of the first image; certificate and verdict are the worst of all.
 void add_report(Json& result, const Json& report) {
-  const bool has_images =
-      report.contains("images") && report["images"].is_array() && !report["images"].empty();
-  const Json first = has_images ? report["images"][0] : Json::object();
-  const auto field = [&](const char* name) { return first.contains(name) ? first[name] : Json(); };
-  const auto list = [&](const char* name) { return field(name).is_array() ? field(name) : Json::array(); };
-  const Json settings = field("settings");
+  const Json first = item_of(field_of(report, "images"), 0);
+  const Json& settings = field_of(first, "settings");
   result["method"] = settings.is_object() ? text_or(settings, "method", "cg") : "";
   result["settings"] = pairs(settings);
-  if (const Json objectives = list("objectives"); !objectives.empty())
+  if (const Json objectives = list_of(first, "objectives"); !objectives.empty())
     result["settings"].push_back({"objective, of that of an image of zeros", objectives.back().dump()});
-  result["environment"] = pairs(report.contains("environment") ? report["environment"] : Json());
-  result["stages"] = list("stages");
-  if (field("predicted_stages").is_array()) result["predicted"] = field("predicted_stages");
-  result["residuals"] = list("relative_residuals");
-  result["converged"] = field("converged") == Json(true);
-  result["data_residual"] = field("data_residual");
+  result["residuals"] = list_of(first, "relative_residuals");
+  result["converged"] = field_of(first, "converged") == Json(true);
+  result["data_residual"] = field_of(first, "data_residual");
   result["notes"] = Json::array();
   for (const auto& message : messages_in(first))
-    if (message.severity == Severity::note) result["notes"].push_back(line_of(message));
+    if (message.severity == Severity::note) result["notes"].push_back(fhd::line_of(message));
   add_certificate(result, report);
   add_verdict(result, report);
-  if (field("lambda_curve").is_array() && field("lambda").is_number() &&
-      field("largest_eigenvalue").is_number()) {
-    result["lambda_curve"] = field("lambda_curve");
-    result["noise_residual"] = field("noise_residual");
-    result["lambda_relative"] = field("lambda").get<double>() / field("largest_eigenvalue").get<double>();
+  const Json &lambda = field_of(first, "lambda"), &largest = field_of(first, "largest_eigenvalue");
+  if (field_of(first, "lambda_curve").is_array() && lambda.is_number() && largest.is_number()) {
+    result["lambda_curve"] = first["lambda_curve"];
+    result["noise_residual"] = field_of(first, "noise_residual");
+    result["lambda_relative"] = lambda.get<double>() / largest.get<double>();
   }
-  if (field("strength_curve").is_array()) {
-    result["strength_curve"] = field("strength_curve");
-    result["noise_residual"] = field("noise_residual");
+  if (field_of(first, "strength_curve").is_array()) {
+    result["strength_curve"] = first["strength_curve"];
+    result["noise_residual"] = field_of(first, "noise_residual");
   }
-  if (field("noise").is_object()) result["noise"] = field("noise");
+  if (field_of(first, "noise").is_object()) result["noise"] = first["noise"];
 }
 
-Json provenance_json(const Json& report, const std::string& path) {
-  Json provenance = Json::array();
-  const auto tell = [&](const char* name, const std::string& value) {
+/// Adds the times of the first image, the machine, and where everything came from.
+void add_environment(Json& result, const Json& report, const std::string& path) {
+  Json environment = field_of(report, "environment"), &provenance = result["provenance"] = Json::array();
+  const auto add = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) provenance.push_back({name, value});
   };
-  tell("command", text_or(report, "command_line"));
-  tell("program", "fhd " + text_or(report, "version", "unknown"));
-  tell("started", text_or(report, "started_at"));
-  if (report.contains("input") && report["input"].is_object()) {
-    tell("input", text_or(report["input"], "path"));
-    tell("checksum", checksum_in(report["input"]));
-    for (const auto& piece : report["input"].value("pieces", Json::array()))
-      tell(text_or(piece, "what", "piece").c_str(),
-           text_or(piece, "path") + ", checksum " + checksum_in(piece));
+  add("command", text_or(environment, "command_line"));
+  add("program", "fhd " + text_or(report, "version", "unknown"));
+  add("started", text_or(environment, "started_at"));
+  add("input", text_or(environment, "input_path"));
+  const Json& input = field_of(report, "input");
+  add("checksum", text_or(input, "checksum"));
+  const Json pieces = list_of(input, "pieces");
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Json& file = item_of(field_of(environment, "piece_paths"), i);
+    add(text_or(pieces[i], "what", "piece"),
+        (file.is_string() ? file.get<std::string>() : "") + ", checksum " + text_or(pieces[i], "checksum"));
   }
-  tell("result", path);
-  return provenance;
+  add("result", path);
+  const Json times = item_of(field_of(environment, "images"), 0);
+  result["stages"] = list_of(times, "stages");
+  if (field_of(times, "predicted_stages").is_array()) result["predicted"] = times["predicted_stages"];
+  if (environment.is_object())
+    for (const char* above : {"command_line", "started_at", "input_path", "piece_paths", "images"})
+      environment.erase(above);
+  result["environment"] = pairs(environment);
 }
 
 /// "brain" of out/brain.h5; where two would be the same, those as they were given, without their ending.
@@ -391,57 +373,24 @@ Json result_json(const std::string& path, const std::string& title, std::size_t 
   const auto file = hdf5::File::open(path);
   const Json report = report_of(file);
   Json result{{"title", title}, {"subtitle", subtitle_of(series, report.contains("images"))}};
-  add_images(result, file, series,
-             {series, report.contains("images") ? report["images"] : Json(), most_voxels});
+  add_images(result, file, series, {series, field_of(report, "images"), most_voxels});
   add_report(result, report);
+  add_environment(result, report, path);
   if (const auto name = "/exhibits/0_0/sensitivity_maps"; file.has(name))
     result["coil_maps"] = coil_maps_json(diagnostic_image<Complex<float>>(file, name, 3));
   if (const auto name = "/exhibits/0_0/point_spread"; file.has(name))
     result["point_spread"] = point_spread_json(diagnostic_image<float>(file, name, 2));
   if (auto gating = gating_curve(file); !gating.is_null()) result["gating"] = std::move(gating);
-  result["provenance"] = provenance_json(report, path);
-  result[run_attribute] = text_or(report, run_attribute);
   return result;
 }
 
-/// Text between the tags of a page.
-std::string escaped(const std::string& text) {
-  std::string html;
-  for (const char c : text)
-    html += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return html;
-}
-
-/// The page with its data and title. '<' would let a file name end the script.
-std::string filled(const Json& data) {
-  std::string json;
-  for (const char c : data.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace))
-    json += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  std::string page = report_page_template;
-  constexpr std::string_view mark = "@DATA@";
-  page.replace(page.find(mark), mark.size(), json);
-  constexpr std::string_view title = "@TITLE@";  // before the data, whatever these hold
-  return page.replace(page.find(title), title.size(), escaped(shown(text_or(data, "title"))));
-}
-
-/// Returns what the page shows of a result. The text comes from another process and may nest as deep as that process liked.
+/// Returns the data of a result, which the reader process reads: what comes back is text, which may nest as deep as that
+/// process liked.
 Json result_json_in_reader(const std::string& path, const std::string& title, std::size_t most_voxels) {
-  const auto text =
-      in_reader<&result_text_here>(path, title, static_cast<std::uint64_t>(most_voxels));
+  const auto text = in_reader<&result_text_here>(path, title, static_cast<std::uint64_t>(most_voxels));
   auto result = flat_json(text);
   if (!result.is_object()) throw Error(path, "a result of 'fhd recon'", "something else");
   return result;
-}
-
-/// A path as a reference from a page in the same folder.
-std::string url_of(const std::string& name) {
-  std::string url;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = std::isalnum(byte) || c == '-' || c == '_' || c == '.' || c == '~';
-    url += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
-  }
-  return url;
 }
 
 }  // namespace
@@ -455,146 +404,20 @@ std::string report_page(const std::vector<std::string>& results, std::size_t mos
   Json list = Json::array();
   const auto names = names_of(results);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const RunsBeside beside(results[i]);
-    list.push_back(
-        result_json_in_reader(results[i], names[i], std::max<std::size_t>(most_voxels / results.size(), 20000)));
-    beside.require(text_or(list.back(), run_attribute));
+    complete_interrupted_set(results[i]);
+    list.push_back(result_json_in_reader(results[i], names[i],
+                                         std::max<std::size_t>(most_voxels / results.size(), 20000)));
   }
   constexpr std::size_t most_names = 3;
   const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), most_names));
   std::string title = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
   if (names.size() > most_names) title += fmt::format(" and {} more", names.size() - most_names);
-  return filled({{"title", title}, {"subtitle", "Reconstructed with fhd"}, {"results", list}});
+  return filled_page({{"title", title}, {"subtitle", "Reconstructed with fhd"}, {"results", list}});
 }
 
 void write_report_page(const std::vector<std::string>& results, const std::string& path, bool force) {
   if (!force) require_own_page(path, "--force overwrites it");  // before the work
   write_page(report_page(results), path, force);
-}
-
-namespace {
-
-Json read_summary(const std::string& folder) {
-  const auto path = (fs::path(folder) / "summary.json").string();
-  require_reachable(path);
-  std::error_code status;
-  if (!fs::exists(path, status))
-    throw Error(path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
-  constexpr std::uint64_t longest = std::uint64_t{1} << 28;  // of a million scans
-  constexpr std::size_t characters_of_value = 16, characters_of_scan = 72,
-                        few = 1000;  // at least, as a batch writes them
-  const auto text = content_of_file(path, longest, "the summary of 'fhd batch'");
-  Json summary = flat_json(text, characters_of_value);
-  if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array() ||
-      summary["scans"].size() > few + text.size() / characters_of_scan)
-    throw Error(path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
-  return summary;
-}
-
-/// What the summary says of a scan.
-Json scan_json(const Json& row) {
-  Json scan{{"name", text_or(row, "name")},
-            {"path", text_or(row, "scan")},
-            {"status", text_or(row, "status")},
-            {"line", text_or(row, "why")}};
-  if (text_or(row, "why").empty())
-    for (const auto& message : messages_in(row))
-      scan["line"] = std::string(name_of(message.severity)) + ": " + line_of(message);
-  for (const auto& [from, to] : {std::pair{"seconds", "seconds"}, std::pair{"data_residual", "residual"}})
-    if (row.contains(from) && row[from].is_number()) scan[to] = row[from];
-  return scan;
-}
-
-/// Now, or in an earlier run.
-bool is_failed(const Json& scan) { return text_or(scan, "status").starts_with("failed"); }
-
-/// The page of one result of a batch; why there is none, where it cannot be made. One of an earlier run is not its page.
-std::string failure_of_page(const std::string& result, const std::string& page, bool force) try {
-  if (!force) require_own_page(page, "--force overwrites it");
-  try {
-    write_report_page({result}, page, force);
-    return {};
-  } catch (const Error& error) {
-    std::error_code ignored;
-    if (is_own_page(page)) fs::remove(page, ignored);
-    return error.what();
-  }
-} catch (const Error& error) {
-  return error.what();
-}
-
-/// Links a scan that has a result to its page and picture in `folder`, and adds to `failures` why it has no page. Returns
-/// the bytes of its thumbnail.
-std::size_t link_files(Json& scan, const std::string& folder, std::vector<std::string>* failures,
-                       bool with_thumbnail, bool force) {
-  const auto name = text_or(scan, "name");
-  const auto file = [&](const char* ending) { return (fs::path(folder) / (name + ending)).string(); };
-  const auto exists = [&](const char* ending) {
-    std::error_code absent;
-    return fs::exists(file(ending), absent);
-  };
-  // A name is one file in this folder, whatever the summary says.
-  const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
-  if (!safe || is_failed(scan) || !exists(".h5")) return 0;
-  if (failures != nullptr)
-    if (const auto failure = failure_of_page(file(".h5"), file(".html"), force); !failure.empty()) {
-      failures->push_back(failure);
-      scan["line"] = failure;
-    }
-  if (is_own_page(file(".html"))) scan["page"] = url_of(name + ".html");
-  if (!exists(".png")) return 0;
-  scan["picture"] = url_of(name + ".png");
-  const auto thumbnail = with_thumbnail ? thumbnail_of(file(".png")) : std::string();
-  if (!thumbnail.empty()) scan["thumbnail"] = thumbnail;
-  return thumbnail.size();
-}
-
-/// `failures`: pages are made, and why some are not is added; null: none are made.
-std::string write_batch(const std::string& folder, std::vector<std::string>* failures, std::size_t most_bytes,
-                        bool force) {
-  const auto path = (fs::path(folder) / "index.html").string();
-  const Json summary = read_summary(folder);
-  if (!force) require_own_page(path, "--force overwrites it");
-  Json scans = Json::array();
-  std::size_t thumbnail_bytes = 0;
-  for (const auto& row : summary["scans"]) {
-    if (!row.is_object()) continue;
-    auto scan = scan_json(row);
-    // Only as many thumbnails as may be embedded are made: a batch may hold thousands.
-    thumbnail_bytes += link_files(scan, folder, failures, thumbnail_bytes <= most_bytes, force);
-    scans.push_back(std::move(scan));
-  }
-  const auto first_whole = std::stable_partition(scans.begin(), scans.end(), is_failed);
-  const auto failed = first_whole - scans.begin();
-  std::error_code status;
-  const auto whole = fs::absolute(folder, status).lexically_normal();
-  const auto page = [&] {
-    return filled({{"title", "Batch " + whole.filename().string()},
-                   {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},
-                   {"scans", scans}});
-  };
-  auto text = page();
-  if (text.size() > most_bytes) {
-    for (auto& scan : scans)
-      if (scan.contains("picture")) scan["thumbnail"] = scan["picture"];
-    text = page();
-    // These pictures are files of the same folder, and nothing else may be loaded than files.
-    constexpr std::string_view embedded = "img-src data:;";
-    text.replace(text.find(embedded), embedded.size(), "img-src data: file:;");
-  }
-  write_page(text, path, force);
-  return path;
-}
-
-}  // namespace
-
-std::string write_batch_index(const std::string& folder, std::size_t most_bytes) {
-  return write_batch(folder, nullptr, most_bytes, false);
-}
-BatchPages write_batch_pages(const std::string& folder, bool force) {
-  BatchPages pages;
-  pages.index = write_batch(folder, &pages.failures, 5'000'000, force);
-  return pages;
 }
 
 }  // namespace fhd::io

@@ -16,14 +16,13 @@
 #include "io/result/dicom/content.hpp"
 #include "io/result/dicom/module.hpp"
 #include "io/result/dicom/values.hpp"
+#include "io/result/formats.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr auto remedy_of_folder = "choose another folder";
 
 class DicomModule {
  public:
@@ -58,7 +57,7 @@ class DicomModule {
     return {bytes, bytes + count};
   }
 
-  /// Of which scan fhd made a file; empty: it made none such.
+  /// Returns the checksum of the scan of a file that fhd made; empty: fhd did not make it.
   std::string checksum_in(const std::string& path) const {
     std::array<char, 256> text{};
     const char* failed =
@@ -87,14 +86,10 @@ const DicomModule& dicom_module() {
   return module;
 }
 
-/// Throws Error for the first entry of the folder, if there is one, that is not a DICOM file of fhd, or one of which
-/// `may_go(checksum)` is false.
-template <class MayGo>
-void require_entries(const std::string& folder, const MayGo& may_go) {
+/// Returns the scan of the files in a folder, "several" if they differ. Throws Error unless all are DICOM files of fhd.
+RecordedScan scan_in_dicom(const std::string& folder) {
+  RecordedScan found;
   std::error_code status;
-  if (!fs::exists(folder, status)) return;
-  if (!fs::is_directory(folder, status))
-    throw Error(folder, "a folder, new or empty", "a file", remedy_of_folder);
   fs::directory_iterator entry(folder, status);
   for (; !status && entry != fs::directory_iterator(); entry.increment(status)) {
     const auto path = entry->path();
@@ -104,22 +99,14 @@ void require_entries(const std::string& folder, const MayGo& may_go) {
         is_file && path.extension() == ".dcm" ? dicom_module().checksum_in(path.string()) : "";
     if (checksum.empty())
       throw Error(folder, "a folder, new, empty or with a DICOM series of fhd",
-                  "'" + path.filename().string() + "', which fhd did not make", remedy_of_folder);
-    if (!may_go(checksum))
-      throw Error(folder, "a folder, new, empty or with an earlier series of this scan",
-                  "a series of another scan", "--force replaces it; or choose another folder");
+                  "'" + path.filename().string() + "', which fhd did not make", "choose another folder");
+    found.checksum = found.checksum.empty() || found.checksum == checksum ? checksum : "several";
   }
   if (status) throw Error(folder, "a folder that can be read", status.message());
-}
-
-std::string without_slash(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
+  return found;
 }
 
 }  // namespace
-
-void require_dicom() { dicom_module(); }
 
 void require_dicom_geometry(const Geometry& geometry, std::int64_t slice_count, const std::string& subject) {
   const bool needs_depth = geometry.matrix_size[2] > 1 || slice_count > 1;
@@ -144,35 +131,6 @@ void require_dicom_geometry(const Geometry& geometry, std::int64_t slice_count, 
     if (!std::isfinite(position)) throw Error(subject, "a position in mm", "NaN or infinity");
 }
 
-void check_dicom_folder(const std::string& folder, const std::string& prefix,
-                        const std::vector<std::string>& inputs) {
-  const auto path = without_slash(folder);
-  const auto name = fs::path(path).filename();
-  if (name.empty() || name == "." || name == ".." || path == "/")
-    throw Error("--dicom " + folder, "the name of a folder, new or empty", "none");
-  std::error_code status;
-  if (lies_in(fs::absolute(prefix, status).parent_path().string(), path))
-    throw Error("--dicom " + folder, "a folder of its own", "one with other results, those of -o " + prefix,
-                remedy_of_folder);
-  for (const auto& file : files_of_results(prefix, true, true))
-    if (lies_in(path, file)) throw Error("--dicom " + folder, "a name other than those of the results", file);
-  for (const auto& input : inputs)
-    if (fs::exists(path, status) && lies_in(input, path))
-      throw Error("--dicom " + folder, "a folder without the scan", input, remedy_of_folder);
-  if (fs::is_symlink(path, status) && !fs::exists(path, status))
-    throw Error(path, "a folder, new or empty", "a link to nothing", remedy_of_folder);
-  const auto whole = fs::is_symlink(path, status) ? fs::canonical(path, status) : fs::path(path);
-  if (whole.empty()) throw Error(path, "a folder that can be reached", status.message(), remedy_of_folder);
-  require_writable_folder(whole.string());
-  if (fs::exists(path, status) && !fs::is_directory(path, status))
-    throw Error(path, "a folder, new or empty", "a file", remedy_of_folder);
-}
-
-void require_replaceable_dicom(const std::string& folder, const ChecksumInBackground& checksum, bool force) {
-  require_entries(without_slash(folder),
-                  [&](const std::string& recorded) { return force || recorded == checksum.get(); });
-}
-
 std::string note_of_pseudonym(const AcquisitionInfo& acquisition, const std::string& checksum) {
   const bool has_name = !dicom::person_name(acquisition.patient_name).empty(),
              has_id = !dicom::patient_id(acquisition.patient_id).empty();
@@ -185,13 +143,15 @@ std::string note_of_pseudonym(const AcquisitionInfo& acquisition, const std::str
                      has_name ? "" : name, !has_name && !has_id ? ", " : "", has_id ? "" : id);
 }
 
-void write_dicom(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
-                 const DicomRequest& request, const std::string& made_by) {
+namespace {
+
+void write_dicom(const AtomicFile& to, ResultContent& results) {
+  const auto& series = results.series;
   for (const auto& image : series.images)
     require_dicom_geometry(image.geometry, series.slice_count, to.path());
-  require_entries(to.path(), [](const std::string&) { return true; });  // also what came meanwhile
+  if (fs::exists(to.path())) scan_in_dicom(to.path());  // also of what came meanwhile
   const auto scaling = dicom::scaling_of(series, to.path());
-  const dicom::SeriesContent content(series, provenance, request, made_by, scaling);
+  const dicom::SeriesContent content(results, scaling);
   const auto planes = dicom::planes_of(series);
   const auto digits = std::max<std::size_t>(4, std::to_string(planes.size()).size());
   std::shared_ptr<const Image> image;
@@ -209,5 +169,19 @@ void write_dicom(const AtomicFile& to, const ImageSeries& series, const Provenan
     write_bytes(to.temporary() + name, bytes.data(), bytes.size(), to.path() + name);
   }
 }
+
+}  // namespace
+
+const ResultFormat dicom_format{.name = "dicom",
+                                .ending = "_dicom",
+                                .is_folder = true,
+                                .option = "--dicom",
+                                .require_available = [] { dicom_module(); },
+                                .require_room =
+                                    [](const ResultLayout& layout, const std::string& subject) {
+                                      require_dicom_geometry(layout.geometry, layout.slice_count, subject);
+                                    },
+                                .recorded_scan = scan_in_dicom,
+                                .write = write_dicom};
 
 }  // namespace fhd::io

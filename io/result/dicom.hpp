@@ -11,44 +11,25 @@
 //   repetitions TemporalPositionIdentifier counts repetitions and phases, EchoNumbers contrasts; AcquisitionNumber is the
 //               number of the repetition in the scan, from 1 on; TemporalResolution (ms) where the time from one to the next
 //               is known, AcquisitionDate and Time where the scan also states when its series began
-//   origin      ImageType DERIVED\PRIMARY\M; DerivationDescription: version, command, scan; Manufacturer fhd, the scanner is
-//               in ContributingEquipmentSequence. The private attribute (0011,1001) is the checksum of the scan,
-//               (0011,1002) the run (io/result/run.hpp)
+//   origin      ImageType DERIVED\PRIMARY\M; DerivationDescription: version, scan, settings; Manufacturer fhd, the scanner is
+//               in ContributingEquipmentSequence. The private attribute (0011,1001) is the checksum of the scan
 //   UIDs        of study and frame of reference are those of the scan, where it has some. All others are 2.25.<number>, made of
-//               the scan's checksum; of the series also of the values, the version and the command: who repeats a command and
-//               gets the same images gets the same UIDs
+//               the scan's checksum; of the series also of the values, the version and the settings: the same work gives the
+//               same UIDs, and the same files but for the date and time of their making
 //   patient     as the scan says; what it does not say is a pseudonym, which PatientComments says
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "io/scan/checksum.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/acquisition_info.hpp"
 
 namespace fhd::io {
 
-/// Throws Error unless this fhd can make DICOM files: it was built with DCMTK, and DCMTK is there.
-void require_dicom();
-
 /// Throws Error naming `subject` where DICOM cannot say where images of this geometry lie: without a FOV, with directions that
 /// are not at right angles to 1e-3, or of too many voxels.
 void require_dicom_geometry(const Geometry& geometry, std::int64_t slice_count, const std::string& subject);
 
-/// Throws Error where the folder cannot be written, or is one of `inputs`, of the results `prefix`, or above them. Called
-/// before the work starts.
-void check_dicom_folder(const std::string& folder, const std::string& prefix,
-                        const std::vector<std::string>& inputs);
-/// Throws Error unless the folder is new, empty, or holds nothing but DICOM files that fhd made of the scan with this
-/// checksum; with `force` of any scan. Waits for the checksum only where files are there.
-void require_replaceable_dicom(const std::string& folder, const ChecksumInBackground& checksum, bool force);
-
-/// "the scan names no patient: ..."; empty where it does.
+/// Returns "the scan states no name ..."; empty where it states name and ID.
 std::string note_of_pseudonym(const AcquisitionInfo& acquisition, const std::string& checksum);
-
-/// Writes the files into the directory `to`, not yet committed. `made_by`: "fhd 0.1.0 least squares". Throws Error:
-/// magnitudes that are not finite.
-void write_dicom(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
-                 const DicomRequest& request, const std::string& made_by);
 
 }  // namespace fhd::io

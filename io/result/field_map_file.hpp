@@ -9,8 +9,8 @@
 
 namespace fhd::io {
 
-/// Of every slice; `made_by`, where it is given, is an attribute. Adds the file to `files`, for the caller
-/// to commit. Throws Error.
+/// Writes the maps of all slices, with the attribute `made_by` if it is given. Adds the file to `files`, for the caller to
+/// commit. Throws Error.
 void write_field_map(FileSet& files, const std::string& path, const std::vector<const Array<float>*>& slices,
                      const std::vector<Geometry>& geometries, const std::string& made_by = {});
 

@@ -1,17 +1,22 @@
-#include "io/result/ismrmrd_images.hpp"
-
+// The magnitudes of a series as ISMRMRD images, for viewers of that format: /dataset/image_0 with
+//
+//   header      one for each image, [repetition][slice], packed as the format has it (198 bytes)
+//   data        [image][channel = 1][z][y][x], float
+//   attributes  a text of meta data for each image
+//
+// Positions and directions are patient LPS, in mm; the position is that of voxel floor(N/2), as everywhere in fhd. The root's
+// attributes made_by and input_checksum say what made the file, of which scan.
 #include <fmt/format.h>
 #include <ismrmrd/ismrmrd.h>
 #include <ismrmrd/version.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/hdf5/made_by.hpp"
-#include "io/result/run.hpp"
+#include "io/result/formats.hpp"
 #include "io/scan/mrd/readout.hpp"
 #include "recon/error.hpp"
 
@@ -21,7 +26,7 @@ namespace {
 using hdf5::Handle;
 using ImageHead = ISMRMRD::ISMRMRD_ImageHeader;  // packed by the format to two bytes
 
-constexpr const char *images_group = "/dataset/image_0", *checksum_attribute = "input_checksum";
+constexpr auto images_group = "/dataset/image_0", checksum_of_input = "input_checksum";
 
 Handle image_head_type(const std::string& subject) {
   struct Member {
@@ -126,65 +131,26 @@ void write_attributes(hdf5::File& file, const std::string& attributes, std::size
   dataset.close(subject);
 }
 
-}  // namespace
-
-void check_ismrmrd_images(const std::string& path, const std::string& prefix,
-                          const std::vector<std::string>& inputs) {
-  namespace fs = std::filesystem;
-  std::error_code status;
-  const auto name = fs::path(path).filename();
-  if (name.empty() || fs::is_directory(path, status))
-    throw Error("--ismrmrd-images " + path, "the name of a file, such as images.h5", "a folder",
-                "add a name");
-  if (fs::is_symlink(path, status) && !fs::exists(path, status))
-    throw Error("--ismrmrd-images " + path, "the name of a file", "a link to nothing", "choose another name");
-  if (fs::exists(path, status) && !fs::is_regular_file(path, status))
-    throw Error("--ismrmrd-images " + path, "the name of a file", "a pipe, a device or a socket");
-  require_writable_folder(path);
-  const auto is_same = [&](const std::string& other) {
-    return lies_in(path, other) || fs::equivalent(path, other, status);
-  };
-  for (const auto& input : inputs)
-    if (is_same(input))
-      throw Error("--ismrmrd-images " + path, "another file than the scan and its pieces", input);
-  for (const auto& result : files_of_results(prefix, true, true))
-    if (is_same(result))
-      throw Error("--ismrmrd-images " + path, "a name other than those of the results", result);
-}
-
-void require_ismrmrd_images_room(const std::array<int, 3>& matrix_size, std::int64_t image_count,
-                                 std::int64_t largest_number, const std::string& subject) {
-  if (image_count > mrd::largest_count ||
-      *std::max_element(matrix_size.begin(), matrix_size.end()) > mrd::largest_count)
+/// Throws Error where the numbers of the headers, of 16 bits, are too small for the images.
+void require_ismrmrd_room(const ResultLayout& layout, const std::string& subject) {
+  const auto& n = layout.geometry.matrix_size;
+  const auto images = layout.slice_count * layout.repetition_count;
+  if (images > mrd::largest_count || *std::max_element(n.begin(), n.end()) > mrd::largest_count)
     throw Error(
         subject,
         fmt::format("at most {} images, and voxels along an axis (--ismrmrd-images)", mrd::largest_count),
-        fmt::format("{} images", image_count), "reconstruct fewer, or leave out --ismrmrd-images");
-  if (largest_number > mrd::largest_count)
+        fmt::format("{} images", images), "reconstruct fewer, or leave out --ismrmrd-images");
+  if (layout.largest_number > mrd::largest_count)
     throw Error(
         subject,
         fmt::format("slices and repetitions with numbers up to {} (--ismrmrd-images)", mrd::largest_count),
-        std::to_string(largest_number), "leave out --ismrmrd-images");
+        std::to_string(layout.largest_number), "leave out --ismrmrd-images");
 }
 
-void require_replaceable_images(const std::string& path, const ChecksumInBackground& checksum) {
-  std::error_code status;
-  if (!std::filesystem::exists(path, status)) return;
-  std::string recorded;
-  try {
-    require_regular_file(path);
-    const auto facts = facts_of_hdf5(path, {{images_group}, {{"/", checksum_attribute}}});
-    if (facts && facts->has[0] != 0) recorded = facts->texts[0].value_or("");
-  } catch (const Error&) {  // none of ours
-  }
-  if (recorded.empty() || recorded != checksum.get())
-    throw Error(path, "a new file, or earlier images of this scan",
-                recorded.empty() ? "a file that fhd did not make so" : "images of another scan",
-                "--force overwrites it; or choose another name");
-}
-
-void write_ismrmrd_images(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
-                          const std::string& made_by) {
+void write_ismrmrd_images(const AtomicFile& to, ResultContent& results) {
+  const auto& series = results.series;
+  const auto& provenance = results.provenance;
+  const auto& made_by = results.made_by;
   const auto& geometry = series.images.front().geometry;
   const auto count = static_cast<std::int64_t>(series.images.size());
   const auto slice_count = static_cast<std::size_t>(series.slice_count);
@@ -192,20 +158,20 @@ void write_ismrmrd_images(const AtomicFile& to, const ImageSeries& series, const
   for (std::size_t i = 0; i < series.images.size(); ++i)
     largest_number = std::max({largest_number, provenance.repetition_number(i / slice_count),
                                provenance.slice_number(i % slice_count)});
-  require_ismrmrd_images_room(geometry.matrix_size, count, largest_number, to.path());
+  require_ismrmrd_room({geometry, series.slice_count, series.repetition_count, largest_number}, to.path());
   const auto meta = [](const char* name, const std::string& value) {
     return fmt::format("<meta><name>{}</name><value>{}</value></meta>", name, value);
   };
   const auto attributes = "<ismrmrdMeta>" + meta(made_by_attribute, made_by) +
-                          meta(checksum_attribute, provenance.input_checksum) + "</ismrmrdMeta>";
+                          meta(checksum_of_input, provenance.input_checksum) + "</ismrmrdMeta>";
   const auto shape = geometry.image_shape();
   constexpr std::uint64_t per_image = 1 << 10;  // head and attributes
+  const hdf5::LibraryLock lock;
   auto file = hdf5::File::create(to.temporary(), to.path(),
                                  static_cast<std::uint64_t>(count) *
                                      (static_cast<std::uint64_t>(shape.size()) * sizeof(float) + per_image));
   file.write_attribute("/", made_by_attribute, made_by);
-  file.write_attribute("/", checksum_attribute, provenance.input_checksum);
-  if (!provenance.run.empty()) file.write_attribute("/", run_attribute, provenance.run);
+  file.write_attribute("/", checksum_of_input, provenance.input_checksum);
   file.create_group("/dataset");
   file.create_group(images_group);
   write_heads(file, series, provenance, attributes.size());
@@ -221,5 +187,20 @@ void write_ismrmrd_images(const AtomicFile& to, const ImageSeries& series, const
   }
   file.close();
 }
+
+RecordedScan scan_in_ismrmrd(const std::string& path) {
+  const auto facts = facts_of_hdf5(path, {{images_group}, {{"/", checksum_of_input}}});
+  return {facts && facts->has[0] != 0 ? facts->texts[0].value_or("") : ""};
+}
+
+}  // namespace
+
+const ResultFormat ismrmrd_format{.name = "ismrmrd",
+                                  .ending = "_images.h5",
+                                  .in_calling_thread = true,
+                                  .option = "--ismrmrd-images",
+                                  .require_room = require_ismrmrd_room,
+                                  .recorded_scan = scan_in_ismrmrd,
+                                  .write = write_ismrmrd_images};
 
 }  // namespace fhd::io

@@ -10,9 +10,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/json_text.hpp"
-#include "io/files/atomic_file.hpp"
 #include "io/result/message_json.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
@@ -25,8 +25,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "fhd manifest 2";
-/// Called the checksums `sha256` and `input_sha256`; they were plain SHA-256.
-constexpr const char* earlier_format_name = "fhd manifest 1";
 
 FileStamp stamp_of(const std::string& path) {
   struct stat found {};
@@ -35,7 +33,7 @@ FileStamp stamp_of(const std::string& path) {
           std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-/// As products_of() has it: a file of the folder, or of one folder in it.
+/// Returns whether a name is one of products_of(): of a file of the folder, or of one folder in it.
 bool is_name_of_product(const std::string& name) {
   const fs::path path(name);
   if (path.empty() || path.is_absolute() || name.find('\0') != std::string::npos) return false;
@@ -45,8 +43,8 @@ bool is_name_of_product(const std::string& name) {
   return is_within && std::distance(path.begin(), path.end()) <= 2;
 }
 
-/// Whether nearly nothing is stored of what the file says to hold: it would be read for hours, and nothing that fhd writes is
-/// so. File systems may compress, as deflate does: by at most 1032.
+/// Returns whether nearly nothing is stored of what the file says to hold: it would be read for hours, and fhd writes no
+/// such file. File systems may compress, as deflate does: by at most 1032.
 bool is_hollow(const std::string& path) {
   constexpr double block = 512, largest_compression = 1032, small = 1 << 26;
   struct stat found {};
@@ -95,7 +93,7 @@ static void to_json(Json& json, const Product& product) {
 }
 static void from_json(const Json& json, Product& product) {
   json.get_to(product.stamp);
-  json.at(json.contains("sha256") ? "sha256" : "checksum").get_to(product.checksum);
+  json.at("checksum").get_to(product.checksum);
 }
 
 std::int64_t now_ns() {
@@ -119,10 +117,7 @@ std::optional<Manifest> read_manifest(const std::string& path) {
   constexpr std::size_t characters_of_value = 16;            // a file that was made takes 200 for its four
   try {
     auto json = flat_json(content_of_file(path, longest, "a manifest"), characters_of_value);
-    if (json.at("format") == earlier_format_name)
-      json["input_checksum"] = json.at("input_sha256");
-    else if (json.at("format") != format_name)
-      return {};
+    if (json.at("format") != format_name) return {};
     Manifest m;
     for_each_field(m, [&](const char* name, auto& value) { json.at(name).get_to(value); });
     return m;
@@ -142,10 +137,10 @@ void write_manifest(const std::string& path, const Manifest& m) {
   write_atomically(path, text.data(), text.size());
 }
 
-std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& names) {
+std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& paths) {
   std::vector<Product> products;
-  for (const auto& name : names)
-    for (const auto& path : files_of_scan((fs::path(directory) / name).string())) {
+  for (const auto& each : paths)
+    for (const auto& path : files_of_scan(each)) {
       products.push_back({stamp_of(path), checksum_of(path)});
       products.back().stamp.name = fs::path(path).lexically_relative(directory).string();
     }

@@ -22,10 +22,10 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-/// Those of files_of_scan, by name. Throws Error when there is none.
+/// Returns the stamps of files_of_scan, by name. Throws Error when there is none.
 std::vector<FileStamp> stamps_of(const std::string& scan);
 
-/// One file that was made.
+/// A file that was made.
 struct Product {
   FileStamp stamp;  ///< its name as it is called from the folder of the batch
   std::string checksum;
@@ -54,19 +54,20 @@ struct Manifest {
 
 /// DIRECTORY/NAME.manifest.json
 std::string manifest_path(const std::string& directory, const std::string& name);
-/// Empty when there is none, or when it is not a manifest that this version understands.
+/// Returns nothing when there is none, or when it is not a manifest that this version understands.
 std::optional<Manifest> read_manifest(const std::string& path);
 /// Atomic. Throws Error.
 void write_manifest(const std::string& path, const Manifest& manifest);
 
-/// The files `names` in `directory` as they are now; of a folder those in it. Throws Error when one is absent.
-std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& names);
-/// Whether every product is in `directory` as it was made: by size and time, else by checksum. Says which one
-/// is not. Once it is abandoned no more is read, and what would have been counts as changed.
+/// Returns the files `paths`, which lie in `directory`, as they are now; of a folder those in it. Throws Error when one is
+/// absent.
+std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& paths);
+/// Returns a product that is not in `directory` as it was made, by size and time, else by checksum; nothing if all are. Once
+/// it is abandoned no more is read, and what would have been counts as changed.
 std::optional<std::string> missing_product(
     const std::string& directory, const Manifest& manifest,
     const IsAbandoned& is_abandoned = [] { return false; });
-/// Whether the input is certainly what it was, by size and time. A file that changed within two seconds of
+/// Returns whether the input is certainly what it was, by size and time. A file that changed within two seconds of
 /// being read is not trusted: some file systems keep times no finer than that.
 bool same_stamps(const Manifest& manifest, const std::vector<FileStamp>& input);
 

@@ -1,5 +1,6 @@
 #include "io/result/nifti.hpp"
 
+#include <fmt/format.h>
 #include <nifti1_io.h>
 
 #include <algorithm>
@@ -9,12 +10,13 @@
 #include <memory>
 #include <vector>
 
+#include "io/result/formats.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
 
-/// Bytes before the numbers: the header, and four that announce no extension. A whole number of floats.
+/// The bytes before the numbers: the header, and four that announce no extension. They are a whole number of floats.
 constexpr std::size_t header_bytes = 352;
 
 float number_of(Complex<float> value, NiftiPart part) {
@@ -61,18 +63,6 @@ Affine affine_of(const ImageSeries& series) {
   return affine;
 }
 
-void require_nifti_room(const std::array<int, 3>& matrix_size, std::int64_t slice_count,
-                        std::int64_t repetition_count, const std::string& subject) {
-  constexpr std::int64_t longest = 32767;  // extents are signed numbers of 16 bits
-  const auto planes = std::int64_t{matrix_size[2]} * slice_count;
-  if (std::max({std::int64_t{matrix_size[0]}, std::int64_t{matrix_size[1]}, planes, repetition_count}) <=
-      longest)
-    return;
-  throw Error(subject, "at most 32767 slices and repetitions or frames (NIfTI-1)",
-              std::to_string(planes) + " slices and " + std::to_string(repetition_count) + " repetitions",
-              "reconstruct fewer with --slices, --repetitions or --frames");
-}
-
 bool lie_on_affine(const ImageSeries& series) {
   if (series.slice_count < 3) return true;
   const auto at = [&](std::int64_t slice) {
@@ -93,6 +83,17 @@ bool lie_on_affine(const ImageSeries& series) {
 
 namespace {
 
+/// Throws Error where extents are no signed numbers of 16 bits.
+void require_nifti_room(const ResultLayout& layout, const std::string& subject) {
+  constexpr std::int64_t longest = 32767;
+  const auto& n = layout.geometry.matrix_size;
+  const auto planes = n[2] * layout.slice_count;
+  if (std::max({std::int64_t{n[0]}, std::int64_t{n[1]}, planes, layout.repetition_count}) <= longest) return;
+  throw Error(subject, "at most 32767 slices and repetitions or frames (NIfTI-1)",
+              fmt::format("{} slices and {} repetitions", planes, layout.repetition_count),
+              "reconstruct fewer with --slices, --repetitions or --frames");
+}
+
 void add_label(nifti_image& nifti, const NiftiLabel& label, NiftiPart part) {
   const auto text = label.description + (part == NiftiPart::phase ? ", phase in rad" : "");
   text.copy(nifti.descrip, sizeof(nifti.descrip) - 1);  // zero before
@@ -107,7 +108,7 @@ nifti_1_header header_of(const ImageSeries& series, const std::string& reported_
   const auto& geometry = series.images.front().geometry;
   const auto& n = geometry.matrix_size;
   const auto planes = std::int64_t{n[2]} * series.slice_count;
-  require_nifti_room(n, series.slice_count, series.repetition_count, reported_path);
+  require_nifti_room({geometry, series.slice_count, series.repetition_count}, reported_path);
   const int dims[8]{series.repetition_count > 1 ? 4 : 3,       n[0], n[1], static_cast<int>(planes),
                     static_cast<int>(series.repetition_count), 1,    1,    1};
   const std::unique_ptr<nifti_image, decltype(&nifti_image_free)> nifti(
@@ -130,9 +131,7 @@ nifti_1_header header_of(const ImageSeries& series, const std::string& reported_
   nifti->pixdim[2] = nifti->dy;
   nifti->pixdim[3] = nifti->dz;
   add_label(*nifti, label, part);
-  auto header = nifti_convert_nim2nhdr(nifti.get());
-  label.run.copy(header.db_name, sizeof(header.db_name) - 1);  // zero before
-  return header;
+  return nifti_convert_nim2nhdr(nifti.get());
 }
 
 }  // namespace
@@ -156,5 +155,56 @@ void write_nifti(const std::string& path, const ImageSeries& series, const std::
   };
   write_gzip(path, reported_path, byte_count, content, compression);
 }
+
+namespace {
+
+template <NiftiPart part>
+void write_part(const AtomicFile& to, ResultContent& results) {
+  write_nifti(to.temporary(), results.series, to.path(),
+              {results.made_by, results.provenance.repetition_time_s}, part, results.compression);
+}
+
+/// Writes a map as the magnitude of an image at the place of the first of the series.
+template <Array<float> NoiseMaps::*map>
+void write_map(const AtomicFile& to, ResultContent& results, const char* what) {
+  const auto& values = (*results.companions.noise).*map;
+  Image image{Array<Complex<float>>(values.shape()), results.series.images.front().geometry};
+  std::copy(values.begin(), values.end(), image.values.begin());
+  write_nifti(to.temporary(), {1, 1, {std::move(image)}}, to.path(), {results.made_by + ": " + what},
+              NiftiPart::magnitude, results.compression);
+}
+
+template <Array<float> NoiseMaps::*map>
+bool has_map(const ResultContent& results) {
+  return results.companions.noise && !((*results.companions.noise).*map).empty();
+}
+
+}  // namespace
+
+const ResultFormat nifti_format{.name = "nifti",
+                                .ending = ".nii.gz",
+                                .is_optional = false,
+                                .require_room = require_nifti_room,
+                                .write = write_part<NiftiPart::magnitude>};
+const ResultFormat phase_format{
+    .name = "phase", .ending = "_phase.nii.gz", .write = write_part<NiftiPart::phase>};
+const ResultFormat noise_format{.name = "noise",
+                                .ending = "_noise.nii.gz",
+                                .has_content = has_map<&NoiseMaps::deviation>,
+                                .write = [](const AtomicFile& to, ResultContent& r) {
+                                  write_map<&NoiseMaps::deviation>(to, r, "noise, unit of the image");
+                                }};
+const ResultFormat snr_format{.name = "snr",
+                              .ending = "_snr.nii.gz",
+                              .has_content = has_map<&NoiseMaps::snr>,
+                              .write = [](const AtomicFile& to, ResultContent& r) {
+                                write_map<&NoiseMaps::snr>(to, r, "SNR, no unit");
+                              }};
+const ResultFormat g_factor_format{.name = "g_factor",
+                                   .ending = "_gfactor.nii.gz",
+                                   .has_content = has_map<&NoiseMaps::g_factor>,
+                                   .write = [](const AtomicFile& to, ResultContent& r) {
+                                     write_map<&NoiseMaps::g_factor>(to, r, "g-factor, no unit");
+                                   }};
 
 }  // namespace fhd::io

@@ -1,16 +1,15 @@
 #include "io/result/picture.hpp"
 
 #include <png.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "io/files/input_file.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/result/run.hpp"
+#include "io/files/input_file.hpp"
 #include "io/files/stored_bytes.hpp"
+#include "io/result/formats.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -224,7 +223,7 @@ GrayImage read_png(const std::string& path) {
   header.version = PNG_IMAGE_VERSION;
   if (!png_image_begin_read_from_memory(&header, content.data(), content.size()))
     throw Error(path, "a PNG picture", header.message);
-  // Of rows of 8 bits or more, as pictures of fhd have.
+  // Pictures of fhd have rows of 8 bits or more.
   constexpr png_uint_32 largest = largest_side;
   const bool can_hold = static_cast<double>(header.width) * static_cast<double>(header.height) <=
                         static_cast<double>(content.size()) * deflate_limit;
@@ -255,31 +254,20 @@ std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& 
   return bytes;
 }
 
-namespace {
-
-/// A chunk with a text, behind the signature and the header, which come first.
-void add_text(std::vector<std::uint8_t>& png, const std::string& keyword, const std::string& text) {
-  constexpr std::ptrdiff_t after_header = 8 + 25;
-  std::vector<std::uint8_t> chunk;
-  const auto add_number = [&](std::size_t number) {
-    for (int shift = 24; shift >= 0; shift -= 8) chunk.push_back(static_cast<std::uint8_t>(number >> shift));
-  };
-  add_number(keyword.size() + 1 + text.size());
-  for (const std::string_view part :
-       {std::string_view("tEXt"), std::string_view(keyword.c_str(), keyword.size() + 1),
-        std::string_view(text)})
-    chunk.insert(chunk.end(), part.begin(), part.end());
-  add_number(crc32_z(0, chunk.data() + 4, chunk.size() - 4));
-  png.insert(png.begin() + after_header, chunk.begin(), chunk.end());
-}
-
-}  // namespace
-
-void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path, bool small,
-               const std::string& run) {
-  auto bytes = encode_png(image, reported_path, small);
-  if (!run.empty()) add_text(bytes, run_keyword, run);
+void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path,
+               bool small) {
+  const auto bytes = encode_png(image, reported_path, small);
   write_bytes(path, bytes.data(), bytes.size(), reported_path);
 }
+
+const ResultFormat png_format{.name = "png",
+                              .ending = ".png",
+                              .is_optional = false,
+                              .write = [](const AtomicFile& to, ResultContent& results) {
+                                constexpr int small_from_level = 6;
+                                const auto read = [&](std::size_t i) { return results.series.image(i); };
+                                write_png(to.temporary(), montage(results.series.images, read), to.path(),
+                                          results.compression.level >= small_from_level);
+                              }};
 
 }  // namespace fhd::io

@@ -19,20 +19,20 @@ struct GrayImage {
   std::uint8_t at(int x, int y) const { return pixels[static_cast<std::size_t>(y) * width + x]; }
 };
 
-/// A black image. Throws Error unless both sides are 1 ... 32768.
+/// Returns a black image. Throws Error unless both sides are 1 ... 32768.
 GrayImage make_gray_image(int width, int height);
 
-/// Magnitudes [y][x] (`width` x `height`) from 0 (black) to `white` and above. What is not finite is black.
+/// Returns magnitudes [y][x] (`width` x `height`) from 0 (black) to `white` and above. What is not finite is black.
 GrayImage gray_of(const float* magnitude, int width, int height, float white);
 
-/// The value below which a fraction (0 ... 1) of the finite magnitudes lies; 0 when there are none.
+/// Returns the value below which a fraction (0 ... 1) of the finite magnitudes lies; 0 when there are none.
 float quantile(std::vector<float> magnitudes, double fraction);
-/// What is white in pictures and windows: this quantile of the magnitudes.
+/// This quantile of the magnitudes is white in pictures and windows.
 inline constexpr double white_quantile = 0.995;
 
-/// Every pixel `factor` x `factor` times.
+/// Returns an image with every pixel `factor` x `factor` times.
 GrayImage enlarged(const GrayImage& image, int factor);
-/// Means of blocks of pixels, at most `side` wide and high; a smaller image as it is.
+/// Returns means of blocks of pixels, at most `side` wide and high; a smaller image as it is.
 GrayImage reduced(const GrayImage& image, int side);
 
 constexpr int text_height = 8;  ///< pixels of a character, at scale 1
@@ -48,7 +48,7 @@ GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap
 /// `panel` with a caption in a band above it, scaled to be readable.
 GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale = 2);
 
-/// A montage of the magnitudes of all slices of all images, in order, at most 64 of them evenly chosen. White
+/// Returns a montage of the magnitudes of all slices of all images, in order, at most 64 of them evenly chosen. White
 /// is the 99.5 % quantile of what is shown. Row 0 of a slice, the first y, is on top (anterior in a standard
 /// axial scan). Small slices are enlarged to about 256 pixels; large ones are means of blocks of pixels where the
 /// montage would be wider than a picture may be. `read`: gives images that are shown, where `images`
@@ -56,15 +56,14 @@ GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale 
 GrayImage montage(const std::vector<Image>& images,
                   const std::function<std::shared_ptr<const Image>(std::size_t)>& read = {});
 
-/// A picture as the bytes of a file; messages call it `reported_path`. Throws Error.
+/// Returns a picture as the bytes of a file; messages call it `reported_path`. Throws Error.
 /// `small`: a fifth smaller, in six times the time.
 std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& reported_path,
                                      bool small = false);
 /// Reads any PNG as 8-bit gray. Throws Error.
 GrayImage read_png(const std::string& path);
 /// Writes to `path`; messages call it `reported_path`. Throws Error. (Not atomic by itself.)
-/// `run`: of io/result/run.hpp; empty: the file states none.
 void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path,
-               bool small = false, const std::string& run = {});
+               bool small = false);
 
 }  // namespace fhd::io

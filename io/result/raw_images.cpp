@@ -53,7 +53,7 @@ void RawImages::read_bytes(void* to, std::uint64_t bytes, std::uint64_t offset) 
 }
 
 bool RawImages::holds(std::size_t index, std::uint32_t crc) const {
-  // Where they are holes they are not there: nothing is read of what takes no place.
+  // A hole of a sparse file holds nothing, and is not read.
   if ((index + 1) * image_bytes() > stored_bytes(file_.get())) return false;
   std::vector<char> bytes(image_bytes());
   return try_read(bytes.data(), bytes.size(), index * image_bytes()) &&

@@ -1,5 +1,5 @@
 #pragma once
-// The values of many images of one shape in one file, each at its place: memory for a series of any length.
+// The values of many images of one shape in one file, so that a series of any length needs no memory.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,15 +20,15 @@ class RawImages {
 
   const Shape& shape() const { return shape_; }
   bool in_double() const { return in_double_; }
-  /// Puts the values of an image at its place, from 0 on; their CRC-32. Throws Error, on a full disk too.
+  /// Writes the values of an image at its place, from 0 on, and returns their CRC-32. Throws Error, on a full disk too.
   std::uint32_t write(std::size_t index, const Image& image);
-  /// Whether the values at a place are there and have this CRC-32.
+  /// Returns whether the values at a place are there and have this CRC-32.
   bool holds(std::size_t index, std::uint32_t crc) const;
-  /// `values` and, where they are in double precision, `in_double` of `image`. Throws Error.
+  /// Reads `values` and, if they are in double precision, `in_double` of `image`. Throws Error.
   void read(std::size_t index, Image& image) const;
-  /// Those from voxel `first` on, in single precision. Throws Error.
+  /// Reads the values from voxel `first` on, in single precision. Throws Error.
   void read(std::size_t index, std::int64_t first, std::span<Complex<float>> values) const;
-  /// To the disk. Throws Error.
+  /// Flushes the values to the disk. Throws Error.
   void flush();
 
  private:

@@ -1,5 +1,7 @@
 #pragma once
-// The text of OUT.json, as README.md describes it.
+// The text of OUT.json (app/docs/results.md). Everything in it but `environment` follows from the scan, the settings and
+// the version; `environment` holds times, names of files and of machines.
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,19 +14,26 @@
 
 namespace fhd::io {
 
-/// Writes the text piece by piece, some images at a time, in order; it ends with a new line. Throws what `write` throws.
-/// `on_report` hears of the report of every image.
-void write_report_json(const ImageSeries& series, const Provenance& provenance,
-                       const std::function<void(std::string_view)>& write,
-                       const std::function<void(std::size_t, const nlohmann::ordered_json&)>& on_report = {});
-/// What the text says of one image beside its place.
+/// The places of the parts of a text of OUT.json, in bytes, and the residuals, which OUT.h5 also holds as numbers.
+struct ReportText {
+  std::uint64_t images_end = 0;  ///< with "\n}\n" behind it, the text before is JSON without the environment
+  std::uint64_t environment_begin = 0, environment_end = 0;
+  std::vector<std::vector<double>> relative_residuals;  ///< of every image
+};
+
+/// Writes the text piece by piece, in order, some images at a time. Throws what `write` throws.
+ReportText write_report_json(const ImageSeries& series, const Provenance& provenance,
+                             const std::function<void(std::string_view)>& write);
+
+/// Returns what OUT.json says of one image, but its place, and its times.
 nlohmann::ordered_json report_to_json(const Report& report);
-/// That of image `index`: of `reports`, or stored; empty where there is none.
-nlohmann::ordered_json report_of_image(const Provenance& provenance, std::size_t index);
-/// What a summary of many images tells of one: convergence, certificate, suspicions, warnings, settings. What is absent
-/// or of another type stays as in an empty report.
-Report summary_of_report(const nlohmann::ordered_json& json);
-/// {"method": "cg", "iterations": 30}: a value that is a number as a whole is one, others are text.
+/// Returns what `environment` says of one image: the seconds of its stages and the memory of the GPU.
+nlohmann::ordered_json times_to_json(const Report& report);
+/// Returns the report of these two. What is absent, or of another type, stays as in an empty report.
+Report report_from_json(const nlohmann::ordered_json& report, const nlohmann::ordered_json& times);
+/// Returns {"method": "cg", "iterations": 30}: a value that is a number as a whole is one, others are text.
 nlohmann::ordered_json settings_json(const std::vector<std::pair<std::string, std::string>>& settings);
+/// Returns one line. Bytes that are no UTF-8, as paths may hold them, are replaced.
+std::string json_line(const nlohmann::ordered_json& json);
 
 }  // namespace fhd::io

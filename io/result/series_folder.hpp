@@ -1,13 +1,12 @@
 #pragma once
 // PREFIX.partial: the finished volumes of a series that is under way, so that they need no memory and outlive the
-// process. In it:
+// process. The lock of PREFIX guards it. In it:
 //
-//   series.json     what the series is of: scan, program, settings, selection, sizes
+//   series.json     the scan, the program, the settings, the selection and the sizes of the series
 //   images.raw      values of the images, [volume][z][y][x] in the order of the results: complex64, or complex128 where
 //   gridded.raw     the work is in double precision; the gridded images likewise
 //   exhibits.raw    what OUT.h5 shows as /exhibits
 //   reports.jsonl   a line for each finished volume: its number, the CRC-32 of its values, its geometry, its report
-//   lock            held by the process that writes here
 //
 // A volume is finished when its line is complete and its values are what the line says; a line is written after the
 // values. So what a crash of the program or the machine cuts off is done again, and nothing else.
@@ -25,20 +24,20 @@
 
 namespace fhd::io {
 
-/// What decides the images of a series: name and value, as a person reads them.
+/// Everything that decides the images of a series: name and value, as a person reads them.
 using SeriesIdentity = std::vector<std::pair<std::string, std::string>>;
 
+/// For the holder of the lock of PREFIX. The folder is made when the first volume is finished.
 class SeriesFolder {
  public:
   static std::string path_of(const std::string& prefix) { return prefix + ".partial"; }
 
-  /// Takes PREFIX.partial, alone, with what an earlier run of the same series left there. `identity`: called once, here
-  /// or by the first `add`; may wait. `anew`: what is there is not used, whatever it is of. `host`: on what this run
-  /// works, which need not be the same; called once by the first `add`. Throws Error: it is of another series, another process has it, or it is no
-  /// such folder.
+  /// Takes up what an earlier run of the same series left in PREFIX.partial, unless the series is to begin `anew`.
+  /// `identity` and `host`, the device of this run, are called when they are needed, and may wait. Throws Error: the folder
+  /// is of another series, or no such folder.
   SeriesFolder(const std::string& prefix, std::size_t volume_count, std::function<SeriesIdentity()> identity,
                std::function<std::string()> host, bool anew);
-  /// Leaves what is finished; without any, nothing.
+  /// Leaves what is finished.
   ~SeriesFolder();
   SeriesFolder(const SeriesFolder&) = delete;
   SeriesFolder& operator=(const SeriesFolder&) = delete;
@@ -46,21 +45,21 @@ class SeriesFolder {
   const std::string& path() const { return path_; }
   bool holds(std::size_t number) const { return lines_[number].bytes > 0; }
   std::size_t finished_count() const { return finished_; }
-  /// What an earlier run said of its host; empty where there was none.
+  /// Returns the device of an earlier run; empty where there was none.
   const std::string& earlier_host() const { return earlier_host_; }
 
-  /// A volume is finished. Throws Error: a full disk, an image of another size.
+  /// Stores a finished volume. Throws Error: a full disk, an image of another size.
   void add(std::size_t number, const Image& image, const Image* gridded, const DiagnosticImages& exhibits,
            const Report& report);
 
-  /// Of finished volumes.
-  std::string report(std::size_t number) const;  ///< as JSON
+  /// Return what is stored of a finished volume; from several threads.
+  Report report(std::size_t number) const;
   Geometry geometry(std::size_t number) const;
   std::shared_ptr<const RawImages> images() const { return images_; }
   std::shared_ptr<const RawImages> gridded() const { return gridded_; }  ///< null: there are none
   DiagnosticImages exhibits() const;
 
-  /// It has served.
+  /// Removes the folder, once its volumes are in the results.
   void remove();
 
  private:
@@ -70,36 +69,29 @@ class SeriesFolder {
   };
   std::string file(const char* name) const { return path_ + "/" + name; }
   Descriptor opened(const char* name) const;
-  void take();
-  void make();
-  bool lock(NameRace& race);
   void resume();
-  void begin_where_it_ended();
   void read_lines();
   void begin(const Image& image, const Image* gridded);
-  void open_values(const Shape& shape, const std::optional<Shape>& gridded, bool in_double);
+  void open_files(const Shape& shape, const std::optional<Shape>& gridded, bool in_double);
   std::string line(std::size_t number) const;
   void write_exhibits(const DiagnosticImages& exhibits);
   void flush_now_and_then();
-  void tell() const;
+  void note_count() const;
 
   std::string path_, earlier_host_;
   std::function<SeriesIdentity()> identity_;
   std::function<std::string()> host_;
   std::vector<Line> lines_;
   std::size_t finished_ = 0;
-  std::shared_ptr<const Folder> parent_, folder_;
-  Descriptor lock_, reports_;
+  std::shared_ptr<const Folder> folder_;
+  Descriptor reports_;
   std::int64_t end_of_reports_ = 0;
   std::shared_ptr<RawImages> images_, gridded_;
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
-  bool removed_ = false;
 };
 
-/// "119 of 200 images are in OUT.partial; the same command goes on with the others", where this process ends before
-/// its series; else empty. From any thread.
+/// Returns "119 of 200 images are in OUT.partial; the same command goes on with the others", if this process ends before
+/// its series; else nothing. From any thread.
 std::string note_of_unfinished_series();
-/// Removes a folder in which nothing is finished yet, for a process that is about to end. From any thread.
-void remove_empty_series_folder();
 
 }  // namespace fhd::io

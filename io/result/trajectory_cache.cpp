@@ -32,7 +32,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 8 + 64 + 64 + 8);
 
-/// Of a key, or the temporary name of one.
+/// Returns whether this is the file name of a key, or its temporary name.
 bool is_entry(const std::string& name) {
   const auto file = final_name_of_temporary(name).value_or(name);
   constexpr std::size_t key_digits = 64;
@@ -46,7 +46,7 @@ std::string checksum_of(const void* values, std::size_t bytes) {
   return digest.hex();
 }
 
-/// Empty: there is none. What is no file of the cache, such as a pipe, is not waited for.
+/// Opens an entry; nothing if there is none. Does not wait for what is no file of the cache, such as a pipe.
 Descriptor opened_entry(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat found {};
@@ -54,7 +54,7 @@ Descriptor opened_entry(const std::string& path) {
   return file;
 }
 
-/// False: it is cut off.
+/// Returns false for a file that is cut off.
 bool read_at(const Descriptor& file, void* to, std::size_t bytes, std::size_t offset) {
   for (auto* next = static_cast<char*>(to); bytes > 0;) {
     const auto count = ::pread(file.get(), next, bytes, static_cast<off_t>(offset));

@@ -1,5 +1,5 @@
 #pragma once
-// Q and density compensation kept in a folder, for every process that uses it.
+// A cache of Q and density compensation in a folder, for every process that uses it.
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace fhd::io {
 
-/// $XDG_CACHE_HOME/fhd/trajectories, else ~/.cache/fhd/trajectories; empty when neither is set.
+/// Returns $XDG_CACHE_HOME/fhd/trajectories, else ~/.cache/fhd/trajectories; empty when neither is set.
 std::string default_trajectory_cache();
 
-/// One file per product, named by the SHA-256 of trajectory, matrix, quantity and program version. It appears
+/// A cache of one file per product, named by the SHA-256 of trajectory, matrix, quantity and program version. It appears
 /// whole or not at all, and holds the SHA-256 of its values, which `load` checks; a damaged one is removed.
 /// The least recently used files go when the folder holds more than it may. Several processes may use it at
 /// once. A folder that cannot be read or written is a cache without hits.

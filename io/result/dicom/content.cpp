@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
+#include "io/files/sha256.hpp"
 #include "io/result/dicom.hpp"
 #include "io/result/dicom/values.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
-#include "io/files/sha256.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::dicom {
@@ -20,8 +20,8 @@ namespace {
 constexpr auto mr_image_storage = "1.2.840.10008.5.1.4.1.1.4";
 constexpr std::size_t short_text = 16, long_text = 64, description_text = 1024;  // characters of SH, LO, ST
 
-/// Terms of BodyPartExamined (PS3.16, annex L) of which there is one in a body: for them Laterality must not be there, for all
-/// others it must. As dciodvfy (dicom3tools 1.00) has them.
+/// Returns whether a term of BodyPartExamined (PS3.16, annex L) is of a part that a body has once: Laterality must be absent
+/// for it, and present for all others. The list is that of dciodvfy (dicom3tools 1.00).
 bool is_unpaired(const std::string& body_part) {
   constexpr std::string_view parts =
       " ABDOMEN ABDOMENPELVIS AORTA BACK BLADDER BRAIN CEREBELLUM CERVIX CHEST CHESTABDPELVIS CIRCLEOFWILLIS "
@@ -36,7 +36,7 @@ bool is_unpaired(const std::string& body_part) {
   return !body_part.empty() && parts.find(" " + body_part + " ") != std::string_view::npos;
 }
 
-/// Values of an attribute with several.
+/// Joins the values of an attribute.
 template <class Values>
 std::string decimals(const Values& values) {
   std::string joined;
@@ -44,7 +44,7 @@ std::string decimals(const Values& values) {
   return joined;
 }
 
-/// Of unit length; `phase` at right angles to `read`, from which it is away by rounding.
+/// Returns unit vectors; `phase` is turned to be at right angles to `read`, from which it differs by rounding.
 std::array<double, 6> orientation_of(const Geometry& geometry) {
   const auto& [rx, ry, rz] = geometry.read_direction;
   auto phase = geometry.phase_direction;
@@ -57,12 +57,12 @@ std::array<double, 6> orientation_of(const Geometry& geometry) {
   return made;
 }
 
-/// 0 where it is not known.
+/// Returns 0 where it is not known.
 double spacing_mm(const Geometry& geometry, int axis) {
   return geometry.fov_mm[axis] > 0 ? geometry.fov_mm[axis] / geometry.matrix_size[axis] : 0;
 }
 
-/// From one slice to the next; 0 where there are none, or they differ.
+/// Returns the distance from one slice to the next; 0 where there is no next, or they differ.
 double slice_distance_mm(const ImageSeries& series) {
   const auto planes = planes_of(series);
   if (planes.size() < 2 || planes[1].repetition > 0 || !lie_on_affine(series)) return 0;
@@ -134,17 +134,19 @@ Pseudonym pseudonym_of(const std::string& checksum) {
   return {"ANON^fhd", "fhd-" + digits.substr(0, 12)};
 }
 
-SeriesContent::SeriesContent(const ImageSeries& series, const Provenance& provenance,
-                             const DicomRequest& request, const std::string& made_by, const Scaling& scaling)
-    : series_(series),
-      provenance_(provenance),
-      request_(request),
-      series_uid_(uid_of_name("series " + provenance.input_checksum + " " + scaling.digest + " " +
-                              provenance.program_version + " " + provenance.command_line)) {
+SeriesContent::SeriesContent(const ResultContent& results, const Scaling& scaling)
+    : results_(results),
+      series_(results.series),
+      provenance_(results.provenance),
+      acquisition_(results.companions.acquisition),
+      settings_(json_line(settings_json(provenance_.report(0).settings))),
+      series_uid_(uid_of_name("series " + provenance_.input_checksum + " " + scaling.digest + " " +
+                              provenance_.program_version + " " + settings_)) {
   add("SpecificCharacterSet", "ISO_IR 192");
   add_patient();
   add_study();
-  add_origin(made_by);
+  add_origin();
+  add_scanner();
   add_values(scaling);
   add_sequence();
   add_course();
@@ -159,7 +161,7 @@ void SeriesContent::add_known(const std::string& path, double value) {
 }
 
 void SeriesContent::add_patient() {
-  const auto& of_scan = request_.acquisition;
+  const auto& of_scan = acquisition_;
   const auto pseudonym = pseudonym_of(provenance_.input_checksum);
   const auto name = person_name(of_scan.patient_name), id = patient_id(of_scan.patient_id),
              sex = code(of_scan.patient_sex);
@@ -174,7 +176,7 @@ void SeriesContent::add_patient() {
 void SeriesContent::add_study() {
   static const std::set<std::string> positions{"HFP", "HFS", "HFDR", "HFDL", "FFDR", "FFDL", "FFP",  "FFS",
                                                "LFP", "LFS", "RFP",  "RFS",  "AFDR", "AFDL", "PFDR", "PFDL"};
-  const auto& of_scan = request_.acquisition;
+  const auto& of_scan = acquisition_;
   const auto uid = [&](const std::string& stated, const char* what) {
     return is_uid(stated) ? stated : uid_of_name(std::string(what) + " " + provenance_.input_checksum);
   };
@@ -195,8 +197,9 @@ void SeriesContent::add_study() {
   add("PositionReferenceIndicator", "");
 }
 
-void SeriesContent::add_origin(const std::string& made_by) {
-  const auto& of_scan = request_.acquisition;
+void SeriesContent::add_origin() {
+  const auto& made_by = results_.made_by;
+  const auto& of_scan = acquisition_;
   const auto made = now();
   for (const char* what : {"InstanceCreation", "Content"}) {
     add(std::string(what) + "Date", made.date);
@@ -205,7 +208,7 @@ void SeriesContent::add_origin(const std::string& made_by) {
   add("SOPClassUID", mr_image_storage);
   add("Modality", "MR");
   add("SeriesInstanceUID", series_uid_);
-  // Beside the scanner's own series of the study.
+  // Does not collide with the scanner's own series of the study.
   add("SeriesNumber",
       std::to_string(of_scan.first_series_number > 0 ? 100 * of_scan.first_series_number + 1 : 1));
   add_known("SeriesDate", date(of_scan.series_date));
@@ -214,18 +217,19 @@ void SeriesContent::add_origin(const std::string& made_by) {
   add("SeriesDescription", text(what.empty() ? made_by : what + ", " + made_by, long_text));
   add_known("ProtocolName", text(of_scan.protocol, long_text));
   add("ImageType", "DERIVED\\PRIMARY\\M");
-  add("DerivationDescription",
-      text(fmt::format("Reconstructed from raw data by {}; scan {}, {}; {}", made_by, provenance_.input_path,
-                       provenance_.input_checksum, provenance_.command_line),
-           description_text));
+  add("DerivationDescription", text(fmt::format("Reconstructed from raw data by {}; scan {}; {}", made_by,
+                                                provenance_.input_checksum, settings_),
+                                    description_text));
   add("Manufacturer", "fhd");
   add("ManufacturerModelName", "fhd");
   add("SoftwareVersions", text(provenance_.program_version, long_text));
   common_.push_back({fmt::format("({:04x},0010)", private_group), "fhd", "LO"});
   common_.push_back(
       {fmt::format("({:04x},{:04x})", private_group, checksum_element), provenance_.input_checksum, "LT"});
-  if (!provenance_.run.empty())
-    common_.push_back({fmt::format("({:04x},{:04x})", private_group, run_element), provenance_.run, "LT"});
+}
+
+void SeriesContent::add_scanner() {
+  const auto& of_scan = acquisition_;
   if (of_scan.vendor.empty()) return;
   const std::string scanner = "ContributingEquipmentSequence[0].",
                     purpose = scanner + "PurposeOfReferenceCodeSequence[0].";
@@ -259,7 +263,7 @@ void SeriesContent::add_values(const Scaling& scaling) {
 }
 
 void SeriesContent::add_sequence() {
-  const auto& of_scan = request_.acquisition;
+  const auto& of_scan = acquisition_;
   const bool is_volume = series_.images.front().geometry.matrix_size[2] > 1;
   add("ScanningSequence", "RM");  // a research mode: headers do not say which of DICOM's
   add("SequenceVariant", "NONE");
@@ -278,7 +282,7 @@ void SeriesContent::add_sequence() {
   add_known("SpacingBetweenSlices", distance);
 }
 
-/// Repetitions that differ in contrast or set alone are of one time.
+/// Adds the temporal positions; repetitions that differ in contrast or set alone have the same one.
 void SeriesContent::add_course() {
   std::map<std::pair<int, int>, std::int64_t> times;
   for (std::int64_t i = 0; i < series_.repetition_count; ++i) {
@@ -291,10 +295,9 @@ void SeriesContent::add_course() {
   add_known("TemporalResolution", provenance_.repetition_time_s * 1e3);
 }
 
-/// When a repetition was measured, where the scan tells.
+/// Adds when a repetition was measured, if the scan states it.
 void SeriesContent::add_time(std::int64_t repetition, Elements& elements) const {
-  const auto day = date(request_.acquisition.series_date),
-             time = time_of_day(request_.acquisition.series_time);
+  const auto day = date(acquisition_.series_date), time = time_of_day(acquisition_.series_time);
   const bool are_bins = provenance_.frames && !provenance_.frames->gating.empty();
   if (day.empty() || time.empty() || are_bins) return;
   const auto& numbers = provenance_.repetitions;
@@ -326,7 +329,7 @@ Elements SeriesContent::of_plane(const Plane& plane, std::size_t number) const {
   elements.push_back({"AcquisitionNumber", std::to_string(provenance_.repetition_number(repetition) + 1)});
   if (!temporal_positions_.empty())
     elements.push_back({"TemporalPositionIdentifier", std::to_string(temporal_positions_[repetition])});
-  const auto& echoes = request_.echo_times_s;
+  const auto& echoes = results_.companions.echo_times_s;
   const auto contrast = static_cast<std::size_t>(provenance_.counters_of_repetition(repetition).contrast);
   const bool is_counted = !provenance_.repetition_counters.empty();
   const bool is_known = contrast < echoes.size() && (is_counted || echoes.size() == 1);

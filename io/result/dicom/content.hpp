@@ -1,15 +1,15 @@
 #pragma once
-// What the files of a DICOM series say (io/result/dicom.hpp), without the library that encodes it.
+// The attributes of the files of a DICOM series (io/result/dicom.hpp), without the library that encodes it.
 #include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "io/result/results.hpp"
+#include "io/result/formats.hpp"
 
 namespace fhd::io::dicom {
 
-inline constexpr std::uint16_t private_group = 0x0011, checksum_element = 0x1001, run_element = 0x1002;
+inline constexpr std::uint16_t private_group = 0x0011, checksum_element = 0x1001;
 
 /// An attribute of a file. `path`: as DCMTK writes it; `vr`: of private ones.
 struct Element {
@@ -26,40 +26,40 @@ struct Scaling {
   float white = 0;         ///< upper end of the window
   std::string digest;      ///< SHA-256 of all magnitudes
 
-  /// The nearest; slope * stored is the magnitude to half a slope.
+  /// Returns the nearest number; slope * stored is the magnitude to half a slope.
   std::uint16_t stored(float magnitude) const;
 };
 /// Reads every image once; of zeros alone the slope and the end of the window are 1. Throws Error naming `subject`: a
 /// magnitude that is not finite.
 Scaling scaling_of(const ImageSeries& series, const std::string& subject);
 
-/// One slice of one image.
+/// A slice of an image.
 struct Plane {
   std::size_t image = 0;  ///< of the series
   std::int64_t repetition = 0, z = 0;
   std::int64_t place = 0;  ///< in the stack of slices, from 0 on
 };
-/// In the order of InstanceNumber.
+/// Returns the planes in the order of InstanceNumber.
 std::vector<Plane> planes_of(const ImageSeries& series);
 
-/// The centre of the plane's first voxel, mm, LPS. Slices that state one position are stacked by their thickness, as in NIfTI
+/// Returns the centre of the plane's first voxel, mm, LPS. Slices that state one position are stacked by their thickness, as in NIfTI
 /// files.
 std::array<double, 3> position_of(const ImageSeries& series, const Plane& plane);
 
-/// What all files of a series have in common, and what one has.
+/// The attributes that all files of a series have in common, and those of one file.
 class SeriesContent {
  public:
-  /// The arguments outlive this. `made_by`: "fhd 0.1.0 least squares".
-  SeriesContent(const ImageSeries& series, const Provenance& provenance, const DicomRequest& request,
-                const std::string& made_by, const Scaling& scaling);
+  /// `results` outlive this.
+  SeriesContent(const ResultContent& results, const Scaling& scaling);
   const Elements& common() const { return common_; }
-  /// Of the file with InstanceNumber `number`, from 1 on.
+  /// Returns those of the file with InstanceNumber `number`, from 1 on.
   Elements of_plane(const Plane& plane, std::size_t number) const;
 
  private:
   void add_patient();
   void add_study();
-  void add_origin(const std::string& made_by);
+  void add_origin();
+  void add_scanner();
   void add_values(const Scaling& scaling);
   void add_sequence();
   void add_course();
@@ -68,10 +68,11 @@ class SeriesContent {
   void add_known(const std::string& path, double value);
   void add_time(std::int64_t repetition, Elements& elements) const;
 
+  const ResultContent& results_;
   const ImageSeries& series_;
   const Provenance& provenance_;
-  const DicomRequest& request_;
-  std::string series_uid_;
+  const AcquisitionInfo& acquisition_;
+  std::string settings_, series_uid_;
   std::vector<std::int64_t> temporal_positions_;  ///< of each repetition, from 1 on
   Elements common_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What fhd_dicom.so does with DCMTK. It is opened only where DICOM is asked for, so that fhd itself runs, and starts fast,
+// The interface of fhd_dicom.so, which uses DCMTK. It is opened only where DICOM is asked for, so that fhd itself runs, and starts fast,
 // without DCMTK. A plain C interface; every function returns null, or what went wrong, until its thread's next call.
 #include <cstddef>
 #include <cstdint>

@@ -27,10 +27,10 @@ struct DateTime {
 };
 /// `seconds` after the date and time, as `date` and `time_of_day` make them.
 DateTime later(const std::string& date, const std::string& time_of_day, double seconds);
-/// Of this machine.
+/// Returns the date and time of this machine.
 DateTime now();
 
-/// Whether it is a UID: 1 to 64 digits and points, no part of it empty or with a leading zero.
+/// Returns whether it is a UID: 1 to 64 digits and points, no part of it empty or with a leading zero.
 bool is_uid(std::string_view value);
 /// "2.25." and 128 bits of the SHA-256 of `name` as a number, marked as a UUID of version 8 (RFC 9562): the same name
 /// gives the same UID.

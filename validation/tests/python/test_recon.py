@@ -54,8 +54,8 @@ def test_saved_results_are_those_of_the_program(radial, result, tmp_path):
     result.save(tmp_path / "out")
     assert sorted(os.listdir(tmp_path)) == ["out.h5", "out.json", "out.nii.gz", "out.png"]
     report = json.loads((tmp_path / "out.json").read_text())
-    assert report["command_line"] == "fhd.recon(scan, lambda_=0.001)"
-    assert report["input"]["path"] == str(radial)
+    assert report["environment"]["command_line"] == "fhd.recon(scan, lambda_=0.001)"
+    assert report["environment"]["input_path"] == str(radial)
     assert np.array_equal(fhd.load(tmp_path / "out.h5").image, result.image)
     result.save(tmp_path / "out")  # of the same scan: replaced
     assert np.array_equal(fhd.load(tmp_path / "out.h5").gridded, result.gridded)

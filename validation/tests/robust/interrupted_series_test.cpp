@@ -41,7 +41,7 @@ class InterruptedSeries : public ProgramTest {
     return static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
   }
   bool has_begun(std::size_t after) const {
-    return fs::exists(path("out.partial/lock")) && finished() >= after;
+    return fs::exists(path(after > 0 ? "out.partial" : ".fhd-lock-out")) && finished() >= after;
   }
   /// Ends a run of `fhd recon scan.h5 -o out` in the middle; its status as wait says, and how long it took to end.
   std::pair<int, double> interrupt(int signal, std::size_t after = 12) const {

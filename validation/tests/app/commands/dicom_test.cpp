@@ -69,10 +69,10 @@ TEST_F(DicomCommand, an_earlier_series_of_the_scan_is_replaced_and_one_of_anothe
   ASSERT_EQ(simulate("other", 2), 0);
   const auto before = bytes_of(path("series/image_0001.dcm"));
   EXPECT_EQ(run("recon other.h5 -o other_out --device cpu --dicom series"), 1);
-  EXPECT_EQ(
-      text("err"),
-      "fhd: series: expected a folder, new, empty or with an earlier series of this scan, found a series of "
-      "another scan; --force replaces it; or choose another folder\n");
+  EXPECT_EQ(text("err"),
+            "fhd: series: expected a new name, or an earlier result of this scan, found one of another scan; "
+            "--force "
+            "overwrites it; or choose another name\n");
   EXPECT_EQ(bytes_of(path("series/image_0001.dcm")), before);
   EXPECT_FALSE(exists("other_out.json"));
   EXPECT_EQ(run("recon other.h5 -o other_out --device cpu --dicom series --force"), 0) << text("err");
@@ -113,23 +113,27 @@ TEST_F(DicomCommand, places_that_make_no_sense_are_refused) {
   expect_refused("--dicom .", "--dicom .: expected the name of a folder, new or empty, found none");
   expect_refused("--dicom nowhere/series",
                  "nowhere/series: expected an existing folder 'nowhere', found none; create it first");
-  expect_refused("--dicom out.h5",
-                 "--dicom out.h5: expected a name other than those of the results, found out.h5");
-  expect_refused("--dicom scan.h5",
-                 "--dicom scan.h5: expected a folder without the scan, found scan.h5; choose another folder");
+  expect_refused(
+      "--dicom out.h5",
+      "--dicom out.h5: expected a name other than those of the other results, found out.h5; choose "
+      "another name");
+  expect_refused(
+      "--dicom scan.h5",
+      "--dicom scan.h5: expected a name other than those of the scan and its pieces, found scan.h5 is "
+      "the scan itself; choose another name");
   fs::create_symlink("nothing", path("link"));
   expect_refused("--dicom link",
                  "link: expected a folder, new or empty, found a link to nothing; choose another folder");
   EXPECT_TRUE(fs::is_symlink(path("link")));
   expect_refused(
       "--ismrmrd-images /dev/null --force",
-      "--ismrmrd-images /dev/null: expected the name of a file, found a pipe, a device or a socket");
+      "/dev/null: expected the name of a file, found a pipe, a device or a socket; choose another name");
   fs::create_directory(path("all"));
   EXPECT_EQ(run("recon scan.h5 --device cpu -o all/out --dicom all"), 1);
-  EXPECT_EQ(text("err"),
-            "fhd: --dicom all: expected a folder of its own, found one with other results, those of -o "
-            "all/out; choose another "
-            "folder\n");
+  EXPECT_EQ(
+      text("err"),
+      "fhd: --dicom all: expected a name other than those of the other results, found -o all/out; choose "
+      "another name\n");
   EXPECT_EQ(entries("all"), 0u);
   EXPECT_EQ(recon("scan.h5 --dicom ''"), 2);
   EXPECT_EQ(bytes_of(path("file")), "mine");
@@ -203,22 +207,25 @@ TEST_F(SeriesCommand, ismrmrd_images_hold_the_magnitudes_of_the_results) {
 
 TEST_F(SeriesCommand, ismrmrd_images_replace_nothing_but_earlier_ones_of_the_scan) {
   write_text(path("mine.h5"), "mine");
-  expect_refused("--ismrmrd-images mine.h5",
-                 "mine.h5: expected a new file, or earlier images of this scan, found a file that fhd did "
-                 "not make so; --force "
-                 "overwrites it; or choose another name");
+  expect_refused(
+      "--ismrmrd-images mine.h5",
+      "mine.h5: expected a new name, or an earlier result of this scan, found a file that is no result "
+      "of fhd; --force overwrites it; or choose another name");
   EXPECT_EQ(bytes_of(path("mine.h5")), "mine");
   ASSERT_EQ(simulate("other", 2), 0);
   ASSERT_EQ(run("recon other.h5 -o other_out --device cpu --ismrmrd-images images.h5"), 0) << text("err");
-  expect_refused("--ismrmrd-images images.h5",
-                 "images.h5: expected a new file, or earlier images of this scan, found images of another "
-                 "scan; --force overwrites "
-                 "it; or choose another name");
   expect_refused(
-      "--ismrmrd-images scan.h5",
-      "--ismrmrd-images scan.h5: expected another file than the scan and its pieces, found scan.h5");
-  expect_refused("--ismrmrd-images ./out.h5",
-                 "--ismrmrd-images ./out.h5: expected a name other than those of the results, found out.h5");
+      "--ismrmrd-images images.h5",
+      "images.h5: expected a new name, or an earlier result of this scan, found one of another scan; "
+      "--force overwrites it; or choose another name");
+  expect_refused("--ismrmrd-images scan.h5",
+                 "--ismrmrd-images scan.h5: expected a name other than those of the scan and its pieces, "
+                 "found scan.h5 is "
+                 "the scan itself; choose another name");
+  expect_refused(
+      "--ismrmrd-images ./out.h5",
+      "--ismrmrd-images ./out.h5: expected a name other than those of the other results, found out.h5; "
+      "choose another name");
   expect_refused("--ismrmrd-images nowhere/images.h5",
                  "nowhere/images.h5: expected an existing folder 'nowhere', found none; create it first");
   ASSERT_EQ(recon("scan.h5 --ismrmrd-images images.h5 --force"), 0) << text("err");

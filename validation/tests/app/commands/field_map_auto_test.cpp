@@ -65,7 +65,7 @@ TEST_F(FieldMapAuto, gives_the_image_of_a_scan_without_a_field) {
       << text("out");
   const auto report = nlohmann::json::parse(text("out.json"));
   EXPECT_NE(report["images"][0]["messages"].dump().find("was found in the echoes"), std::string::npos);
-  EXPECT_NE(report["command_line"].dump().find("--field-map auto"), std::string::npos);
+  EXPECT_NE(report["environment"]["command_line"].dump().find("--field-map auto"), std::string::npos);
   EXPECT_GT(error_of(recon("field", ""), "field"), 1.5 * even);
 }
 

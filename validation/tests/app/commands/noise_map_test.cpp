@@ -120,7 +120,7 @@ TEST_F(NoiseMapCommand, maps_are_written_beside_the_image_and_summed_up) {
   ASSERT_EQ(run("report out.h5"), 0) << text("err");
   EXPECT_NE(text("out.html").find("Noise and sharpness"), std::string::npos);
   ASSERT_EQ(recon("--repetitions 1"), 0) << text("err");
-  EXPECT_NE(text("out").find("out_snr.nii.gz is of an earlier run; --noise-map makes it anew"), std::string::npos);
+  EXPECT_NE(text("out").find("out_snr.nii.gz is of an earlier run; this one makes none"), std::string::npos);
 }
 
 TEST_F(NoiseMapCommand, a_file_of_another_result_is_left_alone) {

@@ -69,7 +69,7 @@ TEST_F(OutsidePiecesCommand, are_part_of_the_provenance) {
   ASSERT_EQ(told.size(), 4u);
   EXPECT_EQ(told[0].at("what"), "trajectory");
   EXPECT_EQ(told[3].at("what"), "field map");
-  EXPECT_EQ(told[1].at("path"), "full.h5");
+  EXPECT_EQ(report.at("environment").at("piece_paths").at(1), "full.h5");
   EXPECT_EQ(told[1].at("checksum"), io::checksum_of(path("full.h5")));
   ASSERT_EQ(run("report out.h5 -o page.html"), 0) << text("err");
   EXPECT_CONTAINS(text("page.html"), "full.h5, checksum " + io::checksum_of(path("full.h5")));
@@ -115,7 +115,7 @@ TEST_F(OutsidePiecesCommand, that_do_not_agree_stop_the_work_with_one_line) {
   ASSERT_EQ(run("recon bare.h5 -o out --device cpu --maps two.h5"), 1);
   EXPECT_CONTAINS(text("err"), "fhd: two.h5:/sensitivity_maps: expected [3][1][24][24]");
   EXPECT_EQ(text("err").find('\n'), text("err").size() - 1);
-  for (const char* ending : result_endings) EXPECT_FALSE(std::filesystem::exists(path("out") + ending));
+  for (const auto& file : files_of_results({path("out")})) EXPECT_FALSE(std::filesystem::exists(file));
   EXPECT_EQ(run("check bare.h5 --maps two.h5"), 1);
   EXPECT_CONTAINS(text("out"), "two.h5:/sensitivity_maps");
   // The field of the matrix is told as the option that it is.

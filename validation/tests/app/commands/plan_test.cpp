@@ -31,7 +31,10 @@ class Plan : public fhd::tests::ProgramTest {
   Json report(const std::string& arguments) const {
     EXPECT_EQ(run("recon --quiet --force --device cpu -o " + path("result") + " " + arguments), 0)
         << text("err");
-    return Json::parse(text("result.json"))["images"][0];
+    const auto json = Json::parse(text("result.json"));
+    Json made = json["images"][0];
+    made.update(json["environment"]["images"][0]);
+    return made;
   }
   /// Runs `fhd recon` and returns the most memory that it took.
   double measured_bytes(const std::string& arguments) const {
@@ -136,7 +139,7 @@ TEST_F(Plan, check_and_recon_say_the_same_of_all_slices_and_repetitions) {
       ASSERT_EQ(run("recon --force --device cpu -o " + path("result") + " " + path("scan.h5")), 0)
           << text("err");
       EXPECT_EQ(planned_line(), planned);
-      for (const auto& stage : Json::parse(text("result.json"))["images"][1]["stages"])
+      for (const auto& stage : Json::parse(text("result.json"))["environment"]["images"][1]["stages"])
         EXPECT_NE(stage["name"], "Q");
       ASSERT_EQ(run("plan --device cpu --slices 1 --repetitions 0 " + path("scan.h5")), 0) << text("err");
       EXPECT_TRUE(planned_line().starts_with("1 image: ")) << planned_line();

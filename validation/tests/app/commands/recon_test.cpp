@@ -73,7 +73,7 @@ TEST_F(Recon, an_earlier_result_of_another_scan_is_not_overwritten_without_force
   EXPECT_EQ(recon("two.h5 -o out"), 1);
   EXPECT_CONTAINS(text("err"), "fhd: out.json: ");
   EXPECT_EQ(recon("two.h5 -o out --force"), 0) << text("err");
-  EXPECT_EQ(nlohmann::json::parse(text("out.json"))["input"]["path"], "two.h5");
+  EXPECT_EQ(nlohmann::json::parse(text("out.json"))["environment"]["input_path"], "two.h5");
 }
 
 TEST_F(Recon, compression_changes_the_sizes_of_files_alone) {
@@ -104,7 +104,7 @@ TEST_F(Recon, compression_changes_the_sizes_of_files_alone) {
 TEST_F(Recon, stages_have_their_place_in_time) {
   simulate("one", "");
   ASSERT_EQ(recon("one.h5 -o out"), 0) << text("err");
-  const auto image = nlohmann::json::parse(text("out.json"))["images"][0];
+  const auto image = nlohmann::json::parse(text("out.json"))["environment"]["images"][0];
   ASSERT_GE(image["stages"].size(), 3u);
   double end_of_all = 0;
   for (const auto& stage : image["stages"]) {
@@ -206,7 +206,7 @@ TEST_F(Recon, writes_the_phase_where_asked_for_and_never_over_another_result) {
   EXPECT_CONTAINS(text("out"), "wrote     out.h5 out.nii.gz out.png out.json out_phase.nii.gz\n");
   ASSERT_EQ(recon("one.h5 -o out --phase"), 0) << text("err");
   ASSERT_EQ(recon("one.h5 -o out"), 0) << text("err");
-  EXPECT_CONTAINS(text("out"), "note      out_phase.nii.gz is of an earlier run; --phase makes it anew\n");
+  EXPECT_CONTAINS(text("out"), "note      out_phase.nii.gz is of an earlier run; this one makes none\n");
   ASSERT_EQ(recon("one.h5 -o out_phase"), 1);
   EXPECT_CONTAINS(text("err"), "fhd: out_phase.nii.gz: ");
   std::filesystem::remove(path("out_phase.nii.gz"));
@@ -223,7 +223,7 @@ TEST_F(Recon, settings_are_the_numbers_that_were_used) {
   simulate("one", "");
   ASSERT_EQ(recon("one.h5 -o out --tolerance 1.23456e-3 --lambda 0.0123456"), 0) << text("err");
   const auto json = nlohmann::json::parse(text("out.json"));
-  EXPECT_EQ(json["schema_version"], 2);
+  EXPECT_EQ(json["schema_version"], 3);
   const auto& settings = json["images"][0]["settings"];
   EXPECT_EQ(settings["tolerance"], 1.23456e-3);
   EXPECT_EQ(settings["lambda"], 0.0123456);

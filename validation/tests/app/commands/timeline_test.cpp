@@ -46,7 +46,7 @@ TEST_F(TimelineCommand, has_every_stage_of_the_report_for_its_seconds) {
   ASSERT_NE(whole, spans.end());
   const auto report = json::parse(text("scan_recon.json"));
   std::set<std::string> stages;
-  for (const auto& stage : report["images"][0]["stages"]) {
+  for (const auto& stage : report["environment"]["images"][0]["stages"]) {
     const std::string name = stage["name"];
     if (name == "gridded image") continue;  // of several stages with names of their own
     double seconds = 0;

@@ -33,10 +33,9 @@ class Hdf5File : public FolderTest {
 TEST_F(Hdf5File, on_disk_holds_what_one_in_memory_holds) {
   const std::vector<double> numbers{1, 2, 3, 4, 5, 6};
   const std::string text = "{\"a\": 1}";
-  write_text(path("text"), text);
   for (const std::uint64_t expected_bytes : {0, 8 << 20}) {
     auto file = hdf5::File::create(path("x.h5"), path("x.h5"), expected_bytes);
-    file.write_text_of("/text", path("text"));
+    file.write("/text", text);
     file.create<double>("/x", {2, 3});
     Array<double> row({3});
     for (std::int64_t r = 0; r < 2; ++r) {
@@ -69,11 +68,6 @@ TEST_F(Hdf5File, that_is_held_is_written_whatever_the_environment_says_of_locks)
         << locking << ": read while the writer lives";
   }
   unsetenv("HDF5_USE_FILE_LOCKING");
-}
-
-TEST_F(Hdf5File, texts_that_are_not_there_are_refused) {
-  auto file = hdf5::File::create(path("x.h5"), path("x.h5"));
-  EXPECT_CONTAINS(error_of([&] { file.write_text_of("/text", path("absent")); }), "absent: expected a file");
 }
 
 TEST_F(Hdf5File, indices_beyond_the_end_are_refused) {

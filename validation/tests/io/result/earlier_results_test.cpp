@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "io/scan/checksum.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/result/results.hpp"
+#include "io/scan/checksum.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {
@@ -20,18 +20,19 @@ class EarlierResults : public FolderTest {
   std::string scan() const { return path("scan.h5"); }
   /// Why `out` may not be replaced by a result of the scan; empty where it may.
   std::string refusal(bool with_phase = false, bool with_noise = false) const {
-    return error_of(
-        [&] { require_replaceable(path("out"), scan(), checksum_of(scan()), with_phase, with_noise); });
+    ResultRequest request(path("out"));
+    if (with_phase) request.add("phase");
+    if (with_noise) request.add_noise_maps();
+    return error_of([&] { require_replaceable(request, scan(), ChecksumInBackground(scan())); });
   }
   void tell(const std::string& scan_path, const std::string& checksum, const std::string& more = "") const {
-    write_text(path("out.json"), R"({"program": "fhd", )" + more + R"("input": {"path": ")" + scan_path +
-                                     R"(", "checksum": ")" + checksum + R"("}})");
+    write_text(path("out.json"), R"({"program": "fhd", )" + more + R"("input": {"checksum": ")" + checksum +
+                                     R"("}, "environment": {"input_path": ")" + scan_path + R"("}})");
   }
-  void tell_in_hdf5(const std::string& scan_path, const char* name, const std::string& checksum) const {
+  void tell_in_hdf5(const std::string& checksum) const {
     auto file = hdf5::File::create(path("out.h5"), path("out.h5"));
     file.create_group("/report");
-    if (!scan_path.empty()) file.write_attribute("/report", "input_path", scan_path);
-    if (name != nullptr) file.write_attribute("/report", name, checksum);
+    if (!checksum.empty()) file.write_attribute("/report", "input_checksum", checksum);
     file.close();
   }
 };
@@ -46,7 +47,7 @@ TEST_F(EarlierResults, of_this_scan_are_replaced) {
   EXPECT_EQ(refusal(true, true), "");
   write_text(path("out.png"), "a picture");  // the report beside it says of which scan it is
   EXPECT_EQ(refusal(), "");
-  tell_in_hdf5("elsewhere.h5", "input_checksum", checksum_of(scan()));
+  tell_in_hdf5(checksum_of(scan()));
   EXPECT_EQ(refusal(), "");
 }
 
@@ -58,10 +59,8 @@ TEST_F(EarlierResults, of_other_scans_stay) {
   tell(scan(), other);
   EXPECT_CONTAINS(refusal(), "found one of " + scan() + " with another content");
   std::filesystem::remove(path("out.json"));
-  for (const char* name : {"input_checksum", "input_sha256"}) {
-    tell_in_hdf5("other.h5", name, other);
-    EXPECT_CONTAINS(refusal(), "found one of other.h5");
-  }
+  tell_in_hdf5(other);
+  EXPECT_CONTAINS(refusal(), "found one of another scan");
 }
 
 TEST_F(EarlierResults, that_are_none_of_fhd_stay) {
@@ -81,9 +80,7 @@ TEST_F(EarlierResults, that_are_none_of_fhd_stay) {
   std::filesystem::remove(path("out.json"));
   write_text(path("out.h5"), "no HDF5");
   EXPECT_CONTAINS(refusal(), none_of_fhd);
-  tell_in_hdf5("", "input_checksum", checksum_of(scan()));
-  EXPECT_CONTAINS(refusal(), none_of_fhd);
-  tell_in_hdf5("scan.h5", nullptr, "");
+  tell_in_hdf5("");
   EXPECT_CONTAINS(refusal(), none_of_fhd);
 }
 

@@ -129,7 +129,7 @@ TEST_F(Manifests, read_no_file_that_is_a_hole) {
 TEST_F(Manifests, stop_reading_what_nobody_waits_for) {
   write_text(path("x.h5"), std::string(8 << 20, 'a'));
   Manifest manifest;
-  manifest.products = products_of(folder(), {"x.h5"});
+  manifest.products = products_of(folder(), {path("x.h5")});
   manifest.products[0].stamp.modified_ns = 1;
   EXPECT_FALSE(missing_product(folder(), manifest));
   std::atomic<int> asked = 0;
@@ -143,7 +143,7 @@ TEST_F(Manifests, tell_which_product_is_not_what_it_was) {
   EXPECT_EQ(missing_product(folder(), manifest), "results");
   write_text(path("x.png"), "abc");
   write_text(path("y.png"), "def");
-  manifest.products = products_of(folder(), {"x.png", "y.png"});
+  manifest.products = products_of(folder(), {path("x.png"), path("y.png")});
   ASSERT_EQ(manifest.products.size(), 2u);
   EXPECT_EQ(manifest.products[1].stamp.name, "y.png");
   EXPECT_EQ(manifest.products[1].stamp.bytes, 3u);

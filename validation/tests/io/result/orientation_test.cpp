@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "io/scan/nifti_volume.hpp"
 #include "io/result/results.hpp"
+#include "io/scan/nifti_volume.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd {

@@ -8,7 +8,7 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/page/report_page.hpp"
-#include "io/result/ismrmrd_images.hpp"
+#include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
@@ -97,34 +97,33 @@ TEST_F(Room, that_a_scan_format_lacks_is_told_before_anything_is_read) {
   EXPECT_EQ(reads, 0);
 }
 
+/// Throws Error where a format has no room.
+std::string refusal(const ResultRequest& request, std::array<int, 3> matrix_size, std::int64_t slices,
+                    std::int64_t repetitions, std::int64_t largest = 0) {
+  Geometry geometry;
+  geometry.matrix_size = matrix_size;
+  return error_of([&] { require_room(request, {geometry, slices, repetitions, largest}, "scan.h5"); });
+}
+
 TEST_F(Room, of_nifti_files_is_known_without_images) {
-  EXPECT_EQ(error_of([] { require_room({64, 64, 1}, 32767, 32767, "scan.h5"); }), "");
-  EXPECT_CONTAINS(error_of([] {
-                    require_room({64, 64, 1}, 32768, 1, "scan.h5");
-                  }),
+  EXPECT_EQ(refusal({"out"}, {64, 64, 1}, 32767, 32767), "");
+  EXPECT_CONTAINS(refusal({"out"}, {64, 64, 1}, 32768, 1),
                   "scan.h5: expected at most 32767 slices and repetitions or frames (NIfTI-1), found 32768 "
                   "slices and 1 repetitions");
-  EXPECT_CONTAINS(error_of([] { require_room({64, 64, 64}, 512, 1, "scan.h5"); }), "32768 slices");
-  EXPECT_CONTAINS(error_of([] { require_room({64, 64, 1}, 1, 32768, "scan.h5"); }), "32768 repetitions");
+  EXPECT_CONTAINS(refusal({"out"}, {64, 64, 64}, 512, 1), "32768 slices");
+  EXPECT_CONTAINS(refusal({"out"}, {64, 64, 1}, 1, 32768), "32768 repetitions");
 }
 
 TEST_F(Room, of_ismrmrd_images_is_known_without_images) {
-  EXPECT_EQ(error_of([] { require_ismrmrd_images_room({64, 64, 1}, 65535, 65535, "scan.h5"); }), "");
-  EXPECT_CONTAINS(error_of([] {
-                    require_ismrmrd_images_room({64, 64, 1}, 65536, 0, "scan.h5");
-                  }),
-                  "65536 images");
-  EXPECT_CONTAINS(error_of([] {
-                    require_ismrmrd_images_room({64, 64, 1}, 1, 65536, "scan.h5");
-                  }),
-                  "numbers up to 65535");
+  const ResultRequest request("out", {{"ismrmrd", ""}});
+  EXPECT_EQ(refusal(request, {64, 64, 1}, 65535 / 5, 5, 65535), "");
+  EXPECT_CONTAINS(refusal(request, {64, 64, 1}, 65536 / 4, 4), "65536 images");
+  EXPECT_CONTAINS(refusal(request, {64, 64, 1}, 1, 1, 65536), "numbers up to 65535");
 }
 
 TEST_F(Room, ismrmrd_images_of_slices_that_state_one_position_are_stacked_as_in_the_nifti_file) {
   const auto series = series_of(1, 3, /*with_positions=*/false);
-  AtomicFile file(path("images.h5"));
-  write_ismrmrd_images(file, series, provenance_of(3), "fhd");
-  file.commit();  // until then it is held
+  write_results({path("out"), {{"ismrmrd", path("images.h5")}}}, series, provenance_of(3));
   const auto read = hdf5::File::open(path("images.h5"));
   struct Head {
     float position[3];

@@ -1,0 +1,249 @@
+// OUT.h5: app/docs/results.md names its datasets and attributes. `/environment`, at its end, is the only one that
+// differs between two runs of the same scan, settings and version.
+//
+// Values that are stored (ImageSeries::stored) pass through memory one image at a time; a large file is on disk from its
+// beginning (hdf5::File::create).
+#include <algorithm>
+#include <limits>
+
+#include "io/files/blocks.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/json_text.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
+#include "io/hdf5/hdf5_geometry.hpp"
+#include "io/hdf5/made_by.hpp"
+#include "io/result/formats.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+constexpr auto input_checksum_attribute = "input_checksum";
+
+bool is_in_double(const ImageSeries& series) {
+  if (series.stored) return series.stored->in_double();
+  return std::all_of(series.images.begin(), series.images.end(),
+                     [](const Image& image) { return !image.in_double.empty(); });
+}
+
+/// Returns the size of the values in a file.
+std::uint64_t bytes_of(const ImageSeries& series) {
+  const auto voxels = static_cast<std::uint64_t>(series.images.front().geometry.image_shape().size());
+  return series.images.size() * voxels *
+         (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
+}
+
+void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series, int threads) {
+  require_series(series, file.subject(name));
+  const auto& n = series.images.front().geometry.matrix_size;
+  const auto write_values = [&]<class T>(Array<Complex<T>> Image::*values) {
+    file.create<Complex<T>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
+    std::int64_t next = 0;
+    // Other threads read what is stored.
+    in_order(
+        static_cast<std::int64_t>(series.images.size()), series.stored ? threads : 1,
+        [&](std::int64_t i) { return series.image(static_cast<std::size_t>(i)); },
+        [&](const std::shared_ptr<const Image>& image) {
+          file.write_block(name, (*image).*values, {next / series.slice_count, next % series.slice_count});
+          ++next;
+        });
+  };
+  if (is_in_double(series))
+    write_values(&Image::in_double);
+  else
+    write_values(&Image::values);
+  file.write_attribute(name, "axes", "repetition, slice, z, y, x");
+  file.write_attribute(name, "units", "signal of the scan file; lengths in mm, patient coordinates LPS");
+  write_geometry(file, name, geometries_of_slices(series.images, series.slice_count));
+}
+
+void write_frames(hdf5::File& file, const std::string& name, const Provenance& provenance) {
+  const auto& [readouts, numbers, gating] = *provenance.frames;
+  const std::vector<int> first(numbers.begin(), numbers.end());
+  file.write_attribute(name, "repetitions_are", gating.empty() ? "frames" : "bins");
+  file.write_attribute(name, "first_readouts", first);
+  file.write_attribute(name, "readouts_per_frame", std::vector<int>{static_cast<int>(readouts)});
+  file.write_attribute(name, "frame_time_s", std::vector<double>{provenance.repetition_time_s});
+}
+
+void write_gating(hdf5::File& file, const std::vector<GatingCourse>& gating) {
+  const auto write = [&](const char* name, std::vector<double> GatingCourse::*values) {
+    std::vector<double> all;
+    for (const auto& course : gating) all.insert(all.end(), (course.*values).begin(), (course.*values).end());
+    const auto slices = static_cast<std::int64_t>(gating.size());
+    file.write(name, all.data(), {slices, static_cast<std::int64_t>(all.size()) / slices});
+    file.write_attribute(name, "source", gating.front().source);
+  };
+  file.create_group("/gating");
+  write("/gating/signal", &GatingCourse::signal);
+  write("/gating/bin", &GatingCourse::bins);
+}
+
+/// Writes a series with the numbers of its volumes in the scan.
+void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries& series,
+                   const Provenance& provenance, int threads) {
+  write_series(file, name, series, threads);
+  if (provenance.frames) write_frames(file, name, provenance);
+  const auto write_numbers = [&](const char* attribute, std::int64_t (Provenance::*number)(std::size_t) const,
+                                 std::int64_t count) {
+    std::vector<int> numbers;
+    for (std::int64_t i = 0; i < count; ++i)
+      numbers.push_back(static_cast<int>((provenance.*number)(static_cast<std::size_t>(i))));
+    file.write_attribute(name, attribute, numbers);
+  };
+  write_numbers("repetitions", &Provenance::repetition_number, series.repetition_count);
+  write_numbers("slices", &Provenance::slice_number, series.slice_count);
+  const auto write_counters = [&](const char* attribute, int RepetitionCounters::*counter) {
+    std::vector<int> values;
+    for (const auto& each : provenance.repetition_counters) values.push_back(each.*counter);
+    if (!values.empty()) file.write_attribute(name, attribute, values);
+  };
+  write_counters("repetition_counters", &RepetitionCounters::repetition);
+  write_counters("contrast_counters", &RepetitionCounters::contrast);
+  write_counters("phase_counters", &RepetitionCounters::phase);
+  write_counters("set_counters", &RepetitionCounters::set);
+  if (!provenance.slice_counters.empty())
+    file.write_attribute(name, "slice_counters", provenance.slice_counters);
+}
+
+void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
+  const auto& maps = diagnostic_images.sensitivity_maps;
+  const auto& spread = diagnostic_images.point_spread;
+  const auto& sets = diagnostic_images.set_images;
+  if (maps.empty() && spread.empty() && sets.empty()) return;
+  file.create_group("/exhibits");
+  file.create_group("/exhibits/0_0");
+  if (!maps.empty())
+    file.write("/exhibits/0_0/sensitivity_maps", maps.data(),
+               {maps.extent(0), maps.extent(1), maps.extent(2)});
+  if (!spread.empty())
+    file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
+  if (!sets.empty())
+    file.write("/exhibits/0_0/set_images", sets.data(),
+               {sets.extent(0), sets.extent(1), sets.extent(2), sets.extent(3)});
+}
+
+void write_subspace(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
+  const auto& basis = diagnostic_images.temporal_basis;
+  const auto& components = diagnostic_images.components;
+  file.create_group("/subspace");
+  file.write("/subspace/basis", basis.data(), {basis.extent(0), basis.extent(1)});
+  file.write_attribute("/subspace/basis", "axes", "component, frame");
+  file.write("/subspace/components", components.data(),
+             {components.extent(0), components.extent(1), components.extent(2), components.extent(3)});
+  file.write_attribute("/subspace/components", "axes", "component, z, y, x");
+}
+
+void write_noise(hdf5::File& file, const NoiseMaps& noise, const ImageSeries& series) {
+  file.create_group("/noise");
+  const auto shape = series.images.front().geometry.image_shape();
+  const auto write = [&](const char* name, const Array<float>& map, const char* unit) {
+    require_shape(map, shape, file.subject(name));
+    file.write(name, map.data(), {shape[0], shape[1], shape[2]});
+    file.write_attribute(name, "axes", "z, y, x");
+    file.write_attribute(name, "units", unit);
+  };
+  write("/noise/standard_deviation", noise.deviation, "signal of the scan file, of the real part");
+  write("/noise/snr", noise.snr, "1");
+  if (!noise.g_factor.empty()) write("/noise/g_factor", noise.g_factor, "1");
+}
+
+void write_report(hdf5::File& file, const ResultContent& results) {
+  const auto& [images_end, begin, end, residuals] = results.report;
+  file.create_group("/report");
+  const auto text = content_of_file(results.report_path, ~std::uint64_t{0}, "a report");
+  file.write("/report/json", text.substr(0, images_end) + "\n}\n");
+  file.write_attribute("/report", "program_version", results.provenance.program_version);
+  file.write_attribute("/report", input_checksum_attribute, results.provenance.input_checksum);
+  std::size_t most = 0;
+  for (const auto& of_image : residuals) most = std::max(most, of_image.size());
+  if (most > 0) {
+    std::vector<double> table(residuals.size() * most, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < residuals.size(); ++i)
+      std::copy(residuals[i].begin(), residuals[i].end(),
+                table.begin() + static_cast<std::ptrdiff_t>(i * most));
+    file.write("/report/relative_residuals", table.data(),
+               {static_cast<std::int64_t>(residuals.size()), static_cast<std::int64_t>(most)});
+  }
+  file.write("/environment", text.substr(begin, end - begin));
+}
+
+/// Returns what the file takes at most, but for HDF5's own tables.
+std::uint64_t expected_bytes(const ResultContent& results) {
+  const auto& shown = results.companions.diagnostic_images;
+  std::uint64_t bytes = bytes_of(results.series) + results.report.environment_end;
+  if (results.companions.gridded) bytes += bytes_of(*results.companions.gridded);
+  bytes += static_cast<std::uint64_t>(shown.sensitivity_maps.size() + shown.components.size() +
+                                      shown.set_images.size()) *
+           sizeof(Complex<float>);
+  bytes += static_cast<std::uint64_t>(shown.point_spread.size()) * sizeof(float);
+  bytes += static_cast<std::uint64_t>(shown.temporal_basis.size()) * sizeof(double);
+  for (const auto& residuals : results.report.relative_residuals) bytes += residuals.size() * sizeof(double);
+  if (results.provenance.frames)
+    for (const auto& course : results.provenance.frames->gating)
+      bytes += 2 * course.signal.size() * sizeof(double);
+  return bytes;
+}
+
+void write_h5(const AtomicFile& to, ResultContent& results) {
+  const auto& [series, provenance, companions, compression, made_by, report, report_path] = results;
+  const hdf5::LibraryLock lock;
+  auto file = hdf5::File::create(to.temporary(), to.path(), expected_bytes(results));
+  write_volumes(file, "/image", series, provenance, compression.threads);
+  if (companions.gridded)
+    write_volumes(file, "/gridded", *companions.gridded, provenance, compression.threads);
+  if (companions.noise) write_noise(file, *companions.noise, series);
+  if (provenance.frames && !provenance.frames->gating.empty()) write_gating(file, provenance.frames->gating);
+  write_diagnostic_images(file, companions.diagnostic_images);
+  if (!companions.diagnostic_images.temporal_basis.empty())
+    write_subspace(file, companions.diagnostic_images);
+  write_report(file, results);
+  file.close();
+}
+
+RecordedScan scan_in_hdf5(const std::string& path) {
+  const auto facts = facts_of_hdf5(path, {{"/environment"}, {{"/report", input_checksum_attribute}}});
+  if (!facts || !facts->texts[0]) return {};
+  RecordedScan found{*facts->texts[0]};
+  if (facts->has[0] == 0) return found;
+  const auto environment = flat_json(text_in_hdf5(path, "/environment"));
+  if (environment.is_object() && environment.contains("input_path") && environment["input_path"].is_string())
+    found.path = environment["input_path"].get<std::string>();
+  return found;
+}
+
+}  // namespace
+
+const ResultFormat hdf5_format{.name = "hdf5",
+                               .ending = ".h5",
+                               .is_optional = false,
+                               .in_calling_thread = true,
+                               .recorded_scan = scan_in_hdf5,
+                               .write = write_h5};
+
+void write_image_file(FileSet& files, const std::string& path,
+                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets,
+                      const std::string& made_by) {
+  files.add(path);
+  auto file = hdf5::File::create(files.back().temporary(), path);
+  for (const auto& [name, series] : datasets) write_series(file, name, *series, 1);
+  if (!made_by.empty()) file.write_attribute("/", made_by_attribute, made_by);
+  file.close();
+}
+
+std::string joined_report(std::string report, const std::string& environment) {
+  const auto end = report.find_last_of('}');
+  return environment.empty() || end == std::string::npos
+             ? report
+             : report.substr(0, report.find_last_not_of(" \n", end - 1) + 1) +
+                   ",\n  \"environment\": " + environment + "\n}\n";
+}
+
+std::string read_report_text(const std::string& path) {
+  const auto facts = facts_of_hdf5(path, {{"/environment"}, {}});
+  return joined_report(text_in_hdf5(path, "/report/json"),
+                       facts && facts->has[0] != 0 ? text_in_hdf5(path, "/environment") : "");
+}
+
+}  // namespace fhd::io
