@@ -5,7 +5,7 @@
 //   series.json     the scan, the program, the settings, the selection and the sizes of the series
 //   images.raw      values of the images, [volume][z][y][x] in the order of the results: complex64, or complex128 where
 //   gridded.raw     the work is in double precision; the gridded images likewise
-//   exhibits.raw    what OUT.h5 shows as /exhibits
+//   exhibits.raw    the diagnostic images of OUT.h5
 //   reports.jsonl   a line for each finished volume: its number, the CRC-32 of its values, its geometry, its report
 //
 // A volume is finished when its line is complete and its values are what the line says; a line is written after the
