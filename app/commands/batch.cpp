@@ -144,7 +144,8 @@ bool BatchCommand::do_scans(const BatchWork& work, const BatchLimits& limited, B
   log.clear();
   const bool summarised = summarise(work, state.outcomes(), log, elapsed());
   if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
-  return summarised && (work.scans.empty() || totals(state.outcomes()).complete());
+  const auto ends = totals(state.outcomes());
+  return summarised && (is_part() ? ends.failed == 0 && ends.open == 0 : ends.complete());
 }
 
 void BatchCommand::print_missing(const BatchWork& work) const {
