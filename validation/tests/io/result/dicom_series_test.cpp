@@ -337,8 +337,10 @@ TEST_F(DicomSeries, stands_in_for_what_the_scan_does_not_say) {
   AcquisitionInfo hostile;
   hostile.study_uid = "1.2.3\\4", hostile.patient_position = "standing", hostile.patient_sex = "?";
   hostile.study_date = "yesterday", hostile.body_part = "head & neck";
-  auto other = std::move(
-      written(random_series(oblique({4, 4, 1}), 1, 1), provenance_of(1), {.acquisition = hostile}).front());
+  CompanionResults of_hostile;
+  of_hostile.acquisition = hostile;
+  auto other =
+      std::move(written(random_series(oblique({4, 4, 1}), 1, 1), provenance_of(1), of_hostile).front());
   EXPECT_EQ(other.text(DCM_StudyInstanceUID), file.text(DCM_StudyInstanceUID));
   for (const auto& tag : {DCM_PatientSex, DCM_StudyDate, DCM_PatientPosition})
     EXPECT_EQ(other.text(tag), "") << tag;
