@@ -47,10 +47,10 @@ TEST_F(SparseCommand, terms_that_make_no_sense_are_refused) {
                  "number: give the others theirs, such as tv:0.005");
   expect_refused(
       "--regularizer wavlet:0.1",
-      "--regularizer: expected identity, roughness, wavelet, tv, tgv, temporal-tv or llr, found 'wavlet'; did you mean "
+      "--regularizer: expected identity, roughness, wavelet, tv, tgv, temporal-tv, llr, found 'wavlet'; did you mean "
       "'wavelet'?");
   expect_refused("--regularizer tv:0.1,",
-                 "--regularizer: expected identity, roughness, wavelet, tv, tgv, temporal-tv or llr, found ''");
+                 "--regularizer: expected identity, roughness, wavelet, tv, tgv, temporal-tv, llr, found ''");
   expect_refused("--regularizer tv:0.1,tgv:1,tv:0.2", "--regularizer: expected tv once, found tv twice");
   expect_refused("--regularizer identity:0.1,roughness:0.1",
                  "--regularizer: expected one of identity and roughness, found both");
