@@ -1,5 +1,7 @@
 // Pieces of a scan from files of their own: the same scan as with the pieces in its file, or one clear line.
 #include <gtest/gtest.h>
+#include <algorithm>
+#include <complex>
 #include <ismrmrd/dataset.h>
 
 #include <cstddef>
@@ -290,6 +292,7 @@ TEST_F(OutsideTrajectory, serves_ismrmrd_readouts_without_and_those_of_a_referen
     for (int line = 2; line < 6; ++line) {
       ISMRMRD::Acquisition acquisition;
       acquisition.resize(8, coils, 0);
+      std::fill_n(acquisition.getDataPtr(), acquisition.getNumberOfDataElements(), std::complex<float>(0));
       acquisition.center_sample() = 4;
       acquisition.idx().kspace_encode_step_1 = static_cast<std::uint16_t>(line);
       acquisition.idx().contrast = 1;
