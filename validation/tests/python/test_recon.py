@@ -205,14 +205,6 @@ def test_absent_and_broken_files_are_errors(tmp_path):
             fhd.load(tmp_path / name)
 
 
-def test_results_of_different_runs_are_refused(scan, result, tmp_path):
-    result.save(tmp_path / "out")
-    fhd.recon(scan, lambda_=1e-2).save(tmp_path / "other")
-    (tmp_path / "other.h5").replace(tmp_path / "out.h5")
-    with pytest.raises(fhd.Error, match="results of one run"):
-        fhd.load(tmp_path / "out.h5")
-
-
 def test_ctrl_c_ends_the_work(scan):
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()

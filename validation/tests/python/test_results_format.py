@@ -13,7 +13,7 @@ import documentation
 import fhd
 
 NAMES = ("scan_recon", "sparse", "frames")
-PAGE = (documentation.ROOT / "app" / "results.md").read_text()
+PAGE = (documentation.ROOT / "app" / "docs" / "results.md").read_text()
 
 
 @pytest.fixture(scope="module")
