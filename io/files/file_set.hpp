@@ -52,8 +52,8 @@ class FileSet {
 };
 
 /// Completes what an interrupted run has left half renamed among the files that share a name with `path`. Called before they
-/// are read; waits for a run that is just about it. Does nothing where only somebody else could: readers of a set of results
-/// see by its run whether it is whole (io/result/run.hpp).
+/// are read; waits for a run that is just about it. Does nothing where only another user could
+/// complete it.
 void complete_interrupted_set(const std::string& path);
 
 }  // namespace fhd::io
