@@ -20,7 +20,7 @@ namespace {
 
 /// Shares of the energy along an axis, over its mean inside the FOV. A sharp edge, blurred by the window over
 /// k-space, falls to `least_energy` within `blur_of_edge` / radius (measured on heads of nine sizes: to 0.01 FOV).
-/// Threshold of a value that counts as object only where it is next to `certain` times as much: at the end of the field,
+/// A share of just `least_energy` counts as object only beside a share `certain` times as large: at the end of the field,
 /// samples that are missing in the corners of k-space leave as much as 2 %.
 constexpr double least_energy = 0.01, certain = 3, blur_of_edge = 0.66;
 /// A signal counts above so many times the noise: sums over the voxels of a plane scatter by some tenths of it.
