@@ -12,11 +12,10 @@
 #include "app/options/recipe.hpp"
 #include "app/options/run_options.hpp"
 #include "app/run/outputs.hpp"
-#include "app/run/run_devices.hpp"
 #include "app/run/scan_run.hpp"
-#include "app/run/series_identity.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
+#include "app/terminal/processes.hpp"
 #include "app/terminal/run_printer.hpp"
 #include "app/terminal/timeline.hpp"
 #include "io/result/results.hpp"
@@ -100,9 +99,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
   const auto& devices = opened.devices->get();
   if (!quiet) say("device", text_of(devices));
   if (team && !quiet) say("team", fmt::format("{} processes share samples and coils", team->size()));
-  auto events = printer.events();
-  events.wants_cost = !quiet && !team;
-  reconstruct(*run, engines_of(*run, devices, execution), events);
+  reconstruct(*run, engines_of(*run, devices, execution), printer.events());
   printer.print_summary();
   if (team) require_unchanged_for_all(*team, run->file->summary());
   if (is_first) finish(*run, *lock, prefix, checksum);

@@ -8,22 +8,11 @@
 #include <future>
 #include <utility>
 
-#include "app/run/machine_rates.hpp"
+#include "app/run/scan_cost.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "validation/certificate.hpp"
 
 namespace fhd::app {
-
-VolumeGroup VolumeGroup::of(const std::vector<ReadVolume>& read, const ScanChecks& checks,
-                            std::size_t standing_for_scan) {
-  VolumeGroup group{{}, read.front().series, read.front().is_first};
-  group.checks = checks;
-  for (const auto& volume : read) {
-    if (volume.number == standing_for_scan) group.checked = group.volumes.size();
-    group.volumes.push_back(&volume.scan);
-  }
-  return group;
-}
 
 ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
                          std::shared_ptr<TrajectoryCache> cache, const EngineOptions& options,
@@ -32,21 +21,13 @@ ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, c
       options_(options),
       execution_(execution),
       services_{std::move(cache), validation::make_verifier(), {}},
-      gpu_name_(device.description.name),
       may_fall_back_(device.automatic && device.device.is_cuda()),
       team_(std::move(team)) {
   if (options.gridded_image) companion_settings_ = companion_settings(settings);
   if (companion_settings_)
     services_.gridded_accuracy = std::get<ConventionalGridding>(companion_settings_->method).accuracy;
   execution_.device = device.device;
-  read_rates();
   make_reconstructors();
-}
-
-/// Reads rates that are known; measuring them takes longer than a small scan.
-void ReconEngine::read_rates() {
-  rates_ = known_rates(execution_.device, gpu_name_);
-  host_rates_ = known_rates(Device::cpu());
 }
 
 void ReconEngine::make_reconstructors() {
@@ -86,7 +67,6 @@ auto ReconEngine::with_fallback(const RunEvents& events, const Work& work) {
     fallback_ = std::string("computed on the CPU, because the GPU failed: ") + error.what();
     events.fallback(error.what());
     execution_.device = Device::cpu();
-    read_rates();
     make_reconstructors();
   }
   return work();
@@ -127,46 +107,30 @@ std::shared_ptr<const Preparation> ReconEngine::preparation_of(SliceSeries& seri
   return series.preparation([&](const Scan& reference) { return reconstructor_->prepare(reference); });
 }
 
-/// Returns the matrix on which the first image was reconstructed.
-std::array<int, 3> ReconEngine::matrix_used(const VolumeGroup& group, const Reconstruction& made) {
-  if (group.series) return preparation_of(*group.series)->scan().geometry.matrix_size;
-  return (made.prepared ? *made.prepared : *group.volumes.front()).geometry.matrix_size;
-}
-
 std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {
   return preparation_of(series)->volumes_at_once;
 }
 
 // --- Images
 
-namespace {
-
-/// Adds what was done once for a series to the report of its first volume.
-void add_preparation(const Report& once, Report& report) {
-  report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
-  report.seconds += once.seconds;
-}
-
-}  // namespace
-
 std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const RunEvents& events) {
   const Scan& first = *group.volumes.front();
   const bool is_alone = !group.series && !group.frames;
   if (is_alone && options_.noise_map) require_noise_maps_can(*options_.noise_map, settings_, first);
-  // The scan alone decides these: a thread finds them while the GPU works; the CPU finds them after its own work.
+  // The scan alone decides them: a thread finds them while the GPU works; the CPU finds them after its own work.
   auto warnings = on_host([this, &group] { return warnings_of(group.volumes, group.series.get(), settings_); });
-  auto sizes = on_host([this, &group] { return sizes_of_group(group); });
   auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });
   const auto begin = std::chrono::steady_clock::now();
   const auto found = warnings.get();
   made.front().report.seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  auto known_sizes = sizes.get();
-  if (known_sizes && !group.frames)
-    known_sizes = on_larger_matrix(*known_sizes, matrix_used(group, made.front()));
-  if (known_sizes && group.planned_volumes > 0) report_cost(*known_sizes, group, events);
   std::vector<ReconResult> results(made.size());
-  if (group.begins_series) add_preparation(preparation_of(*group.series)->report, made.front().report);
+  if (group.begins_series) {  // what was done once for it
+    const Report& once = preparation_of(*group.series)->report;
+    Report& report = made.front().report;
+    report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
+    report.seconds += once.seconds;
+  }
   for (std::size_t i = 0; i < made.size(); ++i) {
     Report& report = made[i].report;
     if (!fallback_.empty()) report.messages.push_back({"device", Severity::note, fallback_});
@@ -177,7 +141,6 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
     results[i].reconstruction = std::move(made[i]);
   }
   if (is_alone) add_companions(first, events, results.front());
-  if (known_sizes && can_predict(group)) predict_stages(*known_sizes, group, results);
   for (auto& result : results) result.reconstruction.prepared.reset();
   if (group.checked)
     check_scan(*group.volumes[*group.checked], group.checks, results[*group.checked].reconstruction.report);

@@ -1,10 +1,11 @@
-// The images of one scan as they are made, and what is known of them.
+#include "app/run/scan_results.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "app/run/scan_results.hpp"
+#include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
 #include "io/scan/checksum.hpp"
 #include "io/result/dicom.hpp"
@@ -27,7 +28,30 @@ double even_step(const std::vector<std::int64_t>& numbers) {
   return static_cast<double>(step);
 }
 
+/// Returns "0-39", "0-3,7" or "5,1", as the options take them.
+std::string in_ranges(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0, end; i < numbers.size(); i = end) {
+    for (end = i + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;) ++end;
+    text += (i == 0 ? "" : ",") + std::to_string(numbers[i]);
+    if (end - i > 1) text += "-" + std::to_string(numbers[end - 1]);
+  }
+  return text;
+}
+
 }  // namespace
+
+io::SeriesIdentity identity_of(const RunOptions& options, const io::Provenance& provenance) {
+  io::SeriesIdentity identity{{"the scan", provenance.input_checksum},
+                              {"fhd", provenance.program_version},
+                              {"--repetitions", in_ranges(provenance.repetitions)},
+                              {"--slices", in_ranges(provenance.slices)}};
+  for (const auto& row : option_table())
+    if (const auto given = options.given.find(row.flag);
+        (row.commands & in_recon) != 0 && row.effect == Effect::image && given != options.given.end())
+      identity.emplace_back(row.flag, recorded_value(row, given->second));
+  return identity;
+}
 
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
                          const VolumeSelection& selection, std::string command_line)
@@ -115,7 +139,6 @@ void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
                           const std::function<void(const Report&)>& on_earlier) {
   folder_ = std::move(folder);
   provenance_.reports.clear();
-  earlier_count_ = folder_->finished_count();
   if (folder_->finished_count() > 0)
     earlier_run_ = fmt::format("{} of {} images: {}", folder_->finished_count(), volumes_.size(),
                                folder_->earlier_host());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/options/devices.hpp"
-#include "app/options/values.hpp"
+#include "app/options/run_options.hpp"
 #include "app/run/recon_engine.hpp"
 #include "app/run/volume_reader.hpp"
 #include "io/result/results.hpp"
@@ -46,7 +46,8 @@ class ScanResults {
                const std::function<void(const Report&)>& on_earlier);
   /// Returns whether an earlier run has left the volume.
   bool holds(std::size_t number) const { return folder_ && folder_->holds(number); }
-  std::size_t earlier_count() const { return earlier_count_; }
+  /// Returns how many volumes the folder holds.
+  std::size_t finished_count() const { return folder_ ? folder_->finished_count() : 0; }
   /// Adds volume `number`; they come in any order.
   void add(std::size_t number, ReconResult made);
 
@@ -92,11 +93,15 @@ class ScanResults {
   io::CompanionResults companions_;
   io::Provenance provenance_;
   std::shared_ptr<io::SeriesFolder> folder_;
-  std::size_t earlier_count_ = 0;
   std::string host_, earlier_run_;
   std::vector<Message> further_notes_;  ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
   io::InputStamps stamps_;
 };
+
+/// Returns all that decides the images of a series, in which a run that goes on must agree: the scan and its pieces by their
+/// checksums (`provenance`), the program, the volumes chosen, and the options given that change an image, files among them
+/// by name and content. Throws Error.
+io::SeriesIdentity identity_of(const RunOptions& options, const io::Provenance& provenance);
 
 }  // namespace fhd::app

@@ -5,11 +5,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
 #include <mutex>
+#include <thread>
 #include <utility>
 
+#include "app/commands/commands.hpp"
 #include "app/run/corrected_scan.hpp"
-#include "app/run/side_by_side.hpp"
+#include "app/terminal/console.hpp"
+#include "app/terminal/processes.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/decisions.hpp"
@@ -17,10 +24,7 @@
 namespace fhd::app {
 
 RunSettings::RunSettings(RunOptions of)
-    : options(std::move(of)),
-      settings(options.settings()),
-      correction(options.correction),
-      field_map(options.field_map) {
+    : options(std::move(of)), settings(options.settings()) {
   options.read_options.precision = settings.precision;
   if (options.frames.asks() && options.device.names_several())
     throw Error("--frames, --spokes-per-frame and --gate", "one device", "--device " + options.device.text(),
@@ -44,14 +48,14 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
                                   const std::string& command_line) {
   const RunOptions& options = settings->options;
   const bool frames = options.frames.asks();
-  file = with_trajectory_correction(std::move(file), settings->correction,
+  file = with_trajectory_correction(std::move(file), settings->options.correction,
                                     frames ? BeyondMatrix::columns : BeyondMatrix::samples);
-  if (settings->field_map == FieldMapChoice::off) file = with_field_map(std::move(file), {});
+  if (settings->options.field_map == FieldMapChoice::off) file = with_field_map(std::move(file), {});
   if (frames) repetition_of_frames(file->summary(), options.selection);
   ScanResults results(path, file->summary(), options.selection, command_line);
   if (!frames) results.require_room(request_of(options, path), file->summary().geometry);
   options.noise_map.require_alone(results.volumes().size(), 1);
-  const bool lacks_field_map = settings->field_map == FieldMapChoice::from_echoes;
+  const bool lacks_field_map = settings->options.field_map == FieldMapChoice::from_echoes;
   const auto takes_series = [settings](const Scan& volume) {
     return fhd::takes_series(settings->settings, {}, volume) && !settings->options.noise_map.given();
   };
@@ -124,9 +128,35 @@ RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, con
 
 namespace {
 
+/// Calls work(goes_on) in `count` threads, one of which is the caller's; goes_on() is false once one of them has thrown.
+/// When all have ended, throws what the first threw. Works with fewer threads where the system gives no more.
+template <class Work>
+void run_side_by_side(int count, const Work& work) {
+  std::atomic<bool> failed = false;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto guarded = [&] {
+    try {
+      work([&] { return !failed; });
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failed.exchange(true)) failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  others.reserve(static_cast<std::size_t>(std::max(count, 1)));
+  try {
+    for (int i = 1; i < count; ++i) others.emplace_back(guarded);
+  } catch (const std::exception&) {  // no more threads, or no memory for one
+  }
+  guarded();
+  for (auto& other : others) other.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
 /// Returns what is checked once for the scan.
 ScanChecks checks_of(const ScanRun& run) {
-  return {run.settings->correction.kind == TrajectoryCorrection::Kind::automatic, run.settings->is_sparing,
+  return {run.settings->options.correction.kind == TrajectoryCorrection::Kind::automatic, run.settings->is_sparing,
           run.scan_warnings};
 }
 
@@ -140,67 +170,44 @@ void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEven
   if (events.on_image) events.on_image(number, copy, run.results);
 }
 
-class VolumesOfRun {
- public:
-  VolumesOfRun(ScanRun& run, const RunEngines& engines, const RunEvents& events, const std::string& note)
-      : run_(run), engines_(engines), events_(events), note_(note), total_(run.results.volumes().size()) {}
-
-  void reconstruct() {
-    const auto left = total_ - run_.results.earlier_count();
-    if (left == 0) return;
-    run_side_by_side(static_cast<int>(std::min<std::size_t>(engines_.count, left)), [&](const auto& goes_on) {
-      // Each engine has as many threads as without an earlier run: the images are the same to the last bit.
-      const ThreadLimit share(std::max(1, omp_get_max_threads() / engines_.count));
-      const auto& device = engines_.devices[started_++ % engines_.devices.size()];
-      const CurrentDevice current(device.device);
-      const auto engine = engines_.make(device, omp_get_max_threads());
-      reconstruct_by(*engine, goes_on);
-    });
-  }
-
- private:
-  template <class GoesOn>
-  void reconstruct_by(ReconEngine& engine, const GoesOn& goes_on) {
-    // Where several devices share a series, no engine takes so many volumes that another has nothing to do.
-    const auto share = static_cast<std::size_t>(engines_.devices.size() == 1 || engines_.is_team ? 1 : engines_.count);
-    const auto most = static_cast<std::int64_t>((total_ + share - 1) / share);
-    const auto at_once = [&](SliceSeries& series) { return std::min(engine.volumes_at_once(series), most); };
-    RunEvents events;
-    if (engines_.count == 1) events.progress = events_.progress;
-    events.on_fallback = [&](const std::string& reason) {
-      const std::lock_guard lock(mutex_);
-      events_.fallback(reason);
-    };
-    events.on_text = [&](const char* what, const std::string& text) {
-      const std::lock_guard lock(mutex_);
-      events_.text(what, text);
-    };
-    const auto checks = checks_of(run_);
+void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvents& events,
+                         const std::string& note) {
+  const auto total = run.results.volumes().size(), left = total - run.results.finished_count();
+  if (left == 0) return;
+  // Where several devices share a series, no engine takes so many volumes that another has nothing to do.
+  const auto share = static_cast<std::size_t>(engines.devices.size() == 1 || engines.is_team ? 1 : engines.count);
+  const auto most = static_cast<std::int64_t>((total + share - 1) / share);
+  const auto checks = checks_of(run);
+  std::mutex mutex;  // of events and results
+  RunEvents locked;
+  if (engines.count == 1) locked.progress = events.progress;
+  locked.on_fallback = [&](const std::string& reason) {
+    const std::lock_guard lock(mutex);
+    events.fallback(reason);
+  };
+  std::atomic<std::size_t> started = 0;
+  run_side_by_side(static_cast<int>(std::min<std::size_t>(engines.count, left)), [&](const auto& goes_on) {
+    // Each engine has as many threads as without an earlier run: the images are the same to the last bit.
+    const ThreadLimit limit(std::max(1, omp_get_max_threads() / engines.count));
+    const auto& device = engines.devices[started++ % engines.devices.size()];
+    const CurrentDevice current(device.device);
+    const auto engine = engines.make(device, omp_get_max_threads());
+    const auto at_once = [&](SliceSeries& series) { return std::min(engine->volumes_at_once(series), most); };
     while (goes_on()) {
-      const auto volumes = run_.reader->next(at_once);
+      const auto volumes = run.reader->next(at_once);
       if (volumes.empty()) break;
-      auto group = VolumeGroup::of(volumes, checks, run_.results.standing_for_scan());
-      const bool has_sizes = !group.series || group.begins_series;
-      if (has_sizes && wants_cost_.exchange(false)) {
-        group.planned_volumes = static_cast<std::int64_t>(total_);
-        group.readout_length = run_.file->summary().readout_length;
+      VolumeGroup group{{}, volumes.front().series, volumes.front().is_first, nullptr, checks, {}};
+      for (const auto& volume : volumes) {
+        if (volume.number == run.results.standing_for_scan()) group.checked = group.volumes.size();
+        group.volumes.push_back(&volume.scan);
       }
-      auto made = engine(group, events);
-      const std::lock_guard lock(mutex_);
+      auto made = (*engine)(group, locked);
+      const std::lock_guard lock(mutex);
       for (std::size_t i = 0; i < made.size(); ++i)
-        add_image(run_, volumes[i].number, std::move(made[i]), events_, note_);
+        add_image(run, volumes[i].number, std::move(made[i]), events, note);
     }
-  }
-
-  ScanRun& run_;
-  const RunEngines& engines_;
-  const RunEvents& events_;
-  const std::string& note_;
-  const std::size_t total_;
-  std::mutex mutex_;  // of events and results
-  std::atomic<std::size_t> started_ = 0;
-  std::atomic<bool> wants_cost_ = events_.wants_cost && !engines_.is_team;
-};
+  });
+}
 
 // --- Frames
 
@@ -252,10 +259,7 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
                   fmt::format("{} readouts, as in the first", readouts), std::to_string(layout.readouts),
                   "take slices by themselves: --slices");
     run.results.add_frames(layout);
-    VolumeGroup group{{&volume}, nullptr, false, &layout, checks_of(run), 0};
-    if (slice == 0 && events.wants_cost) group.planned_volumes = static_cast<std::int64_t>(slices.size());
-    group.readout_length = layout.readout_length;
-    auto made = (*engine)(group, events);
+    auto made = (*engine)({{&volume}, nullptr, false, &layout, checks_of(run), 0}, events);
     for (std::size_t frame = 0; frame < made.size(); ++frame)
       add_image(run, frame * slices.size() + slice, std::move(made[frame]), events, note);
   }
@@ -275,9 +279,92 @@ void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& event
   if (run.settings->options.frames.asks())
     reconstruct_frames(run, engines, events, note);
   else
-    VolumesOfRun(run, engines, events, note).reconstruct();
+    reconstruct_volumes(run, engines, events, note);
   run.reader.reset();
   if (const auto positions = run.results.note_positions(); !positions.empty()) events.text("note", positions);
+}
+
+// --- Devices and processes
+
+namespace {
+
+/// Returns whether the CPU, solving once by squares, is done before a GPU has started, which takes about 0.3 s
+/// (validation/results/2026-11-23-h200.md): its threads go through so many pairs of voxels and samples in a fraction of
+/// that.
+bool is_small_work(const io::ScanSummary& summary) {
+  constexpr double pairs_of_thread = 2e9, most_pairs = 1e10;
+  const double pairs = static_cast<double>(summary.geometry.voxel_count()) *
+                       static_cast<double>(summary.samples_per_scan) *
+                       static_cast<double>(summary.coil_count) *
+                       static_cast<double>(summary.slice_count * summary.repetition_count);
+  return pairs <= std::min(pairs_of_thread * omp_get_max_threads(), most_pairs);
+}
+
+bool solves_once(const RunSettings& settings) {
+  const LeastSquares* method = least_squares(settings.settings);
+  return !settings.options.frames.asks() && !settings.options.noise_map.given() &&
+         (method == nullptr || method->sparse.empty());
+}
+
+}  // namespace
+
+OpenedScan open_and_start_devices(const std::string& path, const RunSettings& settings, int local_rank) {
+  DeviceOption option = settings.options.device;
+  OpenedScan opened;
+  const auto start = [&] {
+    opened.devices = std::make_unique<DevicesInBackground>(option, std::max(local_rank, 0));
+  };
+  constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
+  std::error_code unknown;
+  const bool may_be_small = local_rank < 0 && solves_once(settings) &&
+                            std::filesystem::file_size(path, unknown) <= bytes_of_small_file;
+  if (!may_be_small) start();
+  opened.file = io::open_scan(path, settings.options.read_options);
+  if (may_be_small) {
+    if (is_small_work(opened.file->summary())) option.leave_gpu_alone();
+    start();
+  }
+  return opened;
+}
+
+int run_in_team(const std::function<int(const std::shared_ptr<MpiTeam>&)>& work) {
+  const auto team = join_team();
+  if (!team) return work(nullptr);
+  try {
+    const int status = work(team);
+    team->leave();
+    return status;
+  } catch (const std::exception& error) {
+    // The first process prints what fails in every process, and ends the others before they do.
+    if (team->rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+    print_error((team->rank() > 0 ? fmt::format("process {}: ", team->rank()) : "") + error.what());
+    std::fflush(stderr);
+    throw;
+  }
+}
+
+void share_work(const MpiTeam& team, const RunSettings& settings) {
+  const RunOptions& options = settings.options;
+  if (options.frames.asks())
+    throw UsageError(Error("--frames, --spokes-per-frame and --gate", "one process", "several, by mpirun",
+                           "run it without mpirun"));
+  if (settings.options.field_map == FieldMapChoice::from_echoes)
+    throw Error("--field-map auto", "one process", "several, by mpirun",
+                "make the map with 'fhd fieldmap' first");
+  if (options.device.names_several())
+    throw Error("--device " + options.device.text(), "one GPU for each process that mpirun started", "several",
+                "leave --device out, and every process takes its own; or run one process");
+  options.noise_map.require_alone(1, team.size());
+  if (options.threads > 0) return;
+  // Where mpirun has not bound the processes to some processors each.
+  const int all = static_cast<int>(std::thread::hardware_concurrency());
+  if (omp_get_num_procs() >= all) omp_set_num_threads(std::max(1, all / team.local_size()));
+}
+
+void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summary) {
+  summary.stamps.require_unchanged();
+  double arrived = 1;
+  team.sum(&arrived, 1);
 }
 
 // --- Files

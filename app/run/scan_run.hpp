@@ -13,12 +13,13 @@
 #include "app/options/run_options.hpp"
 #include "app/run/echo_field_map.hpp"
 #include "app/run/recon_engine.hpp"
-#include "app/run/run_events.hpp"
 #include "app/run/scan_results.hpp"
 #include "app/run/volume_reader.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
+
+class MpiTeam;
 
 /// The options of a run and what follows from them: one for all scans that share them.
 struct RunSettings {
@@ -26,8 +27,6 @@ struct RunSettings {
   explicit RunSettings(RunOptions of);
   RunOptions options;
   Settings settings;
-  TrajectoryCorrection correction;
-  FieldMapChoice field_map;
   bool is_sparing = false;  ///< ScanChecks::is_sparing
 };
 
@@ -72,6 +71,22 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
 /// the first image. Throws Error.
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                  const std::string& note = {});
+
+struct OpenedScan {
+  std::unique_ptr<io::ScanFile> file;
+  std::unique_ptr<DevicesInBackground> devices;
+};
+
+/// Opens the scan. Devices start meanwhile, or after a look into a small file, which may not need a GPU. `local_rank`: of
+/// several processes on this machine, which one this is; else -1.
+OpenedScan open_and_start_devices(const std::string& path, const RunSettings& settings, int local_rank);
+
+/// Returns work(team), null for a process alone. When `work` throws, the other processes end, too.
+int run_in_team(const std::function<int(const std::shared_ptr<MpiTeam>&)>& work);
+/// Throws Error where several processes cannot do such a run; gives each process its share of the machine's processors.
+void share_work(const MpiTeam& team, const RunSettings& settings);
+/// Throws Error where the scan has changed since one of the processes opened it: each has read it by itself.
+void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summary);
 
 /// Returns the files that the results `prefix` are to have.
 io::ResultRequest request_of(const RunOptions& options, const std::string& prefix);

@@ -48,8 +48,7 @@ struct ReadVolume {
   std::size_t number = 0;  ///< in the order of the results
   Scan scan;
   std::shared_ptr<SliceSeries> series{};  ///< null: by itself
-  bool is_first =
-      false;  ///< of the series, in this run: it tells what was done once, and has maps of its own
+  bool is_first = false;  ///< of the series: its report has what was done once, and it has maps of its own
 };
 
 class VolumeReader {
@@ -72,26 +71,23 @@ class VolumeReader {
 
  private:
   void read_all();
-  void read_slice(const std::vector<std::size_t>& numbers);
-  void read_in_turn(const std::vector<std::size_t>& numbers, const std::shared_ptr<SliceSeries>& series,
-                    std::map<std::size_t, Scan>& known);
+  bool read_slice(const std::vector<std::size_t>& numbers);
   std::shared_ptr<SliceSeries> series_of(const std::vector<std::size_t>& numbers,
                                          std::map<std::size_t, Scan>& known);
   Scan read(std::size_t number);
-  bool push(ReadVolume volume, std::size_t turn);
-  bool wait_for_turn(std::size_t turn);
+  bool push(ReadVolume volume);
+  template <class Enough>
+  void wait_until(std::unique_lock<std::mutex>& lock, const Enough& enough);
 
   io::ScanFile& file_;
   std::vector<VolumeNumber> volumes_;
   std::function<bool(const Scan&)> takes_series_;
   std::vector<bool> done_;
-  const int reader_count_;
+  const std::size_t reader_count_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<ReadVolume> queue_;
   std::size_t wanted_ = 2;  ///< volumes that may wait
-  std::size_t turn_ = 0;    ///< which volume of the slice comes into the queue next
-  bool has_first_ = false;  ///< the first of its series was there
   bool ended_ = false, stopped_ = false;
   std::exception_ptr failure_;
   std::thread thread_;

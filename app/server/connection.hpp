@@ -41,20 +41,14 @@ class Connection {
   void write(std::span<const std::byte> bytes);
   /// Ends a read of any thread, and all further ones, as if the other side had ended.
   void stop_reading();
-  /// Waits until is_over() or the other side has gone, and returns whether it has.
-  template <class IsOver>
-  bool lost_before(const IsOver& is_over) {
-    while (!is_over())
-      if (is_lost(std::chrono::milliseconds(50))) return true;
-    return false;
-  }
+  /// Returns whether the other side has gone; waits so long unless it has.
+  bool is_lost(std::chrono::milliseconds wait_for);
   /// Ends the connection after the last write: the other side can read all of it, if it does so within a second.
   void finish();
 
  private:
   using Clock = std::chrono::steady_clock;
   bool wait(short events, Clock::time_point until);
-  bool is_lost(std::chrono::milliseconds wait_for);
   /// Returns how many bytes came; 0: the other side has ended.
   std::size_t receive(std::span<std::byte> bytes, const char* what);
 

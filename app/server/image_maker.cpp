@@ -1,7 +1,6 @@
 #include "app/server/image_maker.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <utility>
@@ -14,45 +13,9 @@
 #include "recon/array/thread_limit.hpp"
 
 namespace fhd::app {
-namespace {
 
-/// Counts an image among those that share the processors while it lives.
-class AtWork {
- public:
-  explicit AtWork(SharedProcessors& processors)
-      : processors_(processors), limit_(std::max(1, processors.threads / ++processors.at_work)) {}
-  ~AtWork() { --processors_.at_work; }
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
-
- private:
-  SharedProcessors& processors_;
-  ThreadLimit limit_;
-};
-
-/// Holds a part of the shared memory while it lives.
-class TakenMemory {
- public:
-  TakenMemory(SharedMemory& memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {
-    memory_.enter(bytes_);
-  }
-  ~TakenMemory() { memory_.leave(bytes_); }
-  TakenMemory(const TakenMemory&) = delete;
-  TakenMemory& operator=(const TakenMemory&) = delete;
-
- private:
-  SharedMemory& memory_;
-  std::size_t bytes_;
-};
-
-}  // namespace
-
-const io::mrd::Subjects& subjects_of_session() {
-  static const io::mrd::Subjects subjects{"the session", "the header", "acquisitions of the image"};
-  return subjects;
-}
-
-PlannedBytes planned_memory(const Scan& scan, const SessionOptions& options, const ChosenDevice& device) {
+std::size_t require_memory(const Scan& scan, const Settings& settings, const ChosenDevice& device,
+                           std::size_t most) {
   ScanSizes sizes;
   sizes.matrix_size = scan.geometry.matrix_size;
   sizes.samples.all = scan.trajectory.sample_count();
@@ -61,15 +24,7 @@ PlannedBytes planned_memory(const Scan& scan, const SessionOptions& options, con
   sizes.has_field_map = scan.field_map.has_value();
   sizes.has_sample_time = scan.sample_time_s.has_value();
   sizes.cropped_matrix_size = scan.cropped_matrix_size;
-  EstimateSettings how;
-  how.settings = options.settings();
-  how.device = device.device;
-  return planned_bytes(estimate(sizes, how));
-}
-
-std::size_t require_memory(const Scan& scan, const SessionOptions& options, const ChosenDevice& device,
-                           std::size_t most) {
-  const auto planned = planned_memory(scan, options, device);
+  const auto planned = planned_bytes(estimate(sizes, {settings, device.device}));
   const auto bytes = std::max(planned.host, planned.device);
   if (bytes > most)
     throw Error("an image", "to need at most " + memory_text(static_cast<double>(most)) + " (--max-memory)",
@@ -80,20 +35,16 @@ std::size_t require_memory(const Scan& scan, const SessionOptions& options, cons
   return bytes;
 }
 
-bool shares_slices(const SessionOptions& options, const Scan& scan) {
-  return !options.finds_maps_anew() && takes_series(options.settings(), {}, scan);
-}
-
-void SharedMemory::enter(std::size_t bytes) {
+std::shared_ptr<void> SharedMemory::take(std::size_t bytes) {
   std::unique_lock lock(mutex_);
   left_.wait(lock, [&] { return taken_ == 0 || taken_ + bytes <= most_; });
   taken_ += bytes;
-}
-
-void SharedMemory::leave(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  taken_ -= bytes;
-  left_.notify_all();
+  lock.unlock();
+  return {nullptr, [this, bytes](void*) {
+            const std::lock_guard again(mutex_);
+            taken_ -= bytes;
+            left_.notify_all();
+          }};
 }
 
 void ImageWork::require_wanted() const {
@@ -106,21 +57,24 @@ ProgressCallback ImageMaker::watch() const {
   return [this, begin](const Progress&) {
     work_.require_wanted();
     const auto most = work_.limits.seconds;
-    if (most.count() > 0 && std::chrono::steady_clock::now() - begin > most)
+    if (std::chrono::steady_clock::now() - begin > most)
       throw GivenUp("an image", fmt::format("to be made within {} s (--max-seconds)", most.count()), "more",
                     "use a smaller matrix, or fewer readouts");
   };
 }
 
-GroupFacts ImageMaker::make(ImageReadouts group, const SliceOf& slice_of, const OnImage& on_image) {
+void ImageMaker::make(ImageReadouts group, const SliceOf& slice_of,
+                      const std::function<void(StreamedImage)>& on_image) {
   work_.require_wanted();
-  const AtWork share(work_.processors);
+  auto& processors = work_.processors;
+  const ThreadLimit share(std::max(1, processors.threads / ++processors.at_work));
+  const std::shared_ptr<void> at_work(nullptr, [&](void*) { --processors.at_work; });
   const CurrentDevice current(work_.device.device);
-  const auto& options = work_.options.read_options();
-  GroupFacts facts{group.key, group.frame, group.count, group.readouts.back()->head, {}};
-  auto scan = std::make_shared<io::mrd::ReadoutScan>(work_.header, options, subjects_of_session(),
+  const auto& options = work_.options.run.read_options;
+  const auto last = group.readouts.back()->head;
+  auto scan = std::make_shared<io::mrd::ReadoutScan>(work_.header, options, session_subjects,
                                                      std::move(group.readouts));
-  facts.positions = scan->positions();
+  const auto positions = scan->positions();
   // Images are made concurrently, but pieces that come from files are read for one image at a time.
   const auto locked = [reads_files = !options.outside.given().empty()](const auto& step) {
     std::optional<io::hdf5::LibraryLock> lock;
@@ -130,9 +84,8 @@ GroupFacts ImageMaker::make(ImageReadouts group, const SliceOf& slice_of, const 
   const auto close_locked = [&](io::ScanFile* file) { locked([&] { delete file; }); };
   const std::unique_ptr<io::ScanFile, decltype(close_locked)> file(
       locked([&] {
-        return with_trajectory_correction(io::as_read(io::source_of(scan, true), options),
-                                          work_.options.trajectory_correction())
-            .release();
+        auto opened = io::as_read(io::source_of(scan, true), options);
+        return with_trajectory_correction(std::move(opened), work_.options.run.correction).release();
       }),
       close_locked);
   const auto& summary = file->summary();
@@ -140,31 +93,31 @@ GroupFacts ImageMaker::make(ImageReadouts group, const SliceOf& slice_of, const 
     for (std::int64_t slice = 0; slice < summary.slice_count; ++slice) {
       const auto& counters = summary.repetition_counters[static_cast<std::size_t>(repetition)];
       // Embedded references of another repetition make a volume, too.
-      if (facts.key && counters != facts.key->counters) continue;
-      MadeImage made;
-      made.slice = summary.slice_counters[static_cast<std::size_t>(slice)];
-      made.counters = counters;
+      if (group.key && counters != group.key->counters) continue;
+      const int slice_counter = summary.slice_counters[static_cast<std::size_t>(slice)];
       Scan volume = locked([&] { return file->read(slice, repetition); });
-      const auto shared = slice_of(made.slice, volume);
-      auto result = made_of(std::move(volume), shared).reconstruction;
-      made.image = std::move(result.image);
-      made.report = std::move(result.report);
-      made.remarks = summary.inferred;
-      made.remarks.insert(made.remarks.end(), summary.missing.begin(), summary.missing.end());
-      on_image(std::move(made), facts);
+      const auto shared = slice_of(slice_counter, volume);
+      auto result = made_of(std::move(volume), shared);
+      StreamedImage made{std::move(result.image), std::move(result.report), group.key, positions, last};
+      made.head.idx.slice = static_cast<std::uint16_t>(slice_counter);
+      made.head.idx.contrast = static_cast<std::uint16_t>(counters.contrast);
+      made.head.idx.phase = static_cast<std::uint16_t>(counters.phase);
+      made.head.idx.set = static_cast<std::uint16_t>(counters.set);
+      made.repetition = group.frame >= 0 ? static_cast<int>(group.frame) : counters.repetition;
+      made.readouts = group.count;
+      made.messages = summary.inferred;
+      made.messages.insert(made.messages.end(), summary.missing.begin(), summary.missing.end());
+      on_image(std::move(made));
     }
-  return facts;
 }
 
-ReconResult ImageMaker::made_of(Scan scan, const SharedSlice& shared) {
-  const TakenMemory taken(work_.memory,
-                          require_memory(scan, work_.options, work_.device, work_.limits.bytes));
-  if (!engine_) {
-    EngineOptions options;
-    options.seeks_causes = false;
-    engine_ =
-        std::make_unique<ReconEngine>(work_.options.settings(), Execution{}, work_.device, nullptr, options);
-  }
+Reconstruction ImageMaker::made_of(Scan scan, const SharedSlice& shared) {
+  const auto& settings = work_.options.settings;
+  const auto taken =
+      work_.memory.take(require_memory(scan, settings, work_.device, work_.limits.bytes));
+  if (!engine_)
+    engine_ = std::make_unique<ReconEngine>(settings, Execution{}, work_.device, nullptr,
+                                            EngineOptions{.seeks_causes = false});
   RunEvents events{watch()};
   events.on_fallback = [this](const std::string& reason) {
     std::call_once(work_.told_fallback, [&] { print_fallback(reason); });
@@ -172,7 +125,7 @@ ReconResult ImageMaker::made_of(Scan scan, const SharedSlice& shared) {
   const bool shares_positions = shared.series && shared.series->holds(scan);
   if (shares_positions && !shared.is_first) scan.sensitivity_maps.reset();  // those of the series
   const VolumeGroup group{{&scan}, shared.series, shares_positions && shared.is_first};
-  return std::move((*engine_)(group, events).front());
+  return std::move((*engine_)(group, events).front().reconstruction);
 }
 
 }  // namespace fhd::app

@@ -1,5 +1,5 @@
 #pragma once
-// Reconstructs an image from its readouts with one engine, as from a file that holds these readouts alone.
+// Reconstructs images from their readouts with one engine, as from a file that holds these readouts alone.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,12 @@ struct SharedProcessors {
   std::atomic<int> at_work{0};  ///< images that are being made
 };
 
-/// The limits of the work on images.
+/// The limits of a session's work on images.
 struct ImageLimits {
-  std::size_t bytes = 0;            ///< planned memory of all images that a session makes at a time
-  std::chrono::seconds seconds{0};  ///< of work on one image; 0: no limit
-  int at_once = 0;                  ///< images of a session; 0: as many as are of use
+  /// Of waiting acquisitions, of cached slices, and of the planned memory of all images that are made at a time, each.
+  std::size_t bytes = std::size_t{4} << 30;
+  std::chrono::seconds seconds{600};  ///< of work on one image
+  int at_once = 0;                    ///< images; 0: as many as are of use
 };
 
 /// The work was stopped: nobody waits for it, or it takes too long.
@@ -35,12 +37,12 @@ struct GivenUp : Error {
   using Error::Error;
 };
 
-/// Bounds the planned memory of images that are made concurrently: each waits until there is enough, or it is alone.
+/// Bounds the planned memory of images that are made concurrently.
 class SharedMemory {
  public:
   explicit SharedMemory(std::size_t bytes) : most_(bytes) {}
-  void enter(std::size_t bytes);
-  void leave(std::size_t bytes);
+  /// Waits until there is enough, or nobody else holds any. Returns an owner, which gives it back.
+  std::shared_ptr<void> take(std::size_t bytes);
 
  private:
   std::mutex mutex_;
@@ -63,21 +65,17 @@ struct ImageWork {
   void require_wanted() const;
 };
 
-/// An image, before its session numbers it.
-struct MadeImage {
+/// An image and its place in the session.
+struct StreamedImage {
   Image image;
   Report report;
-  int slice = 0;
-  io::RepetitionCounters counters;
-  std::vector<std::string> remarks;  ///< which facts were inferred, and which are missing
-};
-
-/// Facts about the readouts of images.
-struct GroupFacts {
-  std::optional<ImageKey> key;
-  std::int64_t frame = -1, count = 0;
-  io::mrd::ReadoutHead last{};
+  std::optional<ImageKey> key;           ///< of its readouts; empty: they were all of the session
   io::mrd::SamplePositions positions{};  ///< how trajectories became positions
+  io::mrd::ReadoutHead head{};           ///< of its last readout, with the counters of the image
+  int repetition = 0;                    ///< its counter; of frames, the number of the frame
+  std::int64_t readouts = 0;
+  std::int64_t number = 0;              ///< in the session, from 0
+  std::vector<std::string> messages{};  ///< to the client
 };
 
 /// The series of a slice, which its images share.
@@ -85,34 +83,31 @@ struct SharedSlice {
   std::shared_ptr<SliceSeries> series;  ///< null: it shares nothing
   bool is_first = false;                ///< the others use what is found in this image
 };
-/// Returns what the next image of a slice, from this scan, shares.
-using SliceOf = std::function<SharedSlice(int slice, const Scan& scan)>;
-
-using OnImage = std::function<void(MadeImage, const GroupFacts&)>;
 
 /// Belongs to one thread.
 class ImageMaker {
  public:
+  /// Returns what the next image of a slice, from this scan, shares.
+  using SliceOf = std::function<SharedSlice(int slice, const Scan& scan)>;
   explicit ImageMaker(ImageWork& work) : work_(work) {}
   /// Calls on_image for every image. Throws Error, among them GivenUp.
-  GroupFacts make(ImageReadouts group, const SliceOf& slice_of, const OnImage& on_image);
+  void make(ImageReadouts group, const SliceOf& slice_of,
+            const std::function<void(StreamedImage)>& on_image);
 
  private:
-  ReconResult made_of(Scan scan, const SharedSlice& shared);
+  Reconstruction made_of(Scan scan, const SharedSlice& shared);
   ProgressCallback watch() const;
 
   ImageWork& work_;
   std::unique_ptr<ReconEngine> engine_;
 };
 
-/// Returns the planned memory of one image.
-PlannedBytes planned_memory(const Scan& scan, const SessionOptions& options, const ChosenDevice& device);
-/// Returns the planned memory on the host or the device, whichever is more. Throws Error where that is more than `most`.
-std::size_t require_memory(const Scan& scan, const SessionOptions& options, const ChosenDevice& device,
+/// Returns the planned memory of one image on the host or the device, whichever is more. Throws Error where that is more
+/// than `most`.
+std::size_t require_memory(const Scan& scan, const Settings& settings, const ChosenDevice& device,
                            std::size_t most);
-/// Returns whether images of a slice share anything.
-bool shares_slices(const SessionOptions& options, const Scan& scan);
-/// Returns the names of a session and its parts for errors.
-const io::mrd::Subjects& subjects_of_session();
+
+/// Names of a session and its parts for errors.
+inline const io::mrd::Subjects session_subjects{"the session", "the header", "acquisitions of the image"};
 
 }  // namespace fhd::app

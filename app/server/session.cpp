@@ -1,16 +1,22 @@
 #include "app/server/session.hpp"
 
 #include <fmt/format.h>
+#include <ismrmrd/ismrmrd.h>
+#include <ismrmrd/version.h>
 #include <omp.h>
 
+#include <cmath>
 #include <cstdio>
 #include <new>
+#include <pugixml.hpp>
+#include <sstream>
 #include <thread>
 #include <utility>
 
 #include "app/run/scan_cost.hpp"
-#include "app/server/image_message.hpp"
 #include "app/terminal/console.hpp"
+#include "app/terminal/report_lines.hpp"
+#include "version.hpp"
 
 namespace fhd::app {
 namespace {
@@ -41,6 +47,91 @@ std::string printable(const std::string& line) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
   return text;
+}
+
+/// Returns how the image was made, its certificate, verdict and messages, as ISMRMRD meta data.
+std::string attributes_of(const StreamedImage& streamed) {
+  const Report& report = streamed.report;
+  pugi::xml_document document;
+  auto root = document.append_child("ismrmrdMeta");
+  const auto add = [&](const std::string& name, const std::vector<std::string>& values) {
+    if (values.empty()) return;
+    auto meta = root.append_child("meta");
+    meta.append_child("name").text() = name.c_str();
+    for (const auto& value : values) meta.append_child("value").text() = printable(value).c_str();
+  };
+  add("DataRole", {"Image"});
+  add("ImageProcessingHistory", {"fhd"});
+  add("ImageComments", {solution_line(report)});
+  add("fhd_version", {program_version});
+  add("fhd_readouts", {std::to_string(streamed.readouts)});
+  add("fhd_seconds", {fmt::format("{:.6f}", report.seconds)});
+  if (report.certificate) add("fhd_certificate", {certificate_line(*report.certificate)});
+  if (report.verdict) add("fhd_verdict", {report.verdict->sentence});
+  for (const auto severity : {Severity::suspicion, Severity::warning, Severity::note}) {
+    std::vector<std::string> lines;
+    for (const auto& message : report.messages)
+      if (message.severity == severity) lines.push_back(line_of(message));
+    add("fhd_" + std::string(name_of(severity)), lines);
+  }
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : report.settings) settings.push_back(name + " = " + value);
+  add("fhd_setting", settings);
+  std::ostringstream xml;
+  document.save(xml, "", pugi::format_raw);
+  return xml.str();
+}
+
+static_assert(sizeof(ISMRMRD::ISMRMRD_ImageHeader) == 198);
+
+ISMRMRD::ISMRMRD_ImageHeader image_head(const StreamedImage& streamed, bool sends_complex,
+                                     std::size_t attributes) {
+  ISMRMRD::ISMRMRD_ImageHeader head{};
+  const auto& geometry = streamed.image.geometry;
+  const auto& last = streamed.head;
+  head.version = ISMRMRD_VERSION_MAJOR;
+  head.data_type = sends_complex ? ISMRMRD::ISMRMRD_CXFLOAT : ISMRMRD::ISMRMRD_FLOAT;
+  head.image_type = sends_complex ? ISMRMRD::ISMRMRD_IMTYPE_COMPLEX : ISMRMRD::ISMRMRD_IMTYPE_MAGNITUDE;
+  head.measurement_uid = last.measurement_uid;
+  head.channels = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double fov = geometry.fov_mm[axis];
+    head.matrix_size[axis] = static_cast<std::uint16_t>(geometry.matrix_size[axis]);
+    head.field_of_view[axis] =
+        static_cast<float>(fov > 0 ? fov : geometry.matrix_size[axis]);  // voxels of 1 mm
+    head.position[axis] = static_cast<float>(geometry.position_mm[axis]);
+    head.read_dir[axis] = static_cast<float>(geometry.read_direction[axis]);
+    head.phase_dir[axis] = static_cast<float>(geometry.phase_direction[axis]);
+    head.slice_dir[axis] = static_cast<float>(geometry.slice_direction[axis]);
+    head.patient_table_position[axis] = last.patient_table_position[axis];
+    head.physiology_time_stamp[axis] = last.physiology_time_stamp[axis];
+  }
+  head.average = last.idx.average, head.slice = last.idx.slice, head.contrast = last.idx.contrast;
+  head.phase = last.idx.phase, head.set = last.idx.set;
+  head.repetition = static_cast<std::uint16_t>(streamed.repetition);
+  head.acquisition_time_stamp = last.acquisition_time_stamp;
+  head.image_index = static_cast<std::uint16_t>(streamed.number + 1);
+  head.image_series_index = 1;
+  head.attribute_string_len = static_cast<std::uint32_t>(attributes);
+  return head;
+}
+
+/// Returns the message: magnitudes as float, or complex64, [z][y][x].
+Bytes image_message(const StreamedImage& streamed, bool sends_complex) {
+  const auto attributes = attributes_of(streamed);
+  const auto& values = streamed.image.values;
+  Bytes bytes;
+  bytes.reserve(256 + attributes.size() + static_cast<std::size_t>(values.size()) * sizeof(Complex<float>));
+  append(bytes, MessageId::image);
+  append(bytes, image_head(streamed, sends_complex, attributes.size()));
+  append(bytes, static_cast<std::uint64_t>(attributes.size()));
+  append_all(bytes, std::as_bytes(std::span(attributes)));
+  if (sends_complex) {
+    append_all(bytes, std::as_bytes(std::span(values.data(), static_cast<std::size_t>(values.size()))));
+    return bytes;
+  }
+  for (const auto& value : values) append(bytes, std::hypot(value.re, value.im));
+  return bytes;
 }
 
 }  // namespace
@@ -97,7 +188,7 @@ void Session::read_messages() {
       const bool is_last = !message || message->id == MessageId::close;
       if (!push(message ? taken_in(std::move(*message)) : Item{})) return;
       if (!is_last) continue;
-      if (connection_.lost_before([&] { return done_.load(); })) lost_ = true;
+      while (!done_ && !lost_) lost_ = connection_.is_lost(std::chrono::milliseconds(50));
       return;
     } catch (const ConnectionLost&) {
       lost_ = true;  // work that nobody waits for is given up
@@ -119,9 +210,9 @@ void Session::require_order(MessageId id) {
 /// Counts the bytes of a message. Throws Error where the session holds too much.
 Session::Item Session::taken_in(SessionMessage message) {
   require_order(message.id);
-  if (message.id == MessageId::acquisition && (*held_ += message.readout.bytes()) > limits_.bytes)
+  if (message.id == MessageId::acquisition && (*held_ += message.readout.bytes()) > limits_.images.bytes)
     throw Error("acquisitions",
-                "at most " + memory_text(static_cast<double>(limits_.bytes)) +
+                "at most " + memory_text(static_cast<double>(limits_.images.bytes)) +
                     " that wait for an image to be whole (--max-memory)",
                 "more");
   const std::size_t bytes = sizeof(Item) + message.bytes();
@@ -176,10 +267,10 @@ bool Session::answer(Item item) {
   auto& [id, text, readout] = *item.message;
   switch (id) {
     case MessageId::configuration_name:
-      options_.emplace(options_of_name(text, services_.configurations));
+      options_ = options_of_name(text, services_.configurations);
       return true;
     case MessageId::configuration_text:
-      options_.emplace(options_of_text(text));
+      options_ = options_of_text(text);
       return true;
     case MessageId::header:
       begin(text);
@@ -195,10 +286,10 @@ bool Session::answer(Item item) {
 }
 
 void Session::begin(const std::string& xml) {
-  if (!options_) options_.emplace(options_of_name({}, {}));
+  if (!options_) options_ = options_of_text({});
   reconstruction_ = std::make_unique<StreamReconstruction>(
       *options_, xml, services_.device, services_.processors,
-      ImageLimits{limits_.bytes, limits_.image, limits_.images_at_once},
+      limits_.images,
       StreamEvents{[this](const StreamedImage& image) { send(image); },
                    [this] {
                      const std::lock_guard lock(mutex_);

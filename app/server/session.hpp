@@ -20,11 +20,8 @@ namespace fhd::app {
 struct SessionLimits {
   ConnectionLimits connection{};
   MessageLimits messages{};
-  std::size_t bytes =
-      std::size_t{4} << 30;  ///< of waiting acquisitions, of cached slices, and of the work on images
-  std::size_t read_ahead = std::size_t{64} << 20;  ///< of messages in the queue
-  std::chrono::seconds image{600};                 ///< of work on one image
-  int images_at_once = 0;                          ///< of a session; 0: as many as are of use
+  ImageLimits images{};
+  std::size_t read_ahead = std::size_t{64} << 20;  ///< bytes of messages in the queue
 };
 
 /// The device, processors and configurations that all sessions share.

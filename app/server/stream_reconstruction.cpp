@@ -1,6 +1,7 @@
 #include "app/server/stream_reconstruction.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <system_error>
@@ -12,9 +13,17 @@
 namespace fhd::app {
 namespace {
 
-std::size_t bytes_of(const ImageReadouts& group) {
-  std::size_t bytes = 0;
-  for (const auto& readout : group.readouts) bytes += readout->bytes();
+/// Returns the bytes of a scan's arrays.
+std::size_t bytes_of(const Scan& scan) {
+  const auto array = [](const auto& values) {
+    return static_cast<std::size_t>(values.size()) * sizeof(*values.data());
+  };
+  const auto both = [&](const auto& pair) { return array(pair.values) + array(pair.in_double); };
+  std::size_t bytes = array(scan.trajectory.k) + both(scan.kspace);
+  if (scan.sensitivity_maps) bytes += both(*scan.sensitivity_maps);
+  if (scan.noise) bytes += array(*scan.noise);
+  if (scan.calibration) bytes += array(scan.calibration->trajectory.k) + both(scan.calibration->kspace);
+  if (scan.sample_time_s) bytes += array(*scan.sample_time_s);
   return bytes;
 }
 
@@ -24,13 +33,22 @@ StreamReconstruction::StreamReconstruction(const SessionOptions& options, const 
                                            const ChosenDevice& device, SharedProcessors& processors,
                                            const ImageLimits& limits, StreamEvents events)
     : events_(std::move(events)),
-      work_{options, io::mrd::parse_header(xml, subjects_of_session().header), device, processors,
+      work_{options, io::mrd::parse_header(xml, session_subjects.header), device, processors,
             limits,  [this] { return abandoned_ || events_.is_given_up(); }},
-      groups_(work_.header, options.spokes_per_frame(), options.waits_for_close()),
-      maker_(work_),
-      slices_(limits.bytes) {
+      groups_(work_.header, options.spokes_per_frame, options.waits_for_close()),
+      maker_(work_) {
   // Errors of the header are reported before readouts come.
-  io::mrd::VolumeAssembler(work_.header, options.read_options(), subjects_of_session());
+  io::mrd::VolumeAssembler(work_.header, options.run.read_options, session_subjects);
+}
+
+StreamReconstruction::~StreamReconstruction() {
+  abandon();
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+  for (auto& thread : threads_) thread.join();
 }
 
 void StreamReconstruction::add(io::mrd::SharedReadout readout) {
@@ -48,13 +66,23 @@ std::string StreamReconstruction::finish() {
 /// Makes images of a slice that is cached, or that shares nothing, concurrently; the others at once.
 void StreamReconstruction::start(ImageReadouts group) {
   work_.require_wanted();
-  if (!group.key || !threads_ || !shares_slices_) return make_now(std::move(group));
-  const auto series = *shares_slices_ ? slices_.find(group.key->slice) : nullptr;
+  if (!group.key || most_threads_ == 0) return make_now(std::move(group));
+  const auto series = *shares_slices_ ? cached(group.key->slice) : nullptr;
   if (*shares_slices_ && !series) return make_now(std::move(group));
-  const auto bytes = bytes_of(group);
+  std::size_t bytes = 0;
+  for (const auto& readout : group.readouts) bytes += readout->bytes();
   make_room(bytes);
-  under_way_.push_back({threads_->start(std::move(group), series), bytes});
+  Job job([group = std::move(group), series](ImageMaker& maker) mutable {
+    Images images;
+    const int own = group.key->slice;
+    // Where counters and header contradict each other, the image of another slice is made by itself.
+    const auto slice_of = [&](int slice, const Scan&) { return SharedSlice{slice == own ? series : nullptr}; };
+    maker.make(std::move(group), slice_of, [&](StreamedImage made) { images.push_back(std::move(made)); });
+    return images;
+  });
+  under_way_.push_back({job.get_future(), bytes});
   bytes_under_way_ += bytes;
+  add_job(std::move(job));
 }
 
 /// Makes the images of a group by this thread.
@@ -62,46 +90,93 @@ void StreamReconstruction::make_now(ImageReadouts group) {
   while (!under_way_.empty()) deliver_next();  // images are sent in their order
   std::shared_ptr<SliceSeries> begun;
   const auto slice_of = [&](int slice, const Scan& scan) -> SharedSlice {
-    if (!shares_slices_) shares_slices_ = shares_slices(work_.options, scan);
+    const auto& options = work_.options;
+    if (!shares_slices_) shares_slices_ = !options.finds_maps_anew() && takes_series(options.settings, {}, scan);
     if (!*shares_slices_) return {};
-    if (auto series = slices_.find(slice)) return {std::move(series), false};
+    if (auto series = cached(slice)) return {std::move(series)};
     begun = std::make_shared<SliceSeries>(scan);
     return {begun, true};
   };
-  maker_.make(std::move(group), slice_of, [&](MadeImage made, const GroupFacts& facts) {
-    if (begun) cache(made.slice, std::move(begun));
-    begun.reset();
-    open_threads(made.image);
-    send(std::move(made), facts);
+  maker_.make(std::move(group), slice_of, [&](StreamedImage made) {
+    if (begun && !cache(made.head.idx.slice, std::exchange(begun, nullptr)))
+      made.messages.insert(made.messages.begin(),
+                           "warning: so many slices take more memory than a session has (--max-memory): maps "
+                           "of some are found anew with their next image");
+    choose_thread_count(made.image);
+    send(std::move(made));
   });
 }
 
-void StreamReconstruction::cache(int slice, std::shared_ptr<SliceSeries> series) {
-  if (slices_.add(slice, std::move(series)) > 0)
-    add_new({"warning: so many slices take more memory than a session has (--max-memory): maps of some are "
-             "found anew with their next image"},
-            next_messages_);
+/// Returns the series of a slice; null: it is not cached.
+std::shared_ptr<SliceSeries> StreamReconstruction::cached(int slice) const {
+  const auto found = std::find_if(slices_.begin(), slices_.end(), [&](const auto& one) { return one.slice == slice; });
+  return found == slices_.end() ? nullptr : found->series;
 }
 
-/// Starts as many threads as speed up images of this size.
-void StreamReconstruction::open_threads(const Image& image) {
-  if (threads_) return;
+/// Adds a series whose preparation is made. Returns false where the oldest slices were removed because all take too much
+/// memory together; the last one stays, whatever it takes.
+bool StreamReconstruction::cache(int slice, std::shared_ptr<SliceSeries> series) {
+  const auto made = series->preparation([](const Scan&) { return std::shared_ptr<const Preparation>(); });
+  std::size_t bytes = bytes_of(series->reference());
+  if (made && made->changed) bytes += bytes_of(*made->changed);
+  slices_.push_front({slice, std::move(series), bytes});
+  std::size_t all = 0, count = 0;
+  while (count < slices_.size() && (count == 0 || all + slices_[count].bytes <= work_.limits.bytes))
+    all += slices_[count++].bytes;
+  const bool fit = count == slices_.size();
+  slices_.resize(count);
+  return fit;
+}
+
+/// Chooses as many threads as speed up images of this size.
+void StreamReconstruction::choose_thread_count(const Image& image) {
   constexpr std::int64_t many = 1 << 20;
-  const auto count = work_.limits.at_once > 0
-                         ? std::int64_t{work_.limits.at_once}
-                         : volumes_side_by_side(work_.device.device, many, image.geometry.voxel_count(),
-                                                work_.processors.threads);
-  threads_.emplace(work_, static_cast<int>(count), events_.on_made);
+  if (most_threads_ == 0)
+    most_threads_ = static_cast<std::size_t>(
+        work_.limits.at_once > 0 ? work_.limits.at_once
+                                 : volumes_side_by_side(work_.device.device, many, image.geometry.voxel_count(),
+                                                        work_.processors.threads));
 }
 
 /// Waits until each thread has at most one group that waits, and waiting readouts take at most a quarter of the memory of a
 /// session.
 void StreamReconstruction::make_room(std::size_t bytes) {
-  const auto most = 2 * threads_->most();
-  while (!under_way_.empty() &&
-         (under_way_.size() >= most || bytes_under_way_ + bytes > work_.limits.bytes / 4))
+  while (!under_way_.empty() && (under_way_.size() >= 2 * most_threads_ ||
+                                 bytes_under_way_ + bytes > work_.limits.bytes / 4))
     deliver_next();
 }
+
+// --- Threads
+
+/// Adds a job, and a thread until there are enough. Throws std::system_error where no thread can be started at all.
+void StreamReconstruction::add_job(Job job) {
+  const std::lock_guard lock(mutex_);
+  if (threads_.size() < most_threads_) try {
+      threads_.emplace_back([this] { run_jobs(); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) throw;  // the others do the work
+    }
+  jobs_.push_back(std::move(job));
+  changed_.notify_one();
+}
+
+void StreamReconstruction::run_jobs() {
+  omp_set_num_threads(work_.processors.threads);
+  ImageMaker maker(work_);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return ended_ || !jobs_.empty(); });
+    if (ended_) return;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job(maker);
+    events_.on_made();
+    lock.lock();
+  }
+}
+
+// --- Sending
 
 bool StreamReconstruction::has_image() const {
   return !under_way_.empty() &&
@@ -117,57 +192,40 @@ void StreamReconstruction::deliver_next() {
   auto next = std::move(under_way_.front());
   under_way_.pop_front();
   bytes_under_way_ -= next.bytes;
-  auto group = next.made.get();
-  for (auto& made : group.images) send(std::move(made), group.facts);
+  for (auto& made : next.made.get()) send(std::move(made));
 }
 
 /// Throws Error where images of one slice differ in what was inferred from their readouts: the unit of the trajectory, above
 /// all.
-void StreamReconstruction::require_same_placing(const GroupFacts& facts) {
-  const auto [place, is_first] = placing_.emplace(facts.key->slice, facts.positions);
-  if (!is_first && !(place->second == facts.positions))
+void StreamReconstruction::require_same_placing(const StreamedImage& image) {
+  const auto [place, is_first] = placing_.emplace(image.key->slice, image.positions);
+  if (!is_first && !(place->second == image.positions))
     throw Error("the positions of the acquisitions",
                 "what the first image of the slice told of their unit and centre", "something else",
                 "state the unit of the trajectory in the header, or with --trajectory-unit");
 }
 
-void StreamReconstruction::send(MadeImage made, const GroupFacts& facts) {
-  if (facts.key) require_same_placing(facts);
-  StreamedImage streamed;
-  streamed.messages = std::move(next_messages_);
-  next_messages_.clear();
-  add_new(made.remarks, streamed.messages);
-  const auto [first, is_first] = readouts_of_slice_.emplace(made.slice, facts.count);
-  if (facts.key && facts.count < first->second)
-    streamed.messages.push_back(
-        fmt::format("warning: an image of slice {} has {} readouts, the first one had {}", made.slice,
-                    facts.count, first->second));
-  streamed.image = std::move(made.image);
-  streamed.report = std::move(made.report);
-  streamed.last = facts.last;
-  streamed.last.idx.slice = static_cast<std::uint16_t>(made.slice);
-  streamed.last.idx.contrast = static_cast<std::uint16_t>(made.counters.contrast);
-  streamed.last.idx.phase = static_cast<std::uint16_t>(made.counters.phase);
-  streamed.last.idx.set = static_cast<std::uint16_t>(made.counters.set);
-  streamed.repetition = facts.frame >= 0 ? static_cast<int>(facts.frame) : made.counters.repetition;
-  streamed.number = images_++;
-  streamed.readouts = facts.count;
-  std::vector<std::string> doubts;
-  for (const auto& message : streamed.report.messages)
+void StreamReconstruction::send(StreamedImage image) {
+  if (image.key) require_same_placing(image);
+  image.number = images_++;
+  for (const auto& remark : std::exchange(image.messages, {})) add_new(remark, image.messages);
+  const int slice = image.head.idx.slice;
+  const auto [first, is_first] = readouts_of_slice_.emplace(slice, image.readouts);
+  if (image.key && image.readouts < first->second)
+    image.messages.push_back(fmt::format("warning: an image of slice {} has {} readouts, the first one had {}",
+                                         slice, image.readouts, first->second));
+  for (const auto& message : image.report.messages)
     if (is_doubt(message))
-      doubts.push_back(fmt::format("{}: {}", name_of(message.severity), line_of(message)));
-  if (const auto& c = streamed.report.certificate; c && !c->passed)
-    doubts.push_back("warning: an image is less accurate than asked: " + certificate_line(*c));
-  add_new(doubts, streamed.messages);
-  events_.send(streamed);
+      add_new(fmt::format("{}: {}", name_of(message.severity), line_of(message)), image.messages);
+  if (const auto& c = image.report.certificate; c && !c->passed)
+    add_new("warning: an image is less accurate than asked: " + certificate_line(*c), image.messages);
+  events_.send(image);
 }
 
-/// Adds the sentences that this session has not sent; a bounded number of them.
-void StreamReconstruction::add_new(const std::vector<std::string>& sentences,
-                                   std::vector<std::string>& messages) {
+/// Adds a sentence that this session has not sent; a bounded number of them.
+void StreamReconstruction::add_new(const std::string& sentence, std::vector<std::string>& messages) {
   constexpr std::size_t most = 1000;
-  for (const auto& sentence : sentences)
-    if (sent_.size() < most && sent_.insert(sentence).second) messages.push_back(sentence);
+  if (sent_.size() < most && sent_.insert(sentence).second) messages.push_back(sentence);
 }
 
 }  // namespace fhd::app

@@ -2,34 +2,27 @@
 // Reconstructs the images of a session, each as soon as its last readout is there, and sends them in order.
 //
 // An image is reconstructed as from a file that holds its readouts alone (image_maker.hpp). The first image of a slice finds
-// what the others share, which is cached (slice_cache.hpp): the matrix that holds the object, how coils are mixed, their
-// maps, and, where positions are the same, Q and all else that depends on these. (--maps-of each: every image by itself.)
-// The first image of a slice is made at once; the others are made concurrently (image_threads.hpp).
+// what the others share, which is cached: the matrix that holds the object, how coils are mixed, their maps, and, where
+// positions are the same, Q and all else that depends on these. (--maps-of each: every image by itself.)
+// The first image of a slice is made at once; the others are made concurrently, by threads that have an engine each: one
+// image keeps few processors busy, and a GPU waits for the work on the host between its own.
+#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "app/server/image_maker.hpp"
-#include "app/server/image_threads.hpp"
-#include "app/server/slice_cache.hpp"
 
 namespace fhd::app {
-
-/// An image and its place in the session.
-struct StreamedImage {
-  Image image;
-  Report report;
-  io::mrd::ReadoutHead last;  ///< of its last readout
-  int repetition = 0;         ///< its counter; of frames, the number of the frame
-  std::int64_t number = 0;    ///< in the session, from 0
-  std::int64_t readouts = 0;
-  std::vector<std::string> messages;  ///< to the client: each once in a session
-};
 
 /// Callbacks of the work.
 struct StreamEvents {
@@ -43,7 +36,8 @@ class StreamReconstruction {
   /// `xml`: the header. Throws Error.
   StreamReconstruction(const SessionOptions& options, const std::string& xml, const ChosenDevice& device,
                        SharedProcessors& processors, const ImageLimits& limits, StreamEvents events);
-  ~StreamReconstruction() { abandon(); }
+  /// Waits for the images that are being made; waiting groups are not begun.
+  ~StreamReconstruction();
   /// Waits where too many images are being made. Throws Error, among them GivenUp, of any image until now.
   void add(io::mrd::SharedReadout readout);
   /// Returns whether deliver() has something to send.
@@ -57,35 +51,51 @@ class StreamReconstruction {
   std::int64_t unfinished_readouts() const { return groups_.unfinished_readouts(); }
 
  private:
+  using Images = std::vector<StreamedImage>;
+  using Job = std::packaged_task<Images(ImageMaker&)>;
   struct UnderWay {
-    std::future<MadeGroup> made;
+    std::future<Images> made;
     std::size_t bytes = 0;  ///< of readouts
+  };
+  /// A series whose preparation is made.
+  struct CachedSlice {
+    int slice;
+    std::shared_ptr<SliceSeries> series;
+    std::size_t bytes;
   };
   void start(ImageReadouts group);
   void make_now(ImageReadouts group);
   void make_room(std::size_t bytes);
   void deliver_next();
-  void cache(int slice, std::shared_ptr<SliceSeries> series);
-  void open_threads(const Image& image);
-  void send(MadeImage made, const GroupFacts& facts);
-  void require_same_placing(const GroupFacts& facts);
-  void add_new(const std::vector<std::string>& sentences, std::vector<std::string>& messages);
+  std::shared_ptr<SliceSeries> cached(int slice) const;
+  bool cache(int slice, std::shared_ptr<SliceSeries> series);
+  void choose_thread_count(const Image& image);
+  void add_job(Job job);
+  void run_jobs();
+  void send(StreamedImage image);
+  void require_same_placing(const StreamedImage& image);
+  void add_new(const std::string& sentence, std::vector<std::string>& messages);
 
   StreamEvents events_;
   std::atomic<bool> abandoned_ = false;
   ImageWork work_;
   ImageGroups groups_;
-  ImageMaker maker_;  ///< of this thread
-  SliceCache slices_;
+  ImageMaker maker_;                   ///< of this thread
+  std::deque<CachedSlice> slices_;     ///< the one cached last first
   std::optional<bool> shares_slices_;  ///< whether images of a slice share something; empty: not known yet
   std::map<int, io::mrd::SamplePositions> placing_;  ///< by slice
   std::map<int, std::int64_t> readouts_of_slice_;    ///< of its first image
   std::set<std::string> sent_;                       ///< messages
-  std::vector<std::string> next_messages_;           ///< sent with the next image
   std::int64_t images_ = 0;
-  std::optional<ImageThreads> threads_;  ///< after the first image
-  std::deque<UnderWay> under_way_;       ///< the oldest first
+  std::deque<UnderWay> under_way_;  ///< the oldest first
   std::size_t bytes_under_way_ = 0;
+
+  std::size_t most_threads_ = 0;  ///< 0: not known before the first image
+  std::mutex mutex_;              ///< of the following
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  bool ended_ = false;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace fhd::app

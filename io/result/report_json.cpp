@@ -147,7 +147,6 @@ void describe(Is<Report> auto& r, const auto& field) {
 void describe_times(Is<Report> auto& r, const auto& field) {
   field("seconds", r.seconds);
   field("stages", r.stages);
-  field.filled("predicted_stages", r.predicted_stages);
   if (r.certificate) field.nonzero("certificate_seconds", r.certificate->seconds);
   if (r.verdict) field.nonzero("verdict_seconds", r.verdict->seconds);
   if (r.noise_summary) field.nonzero("noise_seconds", r.noise_summary->seconds);

@@ -43,11 +43,6 @@ struct ScanSizes {
   double image_voxels() const;
 };
 ScanSizes sizes_of(const Scan& scan);
-/// Returns the sizes on the matrix that holds the object (prepare_matrix).
-ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size);
-/// Returns ScanSizes::central_samples where the settings ask for them; else 0. Throws Error where no side of k-space is
-/// missing.
-std::int64_t central_sample_count(const Scan& scan, const Settings& settings);
 /// Returns the sizes on the matrix that is reconstructed with these settings; looks beyond the FOV where they ask for it.
 ScanSizes sizes_of(const Scan& scan, const Settings& settings);
 

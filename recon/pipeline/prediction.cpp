@@ -35,6 +35,9 @@ ScanSizes sizes_of(const Scan& scan) {
   return sizes;
 }
 
+namespace {
+
+/// Returns the sizes on the matrix that holds the object (prepare_matrix).
 ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size) {
   for (int axis = 0; axis < 3; ++axis)
     sizes.told_apart[axis] *= static_cast<double>(sizes.matrix_size[axis]) / matrix_size[axis];
@@ -46,12 +49,16 @@ ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_siz
   return sizes;
 }
 
+/// Returns ScanSizes::central_samples where the settings ask for them; else 0. Throws Error where no side of k-space is
+/// missing.
 std::int64_t central_sample_count(const Scan& scan, const Settings& settings) {
   const auto* method = least_squares(settings);
   if (method == nullptr || method->partial_fourier != PartialFourier::phase) return 0;
   const MissingSide missing = missing_side(scan.trajectory, scan.geometry.matrix_size);
   return static_cast<std::int64_t>(central_samples(scan.trajectory, missing).size());
 }
+
+}  // namespace
 
 ScanSizes sizes_of(const Scan& scan, const Settings& settings) {
   ScanSizes sizes = sizes_of(scan);
