@@ -95,9 +95,9 @@ int FieldMapCommand::run() {
     files.push_back(io::open_scan(scan, read_options));
     print_scan(files.back()->summary());
   }
-  files = with_trajectory_correction(std::move(files), correction);
   std::vector<io::ScanFile*> opened;
   for (const auto& file : files) opened.push_back(file.get());
+  correct_trajectory(opened, correction);
   const RunEvents events{
       {}, print_fallback, [](const char* what, const std::string& text) { say(what, text); }};
   const auto echoes = find_echoes(opened, given, events);

@@ -58,8 +58,9 @@ void ReconCommand::require_output(const RunOptions& of_run, const std::string& p
   auto inputs = inputs_of({scan}, of_run.read_options);
   if (const auto& girf = of_run.correction.girf; !girf.empty()) inputs.push_back(girf);
   for (const auto& [what, file] : of_run.frames.files()) inputs.push_back(file);
-  require_writable(of_run, prefix, inputs);
-  require_other_than_timeline(*app, io::files_of_results(request_of(of_run, prefix)));
+  const auto request = request_of(of_run, prefix);
+  io::check_writable(request, inputs);
+  require_other_than_timeline(*app, io::files_of_results(request));
 }
 
 int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
@@ -85,7 +86,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
   const auto run = open_run(std::move(opened.file), scan, settings, command_line());
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(run->file->summary());
-  if (is_first) require_replaceable(*run, prefix, checksum, force);
+  if (is_first) io::require_replaceable(request_of(options, prefix), scan, checksum, {.force = force});
   RunPrinter printer(quiet, verbose);
   // The processes of a team would all have to know which volumes are left.
   if (!team && !options.frames.asks() && run->results.volumes().size() > 1)

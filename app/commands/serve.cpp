@@ -71,12 +71,7 @@ SessionLimits ServeCommand::limits() const {
   const auto in_ms = [](double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   };
-  SessionLimits limits;
-  limits.connection = {in_ms(idle_s), in_ms(write_s)};
-  limits.images = {most_bytes, std::chrono::seconds(image_s), images_at_once};
-  limits.read_ahead = std::min<std::size_t>(limits.read_ahead, most_bytes / 4);
-  limits.messages.acquisition = std::min<std::size_t>(limits.messages.acquisition, most_bytes);
-  return limits;
+  return {{in_ms(idle_s), in_ms(write_s)}, {most_bytes, std::chrono::seconds(image_s), images_at_once}};
 }
 
 int ServeCommand::run() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -105,25 +106,15 @@ void add_girf(io::ScanFile& file, const std::string& path, BeyondMatrix leaves) 
 
 }  // namespace
 
-std::unique_ptr<io::ScanFile> with_trajectory_correction(std::unique_ptr<io::ScanFile> file,
-                                                         const TrajectoryCorrection& correction,
-                                                         BeyondMatrix leaves) {
-  add_girf(*file, correction.girf, leaves);
-  if (correction.kind != TrajectoryCorrection::Kind::off)
-    add_delays(*file, std::make_shared<DelaysOfScan>(*file, correction), leaves);
-  return file;
-}
-
-std::vector<std::unique_ptr<io::ScanFile>> with_trajectory_correction(
-    std::vector<std::unique_ptr<io::ScanFile>> files, const TrajectoryCorrection& correction) {
+void correct_trajectory(const std::vector<io::ScanFile*>& files, const TrajectoryCorrection& correction,
+                        BeyondMatrix leaves) {
   std::shared_ptr<DelaysOfScan> delays;
-  for (auto& file : files) {
-    add_girf(*file, correction.girf, BeyondMatrix::samples);
+  for (auto* file : files) {
+    add_girf(*file, correction.girf, leaves);
     if (correction.kind == TrajectoryCorrection::Kind::off) continue;
     if (!delays) delays = std::make_shared<DelaysOfScan>(*file, correction);
-    add_delays(*file, delays, BeyondMatrix::samples);
+    add_delays(*file, delays, leaves);
   }
-  return files;
 }
 
 }  // namespace fhd::app

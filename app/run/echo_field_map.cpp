@@ -221,15 +221,14 @@ FoundFieldMap found_field_map(io::ScanFile& file, const Settings& settings, cons
                       highest, fmt::join(times_ms, ", "), openness(echoes))};
 }
 
-std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, FoundFieldMap found) {
-  file->editable_summary().has_field_map = !found.maps.empty();
-  file->add([found = std::move(found)](Scan& scan, io::VolumeContext& context) {
+void set_field_map(io::ScanFile& file, FoundFieldMap found) {
+  file.editable_summary().has_field_map = !found.maps.empty();
+  file.add([found = std::move(found)](Scan& scan, io::VolumeContext& context) {
     scan.field_map.reset();
     scan.field_map_in_double = {};
     if (!found.maps.empty()) scan.field_map = found.maps[static_cast<std::size_t>(context.slice)];
     if (!found.remark.empty()) scan.messages.push_back({"field_map", Severity::note, found.remark});
   });
-  return file;
 }
 
 }  // namespace fhd::app

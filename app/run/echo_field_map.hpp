@@ -56,7 +56,7 @@ struct FoundFieldMap {
 /// `settings`. Throws Error naming --field-map where there is one echo, or a time is not known.
 FoundFieldMap found_field_map(io::ScanFile& file, const Settings& settings, const ChosenDevice& device,
                               std::shared_ptr<TrajectoryCache> cache, const RunEvents& events);
-/// Returns the file with these field maps in place of its own; without maps, with none.
-std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, FoundFieldMap found);
+/// Gives the volumes of a file these field maps in place of their own; without maps, none.
+void set_field_map(io::ScanFile& file, FoundFieldMap found);
 
 }  // namespace fhd::app

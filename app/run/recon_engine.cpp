@@ -10,9 +10,122 @@
 
 #include "app/run/scan_cost.hpp"
 #include "recon/array/thread_limit.hpp"
+#include "recon/array/trace.hpp"
+#include "recon/pipeline/outside_fov.hpp"
+#include "recon/trajectory/gradient_delays.hpp"
 #include "validation/certificate.hpp"
+#include "validation/doctor/diagnosis.hpp"
+#include "validation/verdict/causes.hpp"
+#include "validation/verdict/judgement.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::int64_t readout_length_of(const Scan& scan) {
+  return validation::readout_length(validation::readout_starts(scan.trajectory));
+}
+
+/// Returns what is probably wrong.
+std::vector<Message> warnings_among(const std::vector<Message>& findings) {
+  std::vector<Message> warnings;
+  std::copy_if(findings.begin(), findings.end(), std::back_inserter(warnings), is_doubt);
+  return warnings;
+}
+
+bool warns_of_delays(const Report& report) {
+  return holds(report.messages, codes::delays, Severity::warning);
+}
+
+/// Removes warnings of an object beyond the FOV where a delay alone may bring them about.
+void leave_out_hints_of_delays(Report& report) {
+  const bool is_delayed =
+      report.verdict && report.verdict->cause && report.verdict->cause->code == codes::delays;
+  if (is_delayed || warns_of_delays(report))
+    std::erase_if(report.messages, [](const Message& message) {
+      return message.code == codes::surroundings && message.severity == Severity::warning;
+    });
+}
+
+void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) {
+  constexpr double well_explained = 0.005;
+  const bool takes_long = checks.is_sparing || scan.geometry.matrix_size[2] > 1;
+  const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
+  if (checks.delays_are_corrected || warns_of_delays(report) || (takes_long && !is_unexplained)) return;
+  const trace::Span span("gradient delays", "check");
+  const auto begin = Clock::now();
+  const auto starts = validation::readout_starts(scan.trajectory);
+  if (may_be_delayed(scan, starts))
+    if (const auto found = diagnose_delays(scan, validation::readout_length(starts));
+        found.severity == Severity::warning)
+      report.messages.push_back(found);
+  leave_out_hints_of_delays(report);
+  report.seconds += seconds_since(begin);
+}
+
+/// Returns the warnings of each volume; volumes of a series share those of their positions.
+std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& volumes, SliceSeries* series,
+                                                  const Settings& settings) {
+  const trace::Span span("input doctor", "check");
+  const bool looked_beyond_fov = looks_beyond_fov(settings);
+  if (!series) {
+    const Scan& scan = *volumes.front();
+    return {warnings_among(diagnose(scan, readout_length_of(scan), looked_beyond_fov))};
+  }
+  const auto shared = series->warnings([](const Scan& reference) {
+    return warnings_among(diagnose_sampling(reference, readout_length_of(reference)));
+  });
+  std::vector<std::vector<Message>> all(volumes.size(), shared);
+  for_each_in_parallel(volumes.size(), [&](std::size_t v) {
+    const auto own = warnings_among(
+        diagnose_values(*volumes[v], readout_length_of(*volumes[v]), looked_beyond_fov));
+    all[v].insert(all[v].end(), own.begin(), own.end());
+  });
+  return all;
+}
+
+/// Adds a stage that followed a reconstruction.
+void add_stage(Report& report, const std::string& name, double seconds) {
+  // The report of a volume of a series has a share of the time, and no place among the other stages.
+  const bool has_place = std::none_of(report.stages.begin(), report.stages.end(),
+                                      [](const Stage& stage) { return stage.spans.empty(); });
+  report.stages.push_back({name, seconds});
+  if (has_place) report.stages.back().spans.push_back({report.seconds, seconds});
+  report.seconds += seconds;
+}
+
+/// Adds a suspicion, with the likeliest cause, where the verdict of an image does not explain its data. `seeks_cause`: the
+/// cause is sought, which may take many seconds.
+void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& checks, bool seeks_cause,
+             Report& report) {
+  using Judgement = Verdict::Judgement;
+  if (!report.verdict) return;
+  Verdict& verdict = *report.verdict;
+  if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
+  if (!verdict.cause && seeks_cause) {
+    const auto begin = Clock::now();
+    verdict.cause = validation::likeliest_cause(scan, coils, std::max(15.0, report.seconds));
+    add_stage(report, "search of a cause", seconds_since(begin));
+  }
+  if (verdict.judgement == Judgement::varies) {
+    if (!verdict.cause) return;
+    verdict.judgement = Judgement::unexplained;  // it is not the contrast that varies
+  }
+  const auto& cause = verdict.cause;
+  report.messages.push_back(
+      {"verdict", Severity::suspicion,
+       verdict.sentence +
+           (cause ? "; likeliest cause: " + cause->text : "; unit, trajectory, maps, calibration or motion?"),
+       cause ? validation::remedy_of_cause(cause->code, checks.delays_are_corrected) : ""});
+}
+
+}  // namespace
 
 ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
                          std::shared_ptr<TrajectoryCache> cache, const EngineOptions& options,
@@ -120,10 +233,9 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   // The scan alone decides them: a thread finds them while the GPU works; the CPU finds them after its own work.
   auto warnings = on_host([this, &group] { return warnings_of(group.volumes, group.series.get(), settings_); });
   auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   const auto found = warnings.get();
-  made.front().report.seconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  made.front().report.seconds += seconds_since(begin);
   std::vector<ReconResult> results(made.size());
   if (group.begins_series) {  // what was done once for it
     const Report& once = preparation_of(*group.series)->report;
@@ -137,13 +249,17 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
     if (i < found.size()) report.messages.insert(report.messages.end(), found[i].begin(), found[i].end());
     const bool seeks = options_.seeks_causes && (is_alone || (group.begins_series && i == 0));
     suspect(*group.volumes[group.frames ? 0 : i], settings_.coils, group.checks, seeks, report);
+    if (report.verdict) leave_out_hints_of_delays(report);
     if (made[i].gridded) results[i].gridded = std::move(*made[i].gridded);
     results[i].reconstruction = std::move(made[i]);
   }
   if (is_alone) add_companions(first, events, results.front());
   for (auto& result : results) result.reconstruction.prepared.reset();
-  if (group.checked)
-    check_scan(*group.volumes[*group.checked], group.checks, results[*group.checked].reconstruction.report);
+  if (group.checked) {
+    Report& report = results[*group.checked].reconstruction.report;
+    warn_of_delays(*group.volumes[*group.checked], group.checks, report);
+    report.messages.insert(report.messages.end(), group.checks.warnings.begin(), group.checks.warnings.end());
+  }
   return results;
 }
 

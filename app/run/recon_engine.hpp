@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "app/options/devices.hpp"
-#include "app/run/doubts.hpp"
 #include "app/run/volume_reader.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device_team.hpp"
@@ -45,6 +44,14 @@ struct ReconResult {
   Reconstruction reconstruction;
   std::optional<Image> gridded;      ///< the conventional image of the same scan
   std::optional<NoiseMaps> noise{};  ///< where they are asked for
+};
+
+/// Checks that are made once for a scan, in the volume that stands for it.
+struct ScanChecks {
+  bool delays_are_corrected = false;  ///< --trajectory-correction auto has sought gradient delays
+  /// Gradient delays are sought in 3D, which takes tenths of a second, only where the verdict leaves something open.
+  bool is_sparing = false;
+  std::vector<Message> warnings{};  ///< of the scan as a whole, known before
 };
 
 /// Volumes that are reconstructed together.

@@ -129,7 +129,7 @@ std::string cost_text(std::int64_t images, double seconds, double bytes) {
                      memory_text(bytes));
 }
 
-DefaultCost default_cost(io::ScanFile& file) {
+ReconstructionCost default_cost(io::ScanFile& file, std::size_t memory_bytes) {
   const auto verifier = validation::make_verifier();
   const auto companion = companion_settings({});
   EstimateSettings how;
@@ -139,7 +139,8 @@ DefaultCost default_cost(io::ScanFile& file) {
   const ScanSizes sizes = sizes_of(file, how.settings);
   const MachineRates rates = machine_rates(Device::cpu());
   const auto bytes = static_cast<double>(estimate(sizes, how).host.peak_bytes());
-  return {bytes, cost_text(how.images, predict(sizes, how, rates, rates).seconds_of_all(), bytes)};
+  return {bytes, cost_text(how.images, predict(sizes, how, rates, rates).seconds_of_all(), bytes),
+          memory_text(static_cast<double>(memory_bytes))};
 }
 
 }  // namespace fhd::app

@@ -8,6 +8,7 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/machine_rates.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
 
@@ -39,11 +40,7 @@ std::string duration_text(double seconds);
 /// "6 images: 12.3 s, 120.4 MiB"
 std::string cost_text(std::int64_t images, double seconds, double bytes);
 
-/// The cost of `fhd recon SCAN` on the CPU with default settings.
-struct DefaultCost {
-  double bytes = 0;
-  std::string text;  ///< cost_text
-};
-DefaultCost default_cost(io::ScanFile& file);
+/// Returns the cost of `fhd recon SCAN` on the CPU with default settings, on a machine of `memory_bytes`.
+ReconstructionCost default_cost(io::ScanFile& file, std::size_t memory_bytes);
 
 }  // namespace fhd::app

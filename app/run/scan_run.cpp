@@ -20,6 +20,7 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
 
@@ -48,14 +49,13 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
                                   const std::string& command_line) {
   const RunOptions& options = settings->options;
   const bool frames = options.frames.asks();
-  file = with_trajectory_correction(std::move(file), settings->options.correction,
-                                    frames ? BeyondMatrix::columns : BeyondMatrix::samples);
-  if (settings->options.field_map == FieldMapChoice::off) file = with_field_map(std::move(file), {});
+  correct_trajectory({file.get()}, options.correction, frames ? BeyondMatrix::columns : BeyondMatrix::samples);
+  if (options.field_map == FieldMapChoice::off) set_field_map(*file, {});
   if (frames) repetition_of_frames(file->summary(), options.selection);
   ScanResults results(path, file->summary(), options.selection, command_line);
   if (!frames) results.require_room(request_of(options, path), file->summary().geometry);
   options.noise_map.require_alone(results.volumes().size(), 1);
-  const bool lacks_field_map = settings->options.field_map == FieldMapChoice::from_echoes;
+  const bool lacks_field_map = options.field_map == FieldMapChoice::from_echoes;
   const auto takes_series = [settings](const Scan& volume) {
     return fhd::takes_series(settings->settings, {}, volume) && !settings->options.noise_map.given();
   };
@@ -270,9 +270,8 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events, const std::string& note) {
   run.results.set_devices(engines.devices);
   if (run.lacks_field_map) {
-    auto found = found_field_map(*run.file, run.settings->settings, engines.devices.front(),
-                                 run.settings->options.trajectory_cache(), events);
-    run.file = with_field_map(std::move(run.file), std::move(found));
+    set_field_map(*run.file, found_field_map(*run.file, run.settings->settings, engines.devices.front(),
+                                             run.settings->options.trajectory_cache(), events));
     run.lacks_field_map = false;
     start_reading(run);
   }
@@ -377,17 +376,6 @@ io::ResultRequest request_of(const RunOptions& options, const std::string& prefi
   if (options.ismrmrd_images || !options.ismrmrd_images_file.empty())
     request.add("ismrmrd", options.ismrmrd_images_file);
   return request;
-}
-
-void require_writable(const RunOptions& options, const std::string& prefix,
-                      const std::vector<std::string>& inputs) {
-  io::check_writable(request_of(options, prefix), inputs);
-}
-
-void require_replaceable(const ScanRun& run, const std::string& prefix,
-                         const io::ChecksumInBackground& checksum, bool force) {
-  io::require_replaceable(request_of(run.settings->options, prefix), run.results.path(), checksum,
-                          {.force = force});
 }
 
 std::vector<std::string> write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix) {

@@ -90,13 +90,6 @@ void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summa
 
 /// Returns the files that the results `prefix` are to have.
 io::ResultRequest request_of(const RunOptions& options, const std::string& prefix);
-/// Throws Error where the results `prefix` cannot be written, or would overwrite one of `inputs`.
-void require_writable(const RunOptions& options, const std::string& prefix,
-                      const std::vector<std::string>& inputs);
-/// Throws Error where a file of the results `prefix` is there already and is not of this scan; with `force` only where
-/// a folder holds other files.
-void require_replaceable(const ScanRun& run, const std::string& prefix,
-                         const io::ChecksumInBackground& checksum, bool force);
 /// Writes the results for the holder of the lock of `prefix`, and returns the paths of their files; folders end with '/'.
 std::vector<std::string> write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix);
 

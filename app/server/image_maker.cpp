@@ -63,8 +63,7 @@ ProgressCallback ImageMaker::watch() const {
   };
 }
 
-void ImageMaker::make(ImageReadouts group, const SliceOf& slice_of,
-                      const std::function<void(StreamedImage)>& on_image) {
+std::vector<StreamedImage> ImageMaker::make(ImageReadouts& group, const SliceOf& slice_of) {
   work_.require_wanted();
   auto& processors = work_.processors;
   const ThreadLimit share(std::max(1, processors.threads / ++processors.at_work));
@@ -85,15 +84,19 @@ void ImageMaker::make(ImageReadouts group, const SliceOf& slice_of,
   const std::unique_ptr<io::ScanFile, decltype(close_locked)> file(
       locked([&] {
         auto opened = io::as_read(io::source_of(scan, true), options);
-        return with_trajectory_correction(std::move(opened), work_.options.run.correction).release();
+        correct_trajectory({opened.get()}, work_.options.run.correction);
+        return opened.release();
       }),
       close_locked);
   const auto& summary = file->summary();
+  std::vector<StreamedImage> images;
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
     for (std::int64_t slice = 0; slice < summary.slice_count; ++slice) {
       const auto& counters = summary.repetition_counters[static_cast<std::size_t>(repetition)];
       // Embedded references of another repetition make a volume, too.
-      if (group.key && counters != group.key->counters) continue;
+      if (const auto& k = group.key;
+          k && counters != io::RepetitionCounters{k->repetition, k->contrast, k->phase, k->set})
+        continue;
       const int slice_counter = summary.slice_counters[static_cast<std::size_t>(slice)];
       Scan volume = locked([&] { return file->read(slice, repetition); });
       const auto shared = slice_of(slice_counter, volume);
@@ -107,8 +110,9 @@ void ImageMaker::make(ImageReadouts group, const SliceOf& slice_of,
       made.readouts = group.count;
       made.messages = summary.inferred;
       made.messages.insert(made.messages.end(), summary.missing.begin(), summary.missing.end());
-      on_image(std::move(made));
+      images.push_back(std::move(made));
     }
+  return images;
 }
 
 Reconstruction ImageMaker::made_of(Scan scan, const SharedSlice& shared) {

@@ -90,9 +90,8 @@ class ImageMaker {
   /// Returns what the next image of a slice, from this scan, shares.
   using SliceOf = std::function<SharedSlice(int slice, const Scan& scan)>;
   explicit ImageMaker(ImageWork& work) : work_(work) {}
-  /// Calls on_image for every image. Throws Error, among them GivenUp.
-  void make(ImageReadouts group, const SliceOf& slice_of,
-            const std::function<void(StreamedImage)>& on_image);
+  /// Returns the images of the group, and takes its readouts. Throws Error, among them GivenUp.
+  std::vector<StreamedImage> make(ImageReadouts& group, const SliceOf& slice_of);
 
  private:
   Reconstruction made_of(Scan scan, const SharedSlice& shared);

@@ -84,23 +84,26 @@ io::mrd::ReadoutHead unpacked(
   return head;
 }
 
-io::mrd::OwnedReadout acquisition_from(Connection& connection, const MessageLimits& limits) {
+io::mrd::OwnedReadout acquisition_from(Connection& connection, std::size_t most_bytes) {
   constexpr auto what = "an acquisition";
+  constexpr int most_channels = 1024;   // the channel mask of a head has room for as many
+  constexpr int most_dimensions = 4;    // three axes and a weight
+  most_bytes = std::min(most_bytes, std::size_t{1} << 28);
   io::mrd::OwnedReadout readout;
   std::array<std::byte, sizeof(ISMRMRD::ISMRMRD_AcquisitionHeader)> packed;
   connection.read(packed, what);
   readout.head = unpacked(packed);
   const auto& head = readout.head;
-  if (head.active_channels > limits.channels)
-    throw Error(what, fmt::format("at most {} channels", limits.channels),
+  if (head.active_channels > most_channels)
+    throw Error(what, fmt::format("at most {} channels", most_channels),
                 std::to_string(head.active_channels));
-  if (head.trajectory_dimensions > limits.trajectory_dimensions)
-    throw Error(what, fmt::format("at most {} trajectory dimensions", limits.trajectory_dimensions),
+  if (head.trajectory_dimensions > most_dimensions)
+    throw Error(what, fmt::format("at most {} trajectory dimensions", most_dimensions),
                 std::to_string(head.trajectory_dimensions));
   const std::size_t samples = head.number_of_samples, positions = samples * head.trajectory_dimensions,
                     values = 2 * samples * head.active_channels;
-  if ((positions + values) * sizeof(float) > limits.acquisition)
-    throw Error(what, fmt::format("at most {} bytes", limits.acquisition),
+  if ((positions + values) * sizeof(float) > most_bytes)
+    throw Error(what, fmt::format("at most {} bytes", most_bytes),
                 fmt::format("{} samples of {} channels", samples, head.active_channels));
   readout.trajectory =
       numbers_from<std::vector<float>>(connection, positions, "the trajectory of an acquisition");
@@ -108,7 +111,8 @@ io::mrd::OwnedReadout acquisition_from(Connection& connection, const MessageLimi
   return readout;
 }
 
-void skip_waveform(Connection& connection, const MessageLimits& limits) {
+void skip_waveform(Connection& connection) {
+  constexpr std::size_t most_bytes = 1 << 26;
   constexpr auto what = "a waveform";
   std::array<std::byte, 40> head;
   constexpr std::size_t place_of_samples = 28, place_of_channels = 30;
@@ -117,8 +121,8 @@ void skip_waveform(Connection& connection, const MessageLimits& limits) {
   std::memcpy(&samples, head.data() + place_of_samples, sizeof samples);
   std::memcpy(&channels, head.data() + place_of_channels, sizeof channels);
   const std::size_t bytes = std::size_t{4} * samples * channels;
-  if (bytes > limits.waveform)
-    throw Error(what, fmt::format("at most {} bytes", limits.waveform),
+  if (bytes > most_bytes)
+    throw Error(what, fmt::format("at most {} bytes", most_bytes),
                 fmt::format("{} samples of {} channels", samples, channels));
   std::array<std::byte, 65536> part;
   for (std::size_t left = bytes; left > 0;) {
@@ -136,7 +140,8 @@ std::string configuration_name_from(Connection& connection) {
 
 }  // namespace
 
-std::optional<SessionMessage> read_message(Connection& connection, const MessageLimits& limits) {
+std::optional<SessionMessage> read_message(Connection& connection, std::size_t most_bytes) {
+  constexpr std::size_t most_configuration = 1 << 16, most_header = 1 << 22, most_text = 1 << 20;
   std::array<std::byte, 2> bytes;
   while (connection.begin_message(bytes)) {
     const auto number = std::bit_cast<std::uint16_t>(bytes);
@@ -145,21 +150,21 @@ std::optional<SessionMessage> read_message(Connection& connection, const Message
       case MessageId::configuration_name:
         return SessionMessage{id, configuration_name_from(connection)};
       case MessageId::configuration_text:
-        return SessionMessage{id, text_from(connection, limits.configuration, "a configuration")};
+        return SessionMessage{id, text_from(connection, most_configuration, "a configuration")};
       case MessageId::header:
-        return SessionMessage{id, text_from(connection, limits.header, "the header")};
+        return SessionMessage{id, text_from(connection, most_header, "the header")};
       case MessageId::close:
         return SessionMessage{id};
       case MessageId::text:
-        text_from(connection, limits.text, "a text");
+        text_from(connection, most_text, "a text");
         continue;
       case MessageId::acquisition:
-        return SessionMessage{id, {}, acquisition_from(connection, limits)};
+        return SessionMessage{id, {}, acquisition_from(connection, most_bytes)};
       case MessageId::image:
         throw Error("a message", "a configuration, a header, acquisitions, waveforms, texts or close",
                     "an image", "images are not reconstructed again: send the acquisitions");
       case MessageId::waveform:
-        skip_waveform(connection, limits);
+        skip_waveform(connection);
         continue;
     }
     throw Error("a message", "an id of the MRD session protocol (1 to 5, 1008, 1026)", std::to_string(number),

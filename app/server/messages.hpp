@@ -46,17 +46,9 @@ struct SessionMessage {
   std::size_t bytes() const { return text.size() + readout.bytes(); }
 };
 
-/// The largest parts of messages that are accepted, in bytes and counts.
-struct MessageLimits {
-  std::size_t configuration = 1 << 16, header = 1 << 22, text = 1 << 20, waveform = 1 << 26;
-  std::size_t acquisition = 1 << 28;  ///< trajectory and values
-  int channels = 1024;                ///< the channel mask of a head has room for as many
-  int trajectory_dimensions = 4;      ///< three axes and a weight
-};
-
 /// Reads the next message; returns nothing where the other side has ended. Skips waveforms and texts. Throws Error, which
-/// names message and part, and ConnectionLost.
-std::optional<SessionMessage> read_message(Connection& connection, const MessageLimits& limits = {});
+/// names message and part, and ConnectionLost. `most_bytes`: of an acquisition.
+std::optional<SessionMessage> read_message(Connection& connection, std::size_t most_bytes = 1 << 28);
 
 using Bytes = std::vector<std::byte>;
 inline void append_all(Bytes& bytes, std::span<const std::byte> more) {

@@ -5,6 +5,7 @@
 #include <ismrmrd/version.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <new>
@@ -184,7 +185,7 @@ void Session::read_all() noexcept {
 
 void Session::read_messages() {
   for (;;) try {
-      auto message = read_message(connection_, limits_.messages);
+      auto message = read_message(connection_, limits_.images.bytes);
       const bool is_last = !message || message->id == MessageId::close;
       if (!push(message ? taken_in(std::move(*message)) : Item{})) return;
       if (!is_last) continue;
@@ -221,8 +222,9 @@ Session::Item Session::taken_in(SessionMessage message) {
 
 /// Adds to the queue once there is room; returns false where nobody reads it any more.
 bool Session::push(Item item) {
+  const auto most_bytes = std::min(std::size_t{64} << 20, limits_.images.bytes / 4);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return closed_ || stopped_ || queued_bytes_ <= limits_.read_ahead; });
+  changed_.wait(lock, [&] { return closed_ || stopped_ || queued_bytes_ <= most_bytes; });
   if (closed_ || stopped_) return false;
   queued_bytes_ += item.bytes;
   queue_.push_back(std::move(item));

@@ -19,9 +19,7 @@ namespace fhd::app {
 /// The limits of each session.
 struct SessionLimits {
   ConnectionLimits connection{};
-  MessageLimits messages{};
   ImageLimits images{};
-  std::size_t read_ahead = std::size_t{64} << 20;  ///< bytes of messages in the queue
 };
 
 /// The device, processors and configurations that all sessions share.

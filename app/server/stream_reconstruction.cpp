@@ -35,8 +35,7 @@ StreamReconstruction::StreamReconstruction(const SessionOptions& options, const 
     : events_(std::move(events)),
       work_{options, io::mrd::parse_header(xml, session_subjects.header), device, processors,
             limits,  [this] { return abandoned_ || events_.is_given_up(); }},
-      groups_(work_.header, options.spokes_per_frame, options.waits_for_close()),
-      maker_(work_) {
+      groups_(work_.header, options.spokes_per_frame, options.waits_for_close()) {
   // Errors of the header are reported before readouts come.
   io::mrd::VolumeAssembler(work_.header, options.run.read_options, session_subjects);
 }
@@ -63,79 +62,63 @@ std::string StreamReconstruction::finish() {
                    : fmt::format("the last {} readouts are fewer than a frame: they are in no image", left);
 }
 
-/// Makes images of a slice that is cached, or that shares nothing, concurrently; the others at once.
+/// Adds the images of a group to those that are made. The first one of a slice begins what the others share and wait for.
 void StreamReconstruction::start(ImageReadouts group) {
   work_.require_wanted();
-  if (!group.key || most_threads_ == 0) return make_now(std::move(group));
-  const auto series = *shares_slices_ ? cached(group.key->slice) : nullptr;
-  if (*shares_slices_ && !series) return make_now(std::move(group));
-  std::size_t bytes = 0;
-  for (const auto& readout : group.readouts) bytes += readout->bytes();
-  make_room(bytes);
-  Job job([group = std::move(group), series](ImageMaker& maker) mutable {
-    Images images;
-    const int own = group.key->slice;
-    // Where counters and header contradict each other, the image of another slice is made by itself.
-    const auto slice_of = [&](int slice, const Scan&) { return SharedSlice{slice == own ? series : nullptr}; };
-    maker.make(std::move(group), slice_of, [&](StreamedImage made) { images.push_back(std::move(made)); });
+  UnderWay next;
+  for (const auto& readout : group.readouts) next.bytes += readout->bytes();
+  make_room(next.bytes);
+  std::shared_ptr<std::promise<Series>> begun;
+  std::shared_future<Series> shared;
+  if (group.key && !work_.options.finds_maps_anew()) {
+    const auto [found, is_first] = slices_.try_emplace(group.key->slice);
+    if (is_first) {
+      begun = std::make_shared<std::promise<Series>>();
+      found->second = begun->get_future().share();
+      next.begun_slice = group.key->slice;
+    } else {
+      shared = found->second;
+    }
+  }
+  Job job([this, group = std::move(group), begun, shared](ImageMaker& maker) mutable {
+    std::map<int, Series> of_group;
+    auto images = maker.make(group, [&](int slice, const Scan& scan) -> SharedSlice {
+      // Where counters and header contradict each other, the image of another slice is made by itself.
+      if (group.key && slice != group.key->slice) return {};
+      if (shared.valid()) return {shared.get()};
+      const auto [series, is_first] = of_group.try_emplace(slice);
+      const auto& options = work_.options;
+      if (is_first && !options.finds_maps_anew() && takes_series(options.settings, {}, scan))
+        series->second = std::make_shared<SliceSeries>(scan);
+      if (begun) std::exchange(begun, nullptr)->set_value(series->second);
+      return {series->second, is_first};
+    });
+    if (begun) begun->set_value(nullptr);
     return images;
   });
-  under_way_.push_back({job.get_future(), bytes});
-  bytes_under_way_ += bytes;
+  next.made = job.get_future();
+  bytes_under_way_ += next.bytes;
+  under_way_.push_back(std::move(next));
   add_job(std::move(job));
 }
 
-/// Makes the images of a group by this thread.
-void StreamReconstruction::make_now(ImageReadouts group) {
-  while (!under_way_.empty()) deliver_next();  // images are sent in their order
-  std::shared_ptr<SliceSeries> begun;
-  const auto slice_of = [&](int slice, const Scan& scan) -> SharedSlice {
-    const auto& options = work_.options;
-    if (!shares_slices_) shares_slices_ = !options.finds_maps_anew() && takes_series(options.settings, {}, scan);
-    if (!*shares_slices_) return {};
-    if (auto series = cached(slice)) return {std::move(series)};
-    begun = std::make_shared<SliceSeries>(scan);
-    return {begun, true};
-  };
-  maker_.make(std::move(group), slice_of, [&](StreamedImage made) {
-    if (begun && !cache(made.head.idx.slice, std::exchange(begun, nullptr)))
-      made.messages.insert(made.messages.begin(),
-                           "warning: so many slices take more memory than a session has (--max-memory): maps "
-                           "of some are found anew with their next image");
-    choose_thread_count(made.image);
-    send(std::move(made));
-  });
-}
-
-/// Returns the series of a slice; null: it is not cached.
-std::shared_ptr<SliceSeries> StreamReconstruction::cached(int slice) const {
-  const auto found = std::find_if(slices_.begin(), slices_.end(), [&](const auto& one) { return one.slice == slice; });
-  return found == slices_.end() ? nullptr : found->series;
-}
-
-/// Adds a series whose preparation is made. Returns false where the oldest slices were removed because all take too much
-/// memory together; the last one stays, whatever it takes.
-bool StreamReconstruction::cache(int slice, std::shared_ptr<SliceSeries> series) {
+/// Counts the memory of a slice, whose first image is made. Returns false where the oldest slices were removed because all
+/// take too much memory together; the last one stays, whatever it takes.
+bool StreamReconstruction::count_memory(int slice) {
+  const auto series = slices_.at(slice).get();
+  if (!series) return true;
   const auto made = series->preparation([](const Scan&) { return std::shared_ptr<const Preparation>(); });
   std::size_t bytes = bytes_of(series->reference());
   if (made && made->changed) bytes += bytes_of(*made->changed);
-  slices_.push_front({slice, std::move(series), bytes});
-  std::size_t all = 0, count = 0;
-  while (count < slices_.size() && (count == 0 || all + slices_[count].bytes <= work_.limits.bytes))
-    all += slices_[count++].bytes;
-  const bool fit = count == slices_.size();
-  slices_.resize(count);
-  return fit;
-}
-
-/// Chooses as many threads as speed up images of this size.
-void StreamReconstruction::choose_thread_count(const Image& image) {
-  constexpr std::int64_t many = 1 << 20;
-  if (most_threads_ == 0)
-    most_threads_ = static_cast<std::size_t>(
-        work_.limits.at_once > 0 ? work_.limits.at_once
-                                 : volumes_side_by_side(work_.device.device, many, image.geometry.voxel_count(),
-                                                        work_.processors.threads));
+  bytes_of_slices_.push_back({slice, bytes});
+  std::size_t all = 0;
+  for (const auto& [each, of_each] : bytes_of_slices_) all += of_each;
+  const auto before = bytes_of_slices_.size();
+  for (; all > work_.limits.bytes && bytes_of_slices_.size() > 1; bytes_of_slices_.pop_front()) {
+    all -= bytes_of_slices_.front().second;
+    slices_.erase(bytes_of_slices_.front().first);
+  }
+  return bytes_of_slices_.size() == before;
 }
 
 /// Waits until each thread has at most one group that waits, and waiting readouts take at most a quarter of the memory of a
@@ -192,7 +175,12 @@ void StreamReconstruction::deliver_next() {
   auto next = std::move(under_way_.front());
   under_way_.pop_front();
   bytes_under_way_ -= next.bytes;
-  for (auto& made : next.made.get()) send(std::move(made));
+  auto images = next.made.get();
+  if (next.begun_slice && !count_memory(*next.begun_slice) && !images.empty())
+    images.front().messages.push_back(
+        "warning: so many slices take more memory than a session has (--max-memory): maps of some are found "
+        "anew with their next image");
+  for (auto& made : images) send(std::move(made));
 }
 
 /// Throws Error where images of one slice differ in what was inferred from their readouts: the unit of the trajectory, above
@@ -208,6 +196,13 @@ void StreamReconstruction::require_same_placing(const StreamedImage& image) {
 void StreamReconstruction::send(StreamedImage image) {
   if (image.key) require_same_placing(image);
   image.number = images_++;
+  constexpr std::int64_t many = 1 << 20;
+  if (image.number == 0)  // as many as speed up images of this size
+    most_threads_ = static_cast<std::size_t>(
+        work_.limits.at_once > 0
+            ? work_.limits.at_once
+            : volumes_side_by_side(work_.device.device, many, image.image.geometry.voxel_count(),
+                                   work_.processors.threads));
   for (const auto& remark : std::exchange(image.messages, {})) add_new(remark, image.messages);
   const int slice = image.head.idx.slice;
   const auto [first, is_first] = readouts_of_slice_.emplace(slice, image.readouts);

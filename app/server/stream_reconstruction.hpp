@@ -4,8 +4,8 @@
 // An image is reconstructed as from a file that holds its readouts alone (image_maker.hpp). The first image of a slice finds
 // what the others share, which is cached: the matrix that holds the object, how coils are mixed, their maps, and, where
 // positions are the same, Q and all else that depends on these. (--maps-of each: every image by itself.)
-// The first image of a slice is made at once; the others are made concurrently, by threads that have an engine each: one
-// image keeps few processors busy, and a GPU waits for the work on the host between its own.
+// Images are made concurrently, by threads that have an engine each: one image keeps few processors busy, and a GPU waits
+// for the work on the host between its own.
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -53,23 +53,16 @@ class StreamReconstruction {
  private:
   using Images = std::vector<StreamedImage>;
   using Job = std::packaged_task<Images(ImageMaker&)>;
+  using Series = std::shared_ptr<SliceSeries>;
   struct UnderWay {
     std::future<Images> made;
-    std::size_t bytes = 0;  ///< of readouts
-  };
-  /// A series whose preparation is made.
-  struct CachedSlice {
-    int slice;
-    std::shared_ptr<SliceSeries> series;
-    std::size_t bytes;
+    std::size_t bytes = 0;                 ///< of readouts
+    std::optional<int> begun_slice{};  ///< whose first image it is
   };
   void start(ImageReadouts group);
-  void make_now(ImageReadouts group);
   void make_room(std::size_t bytes);
   void deliver_next();
-  std::shared_ptr<SliceSeries> cached(int slice) const;
-  bool cache(int slice, std::shared_ptr<SliceSeries> series);
-  void choose_thread_count(const Image& image);
+  bool count_memory(int slice);
   void add_job(Job job);
   void run_jobs();
   void send(StreamedImage image);
@@ -80,9 +73,8 @@ class StreamReconstruction {
   std::atomic<bool> abandoned_ = false;
   ImageWork work_;
   ImageGroups groups_;
-  ImageMaker maker_;                   ///< of this thread
-  std::deque<CachedSlice> slices_;     ///< the one cached last first
-  std::optional<bool> shares_slices_;  ///< whether images of a slice share something; empty: not known yet
+  std::map<int, std::shared_future<Series>> slices_;            ///< what images share; null: nothing
+  std::deque<std::pair<int, std::size_t>> bytes_of_slices_;  ///< slice and memory, the oldest first
   std::map<int, io::mrd::SamplePositions> placing_;  ///< by slice
   std::map<int, std::int64_t> readouts_of_slice_;    ///< of its first image
   std::set<std::string> sent_;                       ///< messages
@@ -90,8 +82,8 @@ class StreamReconstruction {
   std::deque<UnderWay> under_way_;  ///< the oldest first
   std::size_t bytes_under_way_ = 0;
 
-  std::size_t most_threads_ = 0;  ///< 0: not known before the first image
-  std::mutex mutex_;              ///< of the following
+  std::size_t most_threads_ = 1;
+  std::mutex mutex_;  ///< of the following
   std::condition_variable changed_;
   std::deque<Job> jobs_;
   bool ended_ = false;
