@@ -1,21 +1,354 @@
 #include "app/server/server.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <ismrmrd/ismrmrd.h>
+#include <ismrmrd/version.h>
 #include <malloc.h>
 #include <netinet/in.h>
+#include <omp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <new>
+#include <pugixml.hpp>
+#include <sstream>
+#include <thread>
+#include <utility>
 
+#include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
+#include "app/terminal/report_lines.hpp"
+#include "version.hpp"
 
 namespace fhd::app {
+namespace {
+
+constexpr auto stop_line = "the server is stopping";
+
+/// Returns why work() has failed, in one line; empty where it has not.
+template <class Work>
+std::string failure_of(const Work& work) noexcept try {
+  try {
+    work();
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  } catch (const std::exception& error) {
+    return std::string("unexpected failure: ") + error.what();
+  }
+} catch (...) {
+  return "failed";
+}
+
+/// Returns a text that may come from a client as printable ASCII of bounded length.
+std::string printable(const std::string& line) {
+  constexpr std::size_t most = 2000;
+  std::string text = io::shown(line.substr(0, most), most);
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  return text;
+}
+
+/// Returns how the image was made, its certificate, verdict and messages, as ISMRMRD meta data.
+std::string attributes_of(const StreamedImage& streamed) {
+  const Report& report = streamed.report;
+  pugi::xml_document document;
+  auto root = document.append_child("ismrmrdMeta");
+  const auto add = [&](const std::string& name, const std::vector<std::string>& values) {
+    if (values.empty()) return;
+    auto meta = root.append_child("meta");
+    meta.append_child("name").text() = name.c_str();
+    for (const auto& value : values) meta.append_child("value").text() = printable(value).c_str();
+  };
+  add("DataRole", {"Image"});
+  add("ImageProcessingHistory", {"fhd"});
+  add("ImageComments", {solution_line(report)});
+  add("fhd_version", {program_version});
+  add("fhd_readouts", {std::to_string(streamed.readouts)});
+  add("fhd_seconds", {fmt::format("{:.6f}", report.seconds)});
+  if (report.certificate) add("fhd_certificate", {certificate_line(*report.certificate)});
+  if (report.verdict) add("fhd_verdict", {report.verdict->sentence});
+  for (const auto severity : {Severity::suspicion, Severity::warning, Severity::note}) {
+    std::vector<std::string> lines;
+    for (const auto& message : report.messages)
+      if (message.severity == severity) lines.push_back(line_of(message));
+    add("fhd_" + std::string(name_of(severity)), lines);
+  }
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : report.settings) settings.push_back(name + " = " + value);
+  add("fhd_setting", settings);
+  std::ostringstream xml;
+  document.save(xml, "", pugi::format_raw);
+  return xml.str();
+}
+
+static_assert(sizeof(ISMRMRD::ISMRMRD_ImageHeader) == 198);
+
+ISMRMRD::ISMRMRD_ImageHeader image_head(const StreamedImage& streamed, bool sends_complex,
+                                     std::size_t attributes) {
+  ISMRMRD::ISMRMRD_ImageHeader head{};
+  const auto& geometry = streamed.image.geometry;
+  const auto& last = streamed.head;
+  head.version = ISMRMRD_VERSION_MAJOR;
+  head.data_type = sends_complex ? ISMRMRD::ISMRMRD_CXFLOAT : ISMRMRD::ISMRMRD_FLOAT;
+  head.image_type = sends_complex ? ISMRMRD::ISMRMRD_IMTYPE_COMPLEX : ISMRMRD::ISMRMRD_IMTYPE_MAGNITUDE;
+  head.measurement_uid = last.measurement_uid;
+  head.channels = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double fov = geometry.fov_mm[axis];
+    head.matrix_size[axis] = static_cast<std::uint16_t>(geometry.matrix_size[axis]);
+    head.field_of_view[axis] =
+        static_cast<float>(fov > 0 ? fov : geometry.matrix_size[axis]);  // voxels of 1 mm
+    head.position[axis] = static_cast<float>(geometry.position_mm[axis]);
+    head.read_dir[axis] = static_cast<float>(geometry.read_direction[axis]);
+    head.phase_dir[axis] = static_cast<float>(geometry.phase_direction[axis]);
+    head.slice_dir[axis] = static_cast<float>(geometry.slice_direction[axis]);
+    head.patient_table_position[axis] = last.patient_table_position[axis];
+    head.physiology_time_stamp[axis] = last.physiology_time_stamp[axis];
+  }
+  head.average = last.idx.average, head.slice = last.idx.slice, head.contrast = last.idx.contrast;
+  head.phase = last.idx.phase, head.set = last.idx.set;
+  head.repetition = static_cast<std::uint16_t>(streamed.repetition);
+  head.acquisition_time_stamp = last.acquisition_time_stamp;
+  head.image_index = static_cast<std::uint16_t>(streamed.number + 1);
+  head.image_series_index = 1;
+  head.attribute_string_len = static_cast<std::uint32_t>(attributes);
+  return head;
+}
+
+/// Returns the message: magnitudes as float, or complex64, [z][y][x].
+Bytes image_message(const StreamedImage& streamed, bool sends_complex) {
+  const auto attributes = attributes_of(streamed);
+  const auto& values = streamed.image.values;
+  Bytes bytes;
+  bytes.reserve(256 + attributes.size() + static_cast<std::size_t>(values.size()) * sizeof(Complex<float>));
+  append(bytes, MessageId::image);
+  append(bytes, image_head(streamed, sends_complex, attributes.size()));
+  append(bytes, static_cast<std::uint64_t>(attributes.size()));
+  append_all(bytes, std::as_bytes(std::span(attributes)));
+  if (sends_complex) {
+    append_all(bytes, std::as_bytes(std::span(values.data(), static_cast<std::size_t>(values.size()))));
+    return bytes;
+  }
+  for (const auto& value : values) append(bytes, std::hypot(value.re, value.im));
+  return bytes;
+}
+
+}  // namespace
+
+Session::Session(int socket, std::int64_t number, const SessionLimits& limits,
+                 const SessionServices& services)
+    : number_(number),
+      limits_(limits),
+      services_(services),
+      connection_(socket, limits.connection),
+      held_(std::make_shared<std::atomic<std::size_t>>(0)) {}
+
+void Session::stop() {
+  stopped_ = true;
+  connection_.stop_reading();
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void Session::run() noexcept {
+  std::string failure;
+  try {
+    omp_set_num_threads(services_.processors.threads);
+    std::thread reader([this] { read_all(); });
+    failure = failure_of([&] { work(); });
+    if (stopped_) failure = stop_line;
+    if (reconstruction_) reconstruction_->abandon();
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+      changed_.notify_all();
+    }
+    end(failure);
+    reconstruction_.reset();
+    done_ = true;
+    connection_.stop_reading();
+    reader.join();
+    log_end(failure);
+  } catch (const std::exception& error) {  // no thread, or no memory to say so
+    print_failure(fmt::format("session {}: {}", number_, error.what()));
+  }
+}
+
+// --- Reading ahead
+
+void Session::read_all() noexcept {
+  const auto failure = failure_of([&] { read_messages(); });
+  if (!failure.empty()) failure_of([&] { push({std::nullopt, failure, 0}); });
+}
+
+void Session::read_messages() {
+  for (;;) try {
+      auto message = read_message(connection_, limits_.images.bytes);
+      const bool is_last = !message || message->id == MessageId::close;
+      if (!push(message ? taken_in(std::move(*message)) : Item{})) return;
+      if (!is_last) continue;
+      while (!done_ && !lost_) lost_ = connection_.is_lost(std::chrono::milliseconds(50));
+      return;
+    } catch (const ConnectionLost&) {
+      lost_ = true;  // work that nobody waits for is given up
+      throw;
+    }
+}
+
+/// Throws Error for a message that does not belong here in the order of a session.
+void Session::require_order(MessageId id) {
+  const bool is_header = id == MessageId::header;
+  if (has_header_ && is_header) throw Error("the session", "one header", "a second one");
+  if (has_header_ && (id == MessageId::configuration_name || id == MessageId::configuration_text))
+    throw Error("a configuration", "none after the header", "one");
+  if (!has_header_ && id == MessageId::acquisition)
+    throw Error("an acquisition", "the header before it", "none");
+  has_header_ = has_header_ || is_header;
+}
+
+/// Counts the bytes of a message. Throws Error where the session holds too much.
+Session::Item Session::taken_in(SessionMessage message) {
+  require_order(message.id);
+  if (message.id == MessageId::acquisition && (*held_ += message.readout.bytes()) > limits_.images.bytes)
+    throw Error("acquisitions",
+                "at most " + memory_text(static_cast<double>(limits_.images.bytes)) +
+                    " that wait for an image to be whole (--max-memory)",
+                "more");
+  const std::size_t bytes = sizeof(Item) + message.bytes();
+  return {std::move(message), {}, bytes};
+}
+
+/// Adds to the queue once there is room; returns false where nobody reads it any more.
+bool Session::push(Item item) {
+  const auto most_bytes = std::min(std::size_t{64} << 20, limits_.images.bytes / 4);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return closed_ || stopped_ || queued_bytes_ <= most_bytes; });
+  if (closed_ || stopped_) return false;
+  queued_bytes_ += item.bytes;
+  queue_.push_back(std::move(item));
+  changed_.notify_all();
+  return true;
+}
+
+/// Returns the next item; empty where an image is to be sent first.
+std::optional<Session::Item> Session::pop() {
+  std::unique_lock lock(mutex_);
+  const auto has_image = [&] { return reconstruction_ && reconstruction_->has_image(); };
+  changed_.wait(lock, [&] { return stopped_ || !queue_.empty() || has_image(); });
+  if (stopped_) throw GivenUp("the session", "", stop_line);
+  if (has_image()) return std::nullopt;
+  Item item = std::move(queue_.front());
+  queue_.pop_front();
+  queued_bytes_ -= item.bytes;
+  changed_.notify_all();
+  return item;
+}
+
+// --- The work
+
+void Session::work() {
+  for (;;)
+    if (auto item = pop(); !item)
+      reconstruction_->deliver();
+    else if (!answer(std::move(*item)))
+      return;
+}
+
+/// Returns false after the last message.
+bool Session::answer(Item item) {
+  if (!item.failure.empty()) throw Error(item.failure, "", "");
+  if (!item.message) {
+    if (!reconstruction_ && acquisitions_ == 0) return false;  // came, and went again
+    const auto left = reconstruction_ ? reconstruction_->unfinished_readouts() : 0;
+    throw Error(
+        "the stream", "a close message at its end", "none",
+        left == 0 ? "" : fmt::format("{} acquisitions of images that are not whole are left out", left));
+  }
+  auto& [id, text, readout] = *item.message;
+  switch (id) {
+    case MessageId::configuration_name:
+      options_ = options_of_name(text, services_.configurations);
+      return true;
+    case MessageId::configuration_text:
+      options_ = options_of_text(text);
+      return true;
+    case MessageId::header:
+      begin(text);
+      return true;
+    case MessageId::acquisition:
+      take(std::move(readout));
+      return true;
+    default:  // close
+      if (!reconstruction_) return false;
+      if (const auto left = reconstruction_->finish(); !left.empty()) send_text("warning: " + left);
+      return false;
+  }
+}
+
+void Session::begin(const std::string& xml) {
+  if (!options_) options_ = options_of_text({});
+  reconstruction_ = std::make_unique<StreamReconstruction>(
+      *options_, xml, services_.device, services_.processors,
+      limits_.images,
+      StreamEvents{[this](const StreamedImage& image) { send(image); },
+                   [this] {
+                     const std::lock_guard lock(mutex_);
+                     changed_.notify_all();
+                   },
+                   [this] { return is_given_up(); }});
+}
+
+void Session::take(io::mrd::OwnedReadout readout) {
+  ++acquisitions_;
+  const auto bytes = readout.bytes();
+  const auto held = held_;
+  reconstruction_->add(io::mrd::SharedReadout(new io::mrd::OwnedReadout(std::move(readout)),
+                                              [held, bytes](const io::mrd::OwnedReadout* one) {
+                                                delete one;
+                                                *held -= bytes;
+                                              }));
+}
+
+// --- Answers
+
+void Session::send(const StreamedImage& image) {
+  for (const auto& message : image.messages) send_text(message);
+  connection_.write(image_message(image, options_->sends_complex()));
+  ++images_;
+}
+
+void Session::send_text(const std::string& line) { connection_.write(text_message(printable(line))); }
+
+/// Sends the client why the session failed, if it did, and that it is over.
+void Session::end(const std::string& failure) noexcept {
+  failure_of([&] {
+    if (!failure.empty()) send_text("error: " + failure);
+    connection_.write(close_message());
+    connection_.finish();
+  });
+}
+
+void Session::log_end(const std::string& failure) const {
+  const auto what = fmt::format("session {} ({}): {} images of {} acquisitions", number_, connection_.peer(),
+                                images_, acquisitions_);
+  if (!failure.empty())
+    print_error(printable(what + "; " + failure));
+  else if (!services_.quiet)
+    print_out("{}\n", what), std::fflush(stdout);
+}
+
+// --- The server
 
 Server::Server(const std::string& host, int port, int most_sessions, const SessionLimits& limits,
                const SessionServices& services)

@@ -7,11 +7,20 @@
 #include <system_error>
 #include <utility>
 
+#include "app/run/corrected_scan.hpp"
+#include "app/run/scan_cost.hpp"
+#include "app/terminal/console.hpp"
 #include "app/terminal/report_lines.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/scan/outside_pieces.hpp"
+#include "recon/array/thread_limit.hpp"
 #include "recon/pipeline/decisions.hpp"
 
 namespace fhd::app {
 namespace {
+
+/// Names of a session and its parts for errors.
+const io::mrd::Subjects session_subjects{"the session", "the header", "acquisitions of the image"};
 
 /// Returns the bytes of a scan's arrays.
 std::size_t bytes_of(const Scan& scan) {
@@ -29,15 +38,52 @@ std::size_t bytes_of(const Scan& scan) {
 
 }  // namespace
 
+std::size_t require_memory(const Scan& scan, const Settings& settings, const ChosenDevice& device,
+                           std::size_t most) {
+  ScanSizes sizes;
+  sizes.matrix_size = scan.geometry.matrix_size;
+  sizes.samples.all = scan.trajectory.sample_count();
+  sizes.coils = scan.kspace.coil_count();
+  sizes.has_maps = scan.sensitivity_maps.has_value();
+  sizes.has_field_map = scan.field_map.has_value();
+  sizes.has_sample_time = scan.sample_time_s.has_value();
+  sizes.cropped_matrix_size = scan.cropped_matrix_size;
+  const auto planned = planned_bytes(estimate(sizes, {settings, device.device}));
+  const auto bytes = std::max(planned.host, planned.device);
+  if (bytes > most)
+    throw Error("an image", "to need at most " + memory_text(static_cast<double>(most)) + " (--max-memory)",
+                fmt::format("{}{}, for {} voxels and {} coils", memory_text(static_cast<double>(bytes)),
+                            planned.device > planned.host ? " of the GPU" : "",
+                            text(scan.geometry.matrix_size), scan.kspace.coil_count()),
+                "use a smaller matrix, or fewer coils");
+  return bytes;
+}
+
+std::shared_ptr<void> SharedMemory::take(std::size_t bytes) {
+  std::unique_lock lock(mutex_);
+  left_.wait(lock, [&] { return taken_ == 0 || taken_ + bytes <= most_; });
+  taken_ += bytes;
+  lock.unlock();
+  return {nullptr, [this, bytes](void*) {
+            const std::lock_guard again(mutex_);
+            taken_ -= bytes;
+            left_.notify_all();
+          }};
+}
+
 StreamReconstruction::StreamReconstruction(const SessionOptions& options, const std::string& xml,
                                            const ChosenDevice& device, SharedProcessors& processors,
                                            const ImageLimits& limits, StreamEvents events)
     : events_(std::move(events)),
-      work_{options, io::mrd::parse_header(xml, session_subjects.header), device, processors,
-            limits,  [this] { return abandoned_ || events_.is_given_up(); }},
-      groups_(work_.header, options.spokes_per_frame, options.waits_for_close()) {
+      options_(options),
+      header_(io::mrd::parse_header(xml, session_subjects.header)),
+      device_(device),
+      processors_(processors),
+      limits_(limits),
+      memory_(limits.bytes),
+      groups_(header_, options.spokes_per_frame, options.waits_for_close()) {
   // Errors of the header are reported before readouts come.
-  io::mrd::VolumeAssembler(work_.header, options.run.read_options, session_subjects);
+  io::mrd::VolumeAssembler(header_, options.run.read_options, session_subjects);
 }
 
 StreamReconstruction::~StreamReconstruction() {
@@ -49,6 +95,95 @@ StreamReconstruction::~StreamReconstruction() {
   }
   for (auto& thread : threads_) thread.join();
 }
+
+// --- Making images
+
+void StreamReconstruction::require_wanted() const {
+  if (abandoned_ || events_.is_given_up()) throw GivenUp("the session", "", "it has ended");
+}
+
+/// Returns a callback that throws GivenUp where the work is to stop.
+ProgressCallback StreamReconstruction::watch() const {
+  const auto begin = std::chrono::steady_clock::now();
+  return [this, begin](const Progress&) {
+    require_wanted();
+    const auto most = limits_.seconds;
+    if (std::chrono::steady_clock::now() - begin > most)
+      throw GivenUp("an image", fmt::format("to be made within {} s (--max-seconds)", most.count()), "more",
+                    "use a smaller matrix, or fewer readouts");
+  };
+}
+
+/// Returns the images of a group, and takes its readouts.
+StreamReconstruction::Images StreamReconstruction::images_of(
+    ImageReadouts& group, std::optional<ReconEngine>& engine,
+    const std::function<Shared(int slice, const Scan&)>& shared_of) {
+  require_wanted();
+  const ThreadLimit share(std::max(1, processors_.threads / ++processors_.at_work));
+  const std::shared_ptr<void> at_work(nullptr, [this](void*) { --processors_.at_work; });
+  const CurrentDevice current(device_.device);
+  const auto& options = options_.run.read_options;
+  const auto last = group.readouts.back()->head;
+  auto scan = std::make_shared<io::mrd::ReadoutScan>(header_, options, session_subjects,
+                                                     std::move(group.readouts));
+  const auto positions = scan->positions();
+  // Images are made concurrently, but pieces that come from files are read for one image at a time.
+  const auto locked = [reads_files = !options.outside.given().empty()](const auto& step) {
+    std::optional<io::hdf5::LibraryLock> lock;
+    if (reads_files) lock.emplace();
+    return step();
+  };
+  const auto close_locked = [&](io::ScanFile* file) { locked([&] { delete file; }); };
+  const std::unique_ptr<io::ScanFile, decltype(close_locked)> file(
+      locked([&] {
+        auto opened = io::as_read(io::source_of(scan, true), options);
+        correct_trajectory({opened.get()}, options_.run.correction);
+        return opened.release();
+      }),
+      close_locked);
+  const auto& summary = file->summary();
+  Images images;
+  for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
+    for (std::int64_t slice = 0; slice < summary.slice_count; ++slice) {
+      const auto& counters = summary.repetition_counters[static_cast<std::size_t>(repetition)];
+      // Embedded references of another repetition make a volume, too.
+      if (const auto& k = group.key;
+          k && counters != io::RepetitionCounters{k->repetition, k->contrast, k->phase, k->set})
+        continue;
+      const int slice_counter = summary.slice_counters[static_cast<std::size_t>(slice)];
+      Scan volume = locked([&] { return file->read(slice, repetition); });
+      const auto shared = shared_of(slice_counter, volume);
+      auto result = image_of(std::move(volume), shared, engine);
+      StreamedImage made{std::move(result.image), std::move(result.report), group.key, positions, last};
+      made.head.idx.slice = static_cast<std::uint16_t>(slice_counter);
+      made.head.idx.contrast = static_cast<std::uint16_t>(counters.contrast);
+      made.head.idx.phase = static_cast<std::uint16_t>(counters.phase);
+      made.head.idx.set = static_cast<std::uint16_t>(counters.set);
+      made.repetition = group.frame >= 0 ? static_cast<int>(group.frame) : counters.repetition;
+      made.readouts = group.count;
+      made.messages = summary.inferred;
+      made.messages.insert(made.messages.end(), summary.missing.begin(), summary.missing.end());
+      images.push_back(std::move(made));
+    }
+  return images;
+}
+
+Reconstruction StreamReconstruction::image_of(Scan scan, const Shared& shared,
+                                             std::optional<ReconEngine>& engine) {
+  const auto& settings = options_.settings;
+  const auto taken = memory_.take(require_memory(scan, settings, device_, limits_.bytes));
+  if (!engine) engine.emplace(settings, Execution{}, device_, nullptr, EngineOptions{.seeks_causes = false});
+  RunEvents events{watch()};
+  events.on_fallback = [this](const std::string& reason) {
+    std::call_once(told_fallback_, [&] { print_fallback(reason); });
+  };
+  const bool shares_positions = shared.series && shared.series->holds(scan);
+  if (shares_positions && !shared.is_first) scan.sensitivity_maps.reset();  // those of the series
+  const VolumeGroup group{{&scan}, shared.series, shares_positions && shared.is_first};
+  return std::move((*engine)(group, events).front().reconstruction);
+}
+
+// --- What is under way
 
 void StreamReconstruction::add(io::mrd::SharedReadout readout) {
   for (auto& group : groups_.add(std::move(readout))) start(std::move(group));
@@ -64,13 +199,13 @@ std::string StreamReconstruction::finish() {
 
 /// Adds the images of a group to those that are made. The first one of a slice begins what the others share and wait for.
 void StreamReconstruction::start(ImageReadouts group) {
-  work_.require_wanted();
+  require_wanted();
   UnderWay next;
   for (const auto& readout : group.readouts) next.bytes += readout->bytes();
   make_room(next.bytes);
   std::shared_ptr<std::promise<Series>> begun;
   std::shared_future<Series> shared;
-  if (group.key && !work_.options.finds_maps_anew()) {
+  if (group.key && !options_.finds_maps_anew()) {
     const auto [found, is_first] = slices_.try_emplace(group.key->slice);
     if (is_first) {
       begun = std::make_shared<std::promise<Series>>();
@@ -80,15 +215,14 @@ void StreamReconstruction::start(ImageReadouts group) {
       shared = found->second;
     }
   }
-  Job job([this, group = std::move(group), begun, shared](ImageMaker& maker) mutable {
+  Job job([this, group = std::move(group), begun, shared](auto& engine) mutable {
     std::map<int, Series> of_group;
-    auto images = maker.make(group, [&](int slice, const Scan& scan) -> SharedSlice {
+    auto images = images_of(group, engine, [&](int slice, const Scan& scan) -> Shared {
       // Where counters and header contradict each other, the image of another slice is made by itself.
       if (group.key && slice != group.key->slice) return {};
       if (shared.valid()) return {shared.get()};
       const auto [series, is_first] = of_group.try_emplace(slice);
-      const auto& options = work_.options;
-      if (is_first && !options.finds_maps_anew() && takes_series(options.settings, {}, scan))
+      if (is_first && !options_.finds_maps_anew() && takes_series(options_.settings, {}, scan))
         series->second = std::make_shared<SliceSeries>(scan);
       if (begun) std::exchange(begun, nullptr)->set_value(series->second);
       return {series->second, is_first};
@@ -114,7 +248,7 @@ bool StreamReconstruction::count_memory(int slice) {
   std::size_t all = 0;
   for (const auto& [each, of_each] : bytes_of_slices_) all += of_each;
   const auto before = bytes_of_slices_.size();
-  for (; all > work_.limits.bytes && bytes_of_slices_.size() > 1; bytes_of_slices_.pop_front()) {
+  for (; all > limits_.bytes && bytes_of_slices_.size() > 1; bytes_of_slices_.pop_front()) {
     all -= bytes_of_slices_.front().second;
     slices_.erase(bytes_of_slices_.front().first);
   }
@@ -125,7 +259,7 @@ bool StreamReconstruction::count_memory(int slice) {
 /// session.
 void StreamReconstruction::make_room(std::size_t bytes) {
   while (!under_way_.empty() && (under_way_.size() >= 2 * most_threads_ ||
-                                 bytes_under_way_ + bytes > work_.limits.bytes / 4))
+                                 bytes_under_way_ + bytes > limits_.bytes / 4))
     deliver_next();
 }
 
@@ -144,8 +278,8 @@ void StreamReconstruction::add_job(Job job) {
 }
 
 void StreamReconstruction::run_jobs() {
-  omp_set_num_threads(work_.processors.threads);
-  ImageMaker maker(work_);
+  omp_set_num_threads(processors_.threads);
+  std::optional<ReconEngine> engine;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return ended_ || !jobs_.empty(); });
@@ -153,7 +287,7 @@ void StreamReconstruction::run_jobs() {
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
-    job(maker);
+    job(engine);
     events_.on_made();
     lock.lock();
   }
@@ -199,10 +333,10 @@ void StreamReconstruction::send(StreamedImage image) {
   constexpr std::int64_t many = 1 << 20;
   if (image.number == 0)  // as many as speed up images of this size
     most_threads_ = static_cast<std::size_t>(
-        work_.limits.at_once > 0
-            ? work_.limits.at_once
-            : volumes_side_by_side(work_.device.device, many, image.image.geometry.voxel_count(),
-                                   work_.processors.threads));
+        limits_.at_once > 0
+            ? limits_.at_once
+            : volumes_side_by_side(device_.device, many, image.image.geometry.voxel_count(),
+                                   processors_.threads));
   for (const auto& remark : std::exchange(image.messages, {})) add_new(remark, image.messages);
   const int slice = image.head.idx.slice;
   const auto [first, is_first] = readouts_of_slice_.emplace(slice, image.readouts);

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "app/server/configuration.hpp"
-#include "app/server/connection.hpp"
 #include "app/server/image_groups.hpp"
 #include "app/server/messages.hpp"
 #include "io/scan/mrd/readout_scan.hpp"

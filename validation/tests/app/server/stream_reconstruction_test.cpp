@@ -1,5 +1,5 @@
 // Planned memory of images.
-#include "app/server/image_maker.hpp"
+#include "app/server/stream_reconstruction.hpp"
 
 #include <gtest/gtest.h>
 
