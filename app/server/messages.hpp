@@ -92,9 +92,6 @@ struct SessionMessage {
   MessageId id = MessageId::close;
   std::string text{};  ///< of a configuration or the header
   io::mrd::OwnedReadout readout{};
-
-  /// Returns the bytes of its text and arrays.
-  std::size_t bytes() const { return text.size() + readout.bytes(); }
 };
 
 /// Reads the next message; returns nothing where the other side has ended. Skips waveforms and texts. Throws Error, which

@@ -6,7 +6,6 @@
 #include <ismrmrd/version.h>
 #include <malloc.h>
 #include <netinet/in.h>
-#include <omp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,8 +29,6 @@
 
 namespace fhd::app {
 namespace {
-
-constexpr auto stop_line = "the server is stopping";
 
 /// Returns why work() has failed, in one line; empty where it has not.
 template <class Work>
@@ -148,184 +145,122 @@ Bytes image_message(const StreamedImage& streamed, bool sends_complex) {
 
 Session::Session(int socket, std::int64_t number, const SessionLimits& limits,
                  const SessionServices& services)
-    : number_(number),
-      limits_(limits),
-      services_(services),
-      connection_(socket, limits.connection),
-      held_(std::make_shared<std::atomic<std::size_t>>(0)) {}
+    : number_(number), limits_(limits), services_(services), connection_(socket, limits.connection) {}
 
 void Session::stop() {
   stopped_ = true;
   connection_.stop_reading();
   const std::lock_guard lock(mutex_);
-  changed_.notify_all();
+  if (reconstruction_) reconstruction_->abandon();
 }
 
 void Session::run() noexcept {
-  std::string failure;
   try {
-    omp_set_num_threads(services_.processors.threads);
     std::thread reader([this] { read_all(); });
-    failure = failure_of([&] { work(); });
-    if (stopped_) failure = stop_line;
+    const auto failure = fail(failure_of([&] { answer(); }));
     if (reconstruction_) reconstruction_->abandon();
-    {
-      const std::lock_guard lock(mutex_);
-      closed_ = true;
-      changed_.notify_all();
-    }
     end(failure);
-    reconstruction_.reset();
     done_ = true;
     connection_.stop_reading();
     reader.join();
     log_end(failure);
+    const std::lock_guard lock(mutex_);
+    reconstruction_.reset();
   } catch (const std::exception& error) {  // no thread, or no memory to say so
     print_failure(fmt::format("session {}: {}", number_, error.what()));
   }
 }
 
-// --- Reading ahead
+/// Records why the session has failed, unless `why` is empty. Returns the first reason.
+std::string Session::fail(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (failure_.empty()) failure_ = why;
+  return stopped_ ? "the server is stopping" : failure_;
+}
 
+// --- Reading
+
+/// Reads to the end of the session; then gives up the work where nobody waits for it any more.
 void Session::read_all() noexcept {
-  const auto failure = failure_of([&] { read_messages(); });
-  if (!failure.empty()) failure_of([&] { push({std::nullopt, failure, 0}); });
+  const bool failed = !fail(failure_of([&] { read_messages(); })).empty();
+  {
+    const std::lock_guard lock(mutex_);
+    reading_ended_ = true;
+    changed_.notify_all();
+  }
+  bool is_lost = failed;
+  while (!done_ && !is_lost) is_lost = connection_.is_lost(std::chrono::milliseconds(50));
+  if (is_lost && reconstruction_) reconstruction_->abandon();
 }
 
 void Session::read_messages() {
-  for (;;) try {
-      auto message = read_message(connection_, limits_.images.bytes);
-      const bool is_last = !message || message->id == MessageId::close;
-      if (!push(message ? taken_in(std::move(*message)) : Item{})) return;
-      if (!is_last) continue;
-      while (!done_ && !lost_) lost_ = connection_.is_lost(std::chrono::milliseconds(50));
-      return;
-    } catch (const ConnectionLost&) {
-      lost_ = true;  // work that nobody waits for is given up
-      throw;
-    }
+  while (auto message = read_message(connection_, limits_.images.bytes)) {
+    auto& [id, text, readout] = *message;
+    require_order(id);
+    if (id == MessageId::configuration_name) options_ = options_of_name(text, services_.configurations);
+    if (id == MessageId::configuration_text) options_ = options_of_text(text);
+    if (id == MessageId::header) begin(text);
+    if (id == MessageId::acquisition) take(std::move(readout));
+    if (id != MessageId::close) continue;
+    if (reconstruction_) reconstruction_->finish();
+    return;
+  }
+  if (!reconstruction_) return;  // came, and went again
+  const auto left = reconstruction_->unfinished_readouts();
+  throw Error("the stream", "a close message at its end", "none",
+              left == 0 ? "" : fmt::format("{} acquisitions of images that are not whole are left out", left));
 }
 
 /// Throws Error for a message that does not belong here in the order of a session.
 void Session::require_order(MessageId id) {
-  const bool is_header = id == MessageId::header;
-  if (has_header_ && is_header) throw Error("the session", "one header", "a second one");
-  if (has_header_ && (id == MessageId::configuration_name || id == MessageId::configuration_text))
+  const bool has_header = reconstruction_ != nullptr;
+  if (has_header && id == MessageId::header) throw Error("the session", "one header", "a second one");
+  if (has_header && (id == MessageId::configuration_name || id == MessageId::configuration_text))
     throw Error("a configuration", "none after the header", "one");
-  if (!has_header_ && id == MessageId::acquisition)
+  if (!has_header && id == MessageId::acquisition)
     throw Error("an acquisition", "the header before it", "none");
-  has_header_ = has_header_ || is_header;
-}
-
-/// Counts the bytes of a message. Throws Error where the session holds too much.
-Session::Item Session::taken_in(SessionMessage message) {
-  require_order(message.id);
-  if (message.id == MessageId::acquisition && (*held_ += message.readout.bytes()) > limits_.images.bytes)
-    throw Error("acquisitions",
-                "at most " + memory_text(static_cast<double>(limits_.images.bytes)) +
-                    " that wait for an image to be whole (--max-memory)",
-                "more");
-  const std::size_t bytes = sizeof(Item) + message.bytes();
-  return {std::move(message), {}, bytes};
-}
-
-/// Adds to the queue once there is room; returns false where nobody reads it any more.
-bool Session::push(Item item) {
-  const auto most_bytes = std::min(std::size_t{64} << 20, limits_.images.bytes / 4);
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return closed_ || stopped_ || queued_bytes_ <= most_bytes; });
-  if (closed_ || stopped_) return false;
-  queued_bytes_ += item.bytes;
-  queue_.push_back(std::move(item));
-  changed_.notify_all();
-  return true;
-}
-
-/// Returns the next item; empty where an image is to be sent first.
-std::optional<Session::Item> Session::pop() {
-  std::unique_lock lock(mutex_);
-  const auto has_image = [&] { return reconstruction_ && reconstruction_->has_image(); };
-  changed_.wait(lock, [&] { return stopped_ || !queue_.empty() || has_image(); });
-  if (stopped_) throw GivenUp("the session", "", stop_line);
-  if (has_image()) return std::nullopt;
-  Item item = std::move(queue_.front());
-  queue_.pop_front();
-  queued_bytes_ -= item.bytes;
-  changed_.notify_all();
-  return item;
-}
-
-// --- The work
-
-void Session::work() {
-  for (;;)
-    if (auto item = pop(); !item)
-      reconstruction_->deliver();
-    else if (!answer(std::move(*item)))
-      return;
-}
-
-/// Returns false after the last message.
-bool Session::answer(Item item) {
-  if (!item.failure.empty()) throw Error(item.failure, "", "");
-  if (!item.message) {
-    if (!reconstruction_ && acquisitions_ == 0) return false;  // came, and went again
-    const auto left = reconstruction_ ? reconstruction_->unfinished_readouts() : 0;
-    throw Error(
-        "the stream", "a close message at its end", "none",
-        left == 0 ? "" : fmt::format("{} acquisitions of images that are not whole are left out", left));
-  }
-  auto& [id, text, readout] = *item.message;
-  switch (id) {
-    case MessageId::configuration_name:
-      options_ = options_of_name(text, services_.configurations);
-      return true;
-    case MessageId::configuration_text:
-      options_ = options_of_text(text);
-      return true;
-    case MessageId::header:
-      begin(text);
-      return true;
-    case MessageId::acquisition:
-      take(std::move(readout));
-      return true;
-    default:  // close
-      if (!reconstruction_) return false;
-      if (const auto left = reconstruction_->finish(); !left.empty()) send_text("warning: " + left);
-      return false;
-  }
 }
 
 void Session::begin(const std::string& xml) {
   if (!options_) options_ = options_of_text({});
-  reconstruction_ = std::make_unique<StreamReconstruction>(
-      *options_, xml, services_.device, services_.processors,
-      limits_.images,
-      StreamEvents{[this](const StreamedImage& image) { send(image); },
-                   [this] {
-                     const std::lock_guard lock(mutex_);
-                     changed_.notify_all();
-                   },
-                   [this] { return is_given_up(); }});
+  auto made = std::make_unique<StreamReconstruction>(*options_, xml, services_.device, services_.processors,
+                                                     limits_.images);
+  const std::lock_guard lock(mutex_);
+  reconstruction_ = std::move(made);
+  changed_.notify_all();
 }
 
+/// Adds a readout and counts its bytes. Throws Error where the session holds too much.
 void Session::take(io::mrd::OwnedReadout readout) {
   ++acquisitions_;
   const auto bytes = readout.bytes();
-  const auto held = held_;
+  if ((held_ += bytes) > limits_.images.bytes)
+    throw Error("acquisitions",
+                "at most " + memory_text(static_cast<double>(limits_.images.bytes)) +
+                    " that wait for an image to be whole (--max-memory)",
+                "more");
   reconstruction_->add(io::mrd::SharedReadout(new io::mrd::OwnedReadout(std::move(readout)),
-                                              [held, bytes](const io::mrd::OwnedReadout* one) {
+                                              [this, bytes](const io::mrd::OwnedReadout* one) {
                                                 delete one;
-                                                *held -= bytes;
+                                                held_ -= bytes;
                                               }));
 }
 
 // --- Answers
 
-void Session::send(const StreamedImage& image) {
-  for (const auto& message : image.messages) send_text(message);
-  connection_.write(image_message(image, options_->sends_complex()));
-  ++images_;
+void Session::answer() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return reconstruction_ || reading_ended_; });
+  lock.unlock();
+  if (!reconstruction_) return;
+  while (const auto images = reconstruction_->next())
+    for (const auto& image : *images) {
+      for (const auto& message : image.messages) send_text(message);
+      connection_.write(image_message(image, options_->sends_complex()));
+      ++images_;
+    }
+  if (const auto left = reconstruction_->unfinished_readouts(); left > 0)
+    send_text(fmt::format("warning: the last {} readouts are fewer than a frame: they are in no image", left));
 }
 
 void Session::send_text(const std::string& line) { connection_.write(text_message(printable(line))); }

@@ -73,9 +73,8 @@ std::shared_ptr<void> SharedMemory::take(std::size_t bytes) {
 
 StreamReconstruction::StreamReconstruction(const SessionOptions& options, const std::string& xml,
                                            const ChosenDevice& device, SharedProcessors& processors,
-                                           const ImageLimits& limits, StreamEvents events)
-    : events_(std::move(events)),
-      options_(options),
+                                           const ImageLimits& limits)
+    : options_(options),
       header_(io::mrd::parse_header(xml, session_subjects.header)),
       device_(device),
       processors_(processors),
@@ -99,7 +98,7 @@ StreamReconstruction::~StreamReconstruction() {
 // --- Making images
 
 void StreamReconstruction::require_wanted() const {
-  if (abandoned_ || events_.is_given_up()) throw GivenUp("the session", "", "it has ended");
+  if (abandoned_) throw GivenUp("the session", "", "it has ended");
 }
 
 /// Returns a callback that throws GivenUp where the work is to stop.
@@ -183,26 +182,35 @@ Reconstruction StreamReconstruction::image_of(Scan scan, const Shared& shared,
   return std::move((*engine)(group, events).front().reconstruction);
 }
 
-// --- What is under way
+// --- Adding
 
 void StreamReconstruction::add(io::mrd::SharedReadout readout) {
   for (auto& group : groups_.add(std::move(readout))) start(std::move(group));
 }
 
-std::string StreamReconstruction::finish() {
+void StreamReconstruction::finish() {
   for (auto& group : groups_.take_rest()) start(std::move(group));
-  while (!under_way_.empty()) deliver_next();
-  const auto left = groups_.unfinished_readouts();
-  return left == 0 ? ""
-                   : fmt::format("the last {} readouts are fewer than a frame: they are in no image", left);
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  changed_.notify_all();
 }
 
-/// Adds the images of a group to those that are made. The first one of a slice begins what the others share and wait for.
+void StreamReconstruction::abandon() {
+  const std::lock_guard lock(mutex_);
+  abandoned_ = true;
+  changed_.notify_all();
+}
+
+/// Adds the images of a group, once waiting readouts take at most a quarter of the memory of a session. The first image of a
+/// slice begins what the others share and wait for.
 void StreamReconstruction::start(ImageReadouts group) {
-  require_wanted();
   UnderWay next;
   for (const auto& readout : group.readouts) next.bytes += readout->bytes();
-  make_room(next.bytes);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    return abandoned_ || under_way_.empty() || bytes_under_way_ + next.bytes <= limits_.bytes / 4;
+  });
+  require_wanted();
   std::shared_ptr<std::promise<Series>> begun;
   std::shared_future<Series> shared;
   if (group.key && !options_.finds_maps_anew()) {
@@ -215,7 +223,7 @@ void StreamReconstruction::start(ImageReadouts group) {
       shared = found->second;
     }
   }
-  Job job([this, group = std::move(group), begun, shared](auto& engine) mutable {
+  jobs_.emplace_back([this, group = std::move(group), begun, shared](auto& engine) mutable {
     std::map<int, Series> of_group;
     auto images = images_of(group, engine, [&](int slice, const Scan& scan) -> Shared {
       // Where counters and header contradict each other, the image of another slice is made by itself.
@@ -230,10 +238,70 @@ void StreamReconstruction::start(ImageReadouts group) {
     if (begun) begun->set_value(nullptr);
     return images;
   });
-  next.made = job.get_future();
+  next.made = jobs_.back().get_future();
   bytes_under_way_ += next.bytes;
   under_way_.push_back(std::move(next));
-  add_job(std::move(job));
+  add_thread();
+  changed_.notify_all();
+}
+
+/// Adds a thread until there are enough. Throws std::system_error where no thread can be started at all.
+void StreamReconstruction::add_thread() {
+  if (threads_.size() < most_threads_) try {
+      threads_.emplace_back([this] { run_jobs(); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) throw;  // the others do the work
+    }
+}
+
+/// Does jobs; each thread has at most one other whose images wait to be taken.
+void StreamReconstruction::run_jobs() {
+  omp_set_num_threads(processors_.threads);
+  std::optional<ReconEngine> engine;
+  std::unique_lock lock(mutex_);
+  const auto may_begin = [&] {
+    return !jobs_.empty() && (abandoned_ || under_way_.size() - jobs_.size() < 2 * most_threads_);
+  };
+  for (;;) {
+    changed_.wait(lock, [&] { return ended_ || may_begin(); });
+    if (ended_) return;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job(engine);
+    lock.lock();
+  }
+}
+
+// --- Taking
+
+std::optional<StreamReconstruction::Images> StreamReconstruction::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return abandoned_ || finished_ || !under_way_.empty(); });
+  require_wanted();
+  if (under_way_.empty()) return std::nullopt;
+  UnderWay& oldest = under_way_.front();  // stays in its place
+  lock.unlock();
+  auto images = oldest.made.get();
+  lock.lock();
+  const bool fit = !oldest.begun_slice || count_memory(*oldest.begun_slice);
+  bytes_under_way_ -= oldest.bytes;
+  under_way_.pop_front();
+  if (images_ == 0 && !images.empty()) {  // as many threads as speed up images of this size
+    constexpr std::int64_t many = 1 << 20;
+    const auto voxels = images.front().image.geometry.voxel_count();
+    most_threads_ = static_cast<std::size_t>(
+        limits_.at_once > 0 ? limits_.at_once
+                            : volumes_side_by_side(device_.device, many, voxels, processors_.threads));
+  }
+  changed_.notify_all();
+  lock.unlock();
+  if (!fit && !images.empty())
+    images.front().messages.push_back(
+        "warning: so many slices take more memory than a session has (--max-memory): maps of some are found "
+        "anew with their next image");
+  for (auto& image : images) complete(image);
+  return images;
 }
 
 /// Counts the memory of a slice, whose first image is made. Returns false where the oldest slices were removed because all
@@ -255,68 +323,6 @@ bool StreamReconstruction::count_memory(int slice) {
   return bytes_of_slices_.size() == before;
 }
 
-/// Waits until each thread has at most one group that waits, and waiting readouts take at most a quarter of the memory of a
-/// session.
-void StreamReconstruction::make_room(std::size_t bytes) {
-  while (!under_way_.empty() && (under_way_.size() >= 2 * most_threads_ ||
-                                 bytes_under_way_ + bytes > limits_.bytes / 4))
-    deliver_next();
-}
-
-// --- Threads
-
-/// Adds a job, and a thread until there are enough. Throws std::system_error where no thread can be started at all.
-void StreamReconstruction::add_job(Job job) {
-  const std::lock_guard lock(mutex_);
-  if (threads_.size() < most_threads_) try {
-      threads_.emplace_back([this] { run_jobs(); });
-    } catch (const std::system_error&) {
-      if (threads_.empty()) throw;  // the others do the work
-    }
-  jobs_.push_back(std::move(job));
-  changed_.notify_one();
-}
-
-void StreamReconstruction::run_jobs() {
-  omp_set_num_threads(processors_.threads);
-  std::optional<ReconEngine> engine;
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return ended_ || !jobs_.empty(); });
-    if (ended_) return;
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
-    lock.unlock();
-    job(engine);
-    events_.on_made();
-    lock.lock();
-  }
-}
-
-// --- Sending
-
-bool StreamReconstruction::has_image() const {
-  return !under_way_.empty() &&
-         under_way_.front().made.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-}
-
-void StreamReconstruction::deliver() {
-  while (has_image()) deliver_next();
-}
-
-/// Waits for the oldest group and sends its images.
-void StreamReconstruction::deliver_next() {
-  auto next = std::move(under_way_.front());
-  under_way_.pop_front();
-  bytes_under_way_ -= next.bytes;
-  auto images = next.made.get();
-  if (next.begun_slice && !count_memory(*next.begun_slice) && !images.empty())
-    images.front().messages.push_back(
-        "warning: so many slices take more memory than a session has (--max-memory): maps of some are found "
-        "anew with their next image");
-  for (auto& made : images) send(std::move(made));
-}
-
 /// Throws Error where images of one slice differ in what was inferred from their readouts: the unit of the trajectory, above
 /// all.
 void StreamReconstruction::require_same_placing(const StreamedImage& image) {
@@ -327,16 +333,10 @@ void StreamReconstruction::require_same_placing(const StreamedImage& image) {
                 "state the unit of the trajectory in the header, or with --trajectory-unit");
 }
 
-void StreamReconstruction::send(StreamedImage image) {
+/// Gives an image its number and messages.
+void StreamReconstruction::complete(StreamedImage& image) {
   if (image.key) require_same_placing(image);
   image.number = images_++;
-  constexpr std::int64_t many = 1 << 20;
-  if (image.number == 0)  // as many as speed up images of this size
-    most_threads_ = static_cast<std::size_t>(
-        limits_.at_once > 0
-            ? limits_.at_once
-            : volumes_side_by_side(device_.device, many, image.image.geometry.voxel_count(),
-                                   processors_.threads));
   for (const auto& remark : std::exchange(image.messages, {})) add_new(remark, image.messages);
   const int slice = image.head.idx.slice;
   const auto [first, is_first] = readouts_of_slice_.emplace(slice, image.readouts);
@@ -348,7 +348,6 @@ void StreamReconstruction::send(StreamedImage image) {
       add_new(fmt::format("{}: {}", name_of(message.severity), line_of(message)), image.messages);
   if (const auto& c = image.report.certificate; c && !c->passed)
     add_new("warning: an image is less accurate than asked: " + certificate_line(*c), image.messages);
-  events_.send(image);
 }
 
 /// Adds a sentence that this session has not sent; a bounded number of them.

@@ -1,5 +1,5 @@
 #pragma once
-// Reconstructs the images of a session, each as soon as its last readout is there, and sends them in order.
+// Reconstructs the images of a session, each as soon as its last readout is there, and gives them in order.
 //
 // An image is reconstructed as from a file that holds its readouts alone. The first image of a slice finds what the others
 // share, which is cached: the matrix that holds the object, how coils are mixed, their maps, and, where positions are the
@@ -79,35 +79,29 @@ struct StreamedImage {
   std::vector<std::string> messages{};  ///< to the client
 };
 
-/// Callbacks of the work.
-struct StreamEvents {
-  std::function<void(const StreamedImage&)> send;  ///< for every image, from add(), deliver() and finish()
-  std::function<void()> on_made;                   ///< has_image() may have become true; from other threads
-  std::function<bool()> is_given_up;               ///< any thread asks it during the work
-};
-
+/// One thread adds readouts while another takes images.
 class StreamReconstruction {
  public:
   /// `xml`: the header. Throws Error.
   StreamReconstruction(const SessionOptions& options, const std::string& xml, const ChosenDevice& device,
-                       SharedProcessors& processors, const ImageLimits& limits, StreamEvents events);
+                       SharedProcessors& processors, const ImageLimits& limits);
   /// Waits for the images that are being made; waiting groups are not begun.
   ~StreamReconstruction();
-  /// Waits where too many images are being made. Throws Error, among them GivenUp, of any image until now.
+  /// Waits where too many readouts wait. Throws Error, and GivenUp after abandon().
   void add(io::mrd::SharedReadout readout);
-  /// Returns whether deliver() has something to send.
-  bool has_image() const;
-  /// Sends the images that are made. Throws as add().
-  void deliver();
-  /// Makes the images that are not whole yet, at the end, and sends all. Returns a sentence on readouts that are in no image.
-  std::string finish();
-  /// Stops the work: nobody waits for it.
-  void abandon() { abandoned_ = true; }
+  /// Adds the images that are not whole yet, at the end. Throws as add().
+  void finish();
+  /// Returns how many readouts are in no image that is whole.
   std::int64_t unfinished_readouts() const { return groups_.unfinished_readouts(); }
+  using Images = std::vector<StreamedImage>;
+  /// Waits for the next images, in their order; nothing after finish() and the last ones. Throws their Error, and GivenUp
+  /// after abandon().
+  std::optional<Images> next();
+  /// Stops the work, from any thread: nobody waits for it.
+  void abandon();
 
  private:
   using Series = std::shared_ptr<SliceSeries>;
-  using Images = std::vector<StreamedImage>;
   using Job = std::packaged_task<Images(std::optional<ReconEngine>&)>;
   /// What an image shares with others of its slice. series null: nothing. is_first: the others use what it finds.
   struct Shared {
@@ -125,16 +119,13 @@ class StreamReconstruction {
                    const std::function<Shared(int slice, const Scan&)>& shared_of);
   Reconstruction image_of(Scan scan, const Shared& shared, std::optional<ReconEngine>& engine);
   void start(ImageReadouts group);
-  void make_room(std::size_t bytes);
-  void deliver_next();
-  bool count_memory(int slice);
-  void add_job(Job job);
+  void add_thread();
   void run_jobs();
-  void send(StreamedImage image);
+  bool count_memory(int slice);
+  void complete(StreamedImage& image);
   void require_same_placing(const StreamedImage& image);
   void add_new(const std::string& sentence, std::vector<std::string>& messages);
 
-  const StreamEvents events_;
   const SessionOptions options_;
   const io::mrd::Header header_;
   const ChosenDevice device_;
@@ -143,22 +134,22 @@ class StreamReconstruction {
   SharedMemory memory_;
   std::once_flag told_fallback_;
   std::atomic<bool> abandoned_ = false;
+  ImageGroups groups_;  ///< used by the thread that adds
 
-  ImageGroups groups_;
-  std::map<int, std::shared_future<Series>> slices_;         ///< what images share; null: nothing
+  // Used by the thread that takes
   std::deque<std::pair<int, std::size_t>> bytes_of_slices_;  ///< slice and memory, the oldest first
   std::map<int, io::mrd::SamplePositions> placing_;          ///< by slice
   std::map<int, std::int64_t> readouts_of_slice_;            ///< of its first image
   std::set<std::string> sent_;                               ///< messages
   std::int64_t images_ = 0;
-  std::deque<UnderWay> under_way_;  ///< the oldest first
-  std::size_t bytes_under_way_ = 0;
 
-  std::size_t most_threads_ = 1;
   std::mutex mutex_;  ///< of the following
   std::condition_variable changed_;
-  std::deque<Job> jobs_;
-  bool ended_ = false;
+  std::map<int, std::shared_future<Series>> slices_;  ///< what images share; null: nothing
+  std::deque<UnderWay> under_way_;                    ///< not taken yet, the oldest first
+  std::deque<Job> jobs_;                              ///< those of them that are not begun
+  std::size_t bytes_under_way_ = 0, most_threads_ = 1;
+  bool finished_ = false, ended_ = false;
   std::vector<std::thread> threads_;
 };
 
