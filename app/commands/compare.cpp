@@ -10,7 +10,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
-#include "app/run/corrected_scan.hpp"
+#include "app/run/corrections.hpp"
 #include "app/terminal/console.hpp"
 #include "io/files/file_set.hpp"
 #include "io/result/picture.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "app/commands/commands.hpp"
-#include "app/run/corrected_scan.hpp"
+#include "app/run/corrections.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/processes.hpp"
 #include "recon/array/thread_limit.hpp"

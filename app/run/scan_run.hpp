@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "app/options/run_options.hpp"
-#include "app/run/echo_field_map.hpp"
+#include "app/run/corrections.hpp"
 #include "app/run/recon_engine.hpp"
 #include "app/run/scan_results.hpp"
 #include "app/run/volume_reader.hpp"

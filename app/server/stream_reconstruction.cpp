@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "app/run/corrected_scan.hpp"
+#include "app/run/corrections.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/report_lines.hpp"
