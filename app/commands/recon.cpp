@@ -83,7 +83,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
     lock.emplace(prefix);
   }
   auto opened = open_and_start_devices(scan, *settings, team ? team->local_rank() : -1);
-  const auto run = open_run(std::move(opened.file), scan, settings, command_line());
+  const auto run = open_run(std::move(opened.first), scan, settings, command_line());
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(run->file->summary());
   if (is_first) io::require_replaceable(request_of(options, prefix), scan, checksum, {.force = force});
@@ -92,12 +92,12 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
   if (!team && !options.frames.asks() && run->results.volumes().size() > 1)
     keep_in_folder(run->results, prefix, checksum, printer);
   run->takes_series = [&, takes_series = run->takes_series](const Scan& volume) {
-    const bool is_shared = options.device.names_several() && shares_volumes(*run, opened.devices->get());
+    const bool is_shared = options.device.names_several() && shares_volumes(*run, opened.second->get());
     return !team && !is_shared && takes_series(volume);
   };
   start_reading(*run);
   if (!is_first) run->scan_warnings.clear();  // the first process prints them
-  const auto& devices = opened.devices->get();
+  const auto& devices = opened.second->get();
   if (!quiet) say("device", text_of(devices));
   if (team && !quiet) say("team", fmt::format("{} processes share samples and coils", team->size()));
   reconstruct(*run, engines_of(*run, devices, execution), printer.events());

@@ -55,7 +55,7 @@ io::SeriesIdentity identity_of(const RunOptions& options, const io::Provenance& 
 
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
                          const VolumeSelection& selection, std::string command_line)
-    : matrix_size_(summary.geometry.matrix_size),
+    : geometry_(summary.geometry),
       provenance_{program_version, std::move(command_line), path, {}, utc_now(), {}, {}},
       stamps_(summary.stamps) {
   companions_.acquisition = summary.acquisition;
@@ -103,9 +103,7 @@ void ScanResults::add_pieces(const std::vector<std::pair<std::string, std::strin
 void ScanResults::take_frames(std::int64_t frames, double frame_time_s) {
   // They do not begin with the series.
   if (provenance_.repetitions.front() > 0) companions_.acquisition.series_time.clear();
-  Geometry geometry;
-  geometry.matrix_size = matrix_size_;
-  io::require_room({path()}, {geometry, series_.slice_count, frames}, path());
+  io::require_room({path()}, {geometry_, series_.slice_count, frames}, path());
   std::vector<std::int64_t> repetitions(static_cast<std::size_t>(frames));
   std::iota(repetitions.begin(), repetitions.end(), std::int64_t{0});
   set_volumes(repetitions, std::vector(provenance_.slices));
@@ -198,10 +196,10 @@ std::string ScanResults::note_of_patient(const io::ResultRequest& request) const
              : "";
 }
 
-void ScanResults::require_room(const io::ResultRequest& request, const Geometry& geometry) const {
+void ScanResults::require_room(const io::ResultRequest& request) const {
   std::int64_t largest = 0;
   for (const auto& [repetition, slice] : volumes_) largest = std::max({largest, repetition, slice});
-  io::require_room(request, {geometry, series_.slice_count, series_.repetition_count, largest}, path());
+  io::require_room(request, {geometry_, series_.slice_count, series_.repetition_count, largest}, path());
 }
 
 void ScanResults::require_trust(bool strict) const {

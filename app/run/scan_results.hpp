@@ -54,7 +54,6 @@ class ScanResults {
   const std::string& path() const { return provenance_.input_path; }
   /// Returns the volumes selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
-  const std::array<int, 3>& matrix_size() const { return matrix_size_; }
   /// Returns the scan, and the files that pieces of it came from.
   std::vector<std::string> inputs() const;
   /// Returns the volume in which what is wrong with the scan as a whole is looked for.
@@ -74,8 +73,8 @@ class ScanResults {
   std::string note_positions();
   /// With `strict`, throws Error where a report holds a suspicion or a warning.
   void require_trust(bool strict) const;
-  /// Throws Error where a format of the request cannot hold the results. `geometry` is that of the scan.
-  void require_room(const io::ResultRequest& request, const Geometry& geometry) const;
+  /// Throws Error where a format of the request cannot hold the results.
+  void require_room(const io::ResultRequest& request) const;
   /// Returns what stands for a patient that the scan does not name, where a DICOM series is written; else empty.
   std::string note_of_patient(const io::ResultRequest& request) const;
   /// Writes the files of the request, for the holder of the lock of its prefix, and returns their paths
@@ -87,7 +86,7 @@ class ScanResults {
   void set_volumes(const std::vector<std::int64_t>& repetitions, const std::vector<std::int64_t>& slices);
   void note_doubt(std::size_t number, const Report& report);
 
-  std::array<int, 3> matrix_size_;
+  Geometry geometry_;
   std::vector<VolumeNumber> volumes_;
   io::ImageSeries series_, gridded_;
   io::CompanionResults companions_;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -32,18 +33,6 @@ RunSettings::RunSettings(RunOptions of)
                 "use --device cuda, or cuda:N");
 }
 
-namespace {
-
-/// Returns the repetition whose readouts are frames. Throws Error unless one repetition and slices of the scan are chosen.
-std::int64_t repetition_of_frames(const io::ScanSummary& summary, const VolumeSelection& selection) {
-  const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
-  FrameOptions::require_one(repetitions);
-  parse_selection(selection.slices, summary.slice_count, "--slices");
-  return repetitions.front();
-}
-
-}  // namespace
-
 std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std::string& path,
                                   std::shared_ptr<const RunSettings> settings,
                                   const std::string& command_line) {
@@ -51,9 +40,11 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
   const bool frames = options.frames.asks();
   correct_trajectory({file.get()}, options.correction, frames ? BeyondMatrix::columns : BeyondMatrix::samples);
   if (options.field_map == FieldMapChoice::off) set_field_map(*file, {});
-  if (frames) repetition_of_frames(file->summary(), options.selection);
   ScanResults results(path, file->summary(), options.selection, command_line);
-  if (!frames) results.require_room(request_of(options, path), file->summary().geometry);
+  if (frames)
+    FrameOptions::require_one(results.provenance().repetitions);
+  else
+    results.require_room(request_of(options, path));
   options.noise_map.require_alone(results.volumes().size(), 1);
   const bool lacks_field_map = options.field_map == FieldMapChoice::from_echoes;
   const auto takes_series = [settings](const Scan& volume) {
@@ -93,29 +84,22 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
                                        settings.options.trajectory_cache(), options, std::move(team));
 }
 
-namespace {
-
-/// Returns how many engines work concurrently (volumes_side_by_side): as many on every device, and at most as many as
-/// there are volumes.
-int engine_count(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
-  const auto device_count = static_cast<std::int64_t>(devices.size()),
-             all = static_cast<std::int64_t>(run.results.volumes().size());
-  const auto engines = volumes_side_by_side(
-      devices.front().device, (all + device_count - 1) / device_count,
-      run.file->summary().geometry.voxel_count(), omp_get_max_threads() / device_count);
-  return static_cast<int>(
-      std::clamp<std::int64_t>(engines * device_count, 1, std::max<std::int64_t>(all, 1)));
-}
-
-}  // namespace
-
 RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution) {
   RunEngines engines{std::move(devices), {}};
+  const auto& all = engines.devices;
   std::shared_ptr<const DeviceTeam> team;
-  if (shares_volumes(run, engines.devices)) team = team_of(engines.devices);
+  if (shares_volumes(run, all)) team = team_of(all);
   engines.is_team = team != nullptr;
-  const bool is_alone = team || execution.processes->is_shared() || run.settings->options.frames.asks();
-  if (!is_alone) engines.count = engine_count(run, engines.devices);
+  if (!team && !execution.processes->is_shared() && !run.settings->options.frames.asks()) {
+    // As many on every device, and at most as many as there are volumes.
+    const auto device_count = static_cast<std::int64_t>(all.size()),
+               volumes = static_cast<std::int64_t>(run.results.volumes().size());
+    const auto of_device = volumes_side_by_side(
+        all.front().device, (volumes + device_count - 1) / device_count,
+        run.file->summary().geometry.voxel_count(), omp_get_max_threads() / device_count);
+    engines.count = static_cast<int>(
+        std::clamp<std::int64_t>(of_device * device_count, 1, std::max<std::int64_t>(volumes, 1)));
+  }
   engines.make = [settings = run.settings, execution, team](const ChosenDevice& device, int threads) {
     Execution own = execution;
     own.threads = threads;
@@ -129,29 +113,24 @@ RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, con
 namespace {
 
 /// Calls work(goes_on) in `count` threads, one of which is the caller's; goes_on() is false once one of them has thrown.
-/// When all have ended, throws what the first threw. Works with fewer threads where the system gives no more.
+/// Throws what one threw when all have ended. Works with fewer threads where the system gives no more.
 template <class Work>
 void run_side_by_side(int count, const Work& work) {
   std::atomic<bool> failed = false;
-  std::mutex mutex;
-  std::exception_ptr failure;
   const auto guarded = [&] {
     try {
       work([&] { return !failed; });
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failed.exchange(true)) failure = std::current_exception();
+      failed = true;
+      throw;
     }
   };
-  std::vector<std::thread> others;
-  others.reserve(static_cast<std::size_t>(std::max(count, 1)));
-  try {
-    for (int i = 1; i < count; ++i) others.emplace_back(guarded);
-  } catch (const std::exception&) {  // no more threads, or no memory for one
-  }
-  guarded();
-  for (auto& other : others) other.join();
-  if (failure) std::rethrow_exception(failure);
+  std::vector<std::future<void>> all;
+  for (int i = 1; i < count; ++i) all.push_back(std::async(std::launch::async | std::launch::deferred, guarded));
+  all.push_back(std::async(std::launch::deferred, guarded));
+  all.back().wait();
+  for (auto& one : all) one.wait();
+  for (auto& one : all) one.get();
 }
 
 /// Returns what is checked once for the scan.
@@ -233,7 +212,7 @@ void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& even
       follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
   run.results.take_frames(layout.frames, frame_time_s);
   run.results.add_pieces(run.settings->options.frames.files());
-  run.results.require_room(request_of(run.settings->options, run.results.path()), summary.geometry);
+  run.results.require_room(request_of(run.settings->options, run.results.path()));
   events.text("frames", frames_line(layout, frame_time_s));
 }
 
@@ -242,8 +221,8 @@ void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& even
 void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                         const std::string& note) {
   const RunOptions& options = run.settings->options;
-  const auto repetition = repetition_of_frames(run.file->summary(), options.selection);
-  const auto slices = parse_selection(options.selection.slices, run.file->summary().slice_count, "--slices");
+  const auto repetition = run.results.provenance().repetitions.front();
+  const auto slices = run.results.provenance().slices;
   const CurrentDevice current(engines.devices.front().device);
   const auto engine = engines.make(engines.devices.front(), 0);
   std::int64_t readouts = 0;
@@ -307,23 +286,22 @@ bool solves_once(const RunSettings& settings) {
 
 }  // namespace
 
-OpenedScan open_and_start_devices(const std::string& path, const RunSettings& settings, int local_rank) {
+std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> open_and_start_devices(
+    const std::string& path, const RunSettings& settings, int local_rank) {
   DeviceOption option = settings.options.device;
-  OpenedScan opened;
-  const auto start = [&] {
-    opened.devices = std::make_unique<DevicesInBackground>(option, std::max(local_rank, 0));
-  };
+  std::unique_ptr<DevicesInBackground> devices;
+  const auto start = [&] { devices = std::make_unique<DevicesInBackground>(option, std::max(local_rank, 0)); };
   constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
   std::error_code unknown;
   const bool may_be_small = local_rank < 0 && solves_once(settings) &&
                             std::filesystem::file_size(path, unknown) <= bytes_of_small_file;
   if (!may_be_small) start();
-  opened.file = io::open_scan(path, settings.options.read_options);
+  auto file = io::open_scan(path, settings.options.read_options);
   if (may_be_small) {
-    if (is_small_work(opened.file->summary())) option.leave_gpu_alone();
+    if (is_small_work(file->summary())) option.leave_gpu_alone();
     start();
   }
-  return opened;
+  return {std::move(file), std::move(devices)};
 }
 
 int run_in_team(const std::function<int(const std::shared_ptr<MpiTeam>&)>& work) {

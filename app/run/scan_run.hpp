@@ -72,14 +72,10 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                  const std::string& note = {});
 
-struct OpenedScan {
-  std::unique_ptr<io::ScanFile> file;
-  std::unique_ptr<DevicesInBackground> devices;
-};
-
 /// Opens the scan. Devices start meanwhile, or after a look into a small file, which may not need a GPU. `local_rank`: of
 /// several processes on this machine, which one this is; else -1.
-OpenedScan open_and_start_devices(const std::string& path, const RunSettings& settings, int local_rank);
+std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> open_and_start_devices(
+    const std::string& path, const RunSettings& settings, int local_rank);
 
 /// Returns work(team), null for a process alone. When `work` throws, the other processes end, too.
 int run_in_team(const std::function<int(const std::shared_ptr<MpiTeam>&)>& work);
