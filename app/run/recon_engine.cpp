@@ -156,19 +156,6 @@ void ReconEngine::make_reconstructors() {
 
 // --- Where the work is done
 
-/// Returns the result of work(), which another thread does while this one leads a GPU; on the CPU it is done by whoever
-/// waits for it.
-template <class Work>
-auto ReconEngine::on_host(Work work) const {
-  const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
-  constexpr auto any = std::launch::async | std::launch::deferred;  // deferred where the system starts no thread
-  return std::async(execution_.device.is_cuda() ? any : std::launch::deferred,
-                    [threads, work = std::move(work)] {
-                      const ThreadLimit limit(threads);
-                      return work();
-                    });
-}
-
 /// Returns work(), done on the CPU where the GPU fails and the user left the choice.
 template <class Work>
 auto ReconEngine::with_fallback(const RunEvents& events, const Work& work) {
@@ -231,29 +218,35 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   const bool is_alone = !group.series && !group.frames;
   if (is_alone && options_.noise_map) require_noise_maps_can(*options_.noise_map, settings_, first);
   // The scan alone decides them: a thread finds them while the GPU works; the CPU finds them after its own work.
-  auto warnings = on_host([this, &group] { return warnings_of(group.volumes, group.series.get(), settings_); });
+  const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
+  constexpr auto any = std::launch::async | std::launch::deferred;  // deferred where the system starts no thread
+  auto warnings = std::async(execution_.device.is_cuda() ? any : std::launch::deferred, [&, threads] {
+    const ThreadLimit limit(threads);
+    return warnings_of(group.volumes, group.series.get(), settings_);
+  });
   auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });
   const auto begin = Clock::now();
   const auto found = warnings.get();
   made.front().report.seconds += seconds_since(begin);
-  std::vector<ReconResult> results(made.size());
   if (group.begins_series) {  // what was done once for it
     const Report& once = preparation_of(*group.series)->report;
     Report& report = made.front().report;
     report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
     report.seconds += once.seconds;
   }
+  std::vector<ReconResult> results;
   for (std::size_t i = 0; i < made.size(); ++i) {
-    Report& report = made[i].report;
+    Report& report = results.emplace_back(std::move(made[i])).reconstruction.report;
     if (!fallback_.empty()) report.messages.push_back({"device", Severity::note, fallback_});
     if (i < found.size()) report.messages.insert(report.messages.end(), found[i].begin(), found[i].end());
     const bool seeks = options_.seeks_causes && (is_alone || (group.begins_series && i == 0));
     suspect(*group.volumes[group.frames ? 0 : i], settings_.coils, group.checks, seeks, report);
     if (report.verdict) leave_out_hints_of_delays(report);
-    if (made[i].gridded) results[i].gridded = std::move(*made[i].gridded);
-    results[i].reconstruction = std::move(made[i]);
   }
-  if (is_alone) add_companions(first, events, results.front());
+  auto& front = results.front().reconstruction;
+  if (is_alone && companion_settings_ && !front.gridded)
+    front.gridded = companion_image(front.prepared ? *front.prepared : first, events.progress, front.report);
+  if (is_alone && options_.noise_map) add_noise_maps(first, events, results.front());
   for (auto& result : results) result.reconstruction.prepared.reset();
   if (group.checked) {
     Report& report = results[*group.checked].reconstruction.report;
@@ -261,15 +254,6 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
     report.messages.insert(report.messages.end(), group.checks.warnings.begin(), group.checks.warnings.end());
   }
   return results;
-}
-
-/// Adds what accompanies the image of a volume by itself.
-void ReconEngine::add_companions(const Scan& scan, const RunEvents& events, ReconResult& result) {
-  const auto& prepared = result.reconstruction.prepared;
-  const Scan& used = prepared ? *prepared : scan;
-  if (companion_settings_ && !result.gridded)
-    result.gridded = companion_image(used, events.progress, result.reconstruction.report);
-  if (options_.noise_map) add_noise_maps(scan, events, result);
 }
 
 /// Adds noise maps. The image stays where its noise cannot be known: a note says so, and --strict does not mind.
@@ -292,21 +276,19 @@ void ReconEngine::add_noise_maps(const Scan& scan, const RunEvents& events, Reco
   if (!fell_back && !fallback_.empty()) report.messages.push_back({"device", Severity::note, "noise map: " + fallback_});
 }
 
-/// Makes the reconstructor of gridded images: by one process, without a certificate.
-void ReconEngine::make_companion(Device device) {
-  companion_.emplace(*companion_settings_, Execution{device, execution_.threads},
-                     Services{services_.trajectory_cache});
-}
-
 /// Returns the gridded image of the coils as they were used, where the reconstruction has made none: without maps, or by a
 /// team.
 Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& progress, Report& report) {
+  const auto make = [&](Device device) {  // by one process, without a certificate
+    companion_.emplace(*companion_settings_, Execution{device, execution_.threads},
+                       Services{services_.trajectory_cache});
+  };
   Reconstruction gridded;
-  if (!companion_) make_companion(execution_.device);
+  if (!companion_) make(execution_.device);
   try {
     gridded = (*companion_)(scan, progress);
   } catch (const DeviceError&) {  // the reconstruction left too little of the GPU's memory
-    make_companion(Device::cpu());
+    make(Device::cpu());
     gridded = (*companion_)(scan, progress);
   }
   add_stage(report, "gridded image", gridded.report.seconds);

@@ -41,9 +41,9 @@ struct RunEvents {
 
 /// An image and its companions.
 struct ReconResult {
-  Reconstruction reconstruction;
-  std::optional<Image> gridded;      ///< the conventional image of the same scan
-  std::optional<NoiseMaps> noise{};  ///< where they are asked for
+  explicit ReconResult(Reconstruction made) : reconstruction(std::move(made)) {}
+  Reconstruction reconstruction;   ///< with the gridded image where it is asked for
+  std::optional<NoiseMaps> noise;  ///< where they are asked for
 };
 
 /// Checks that are made once for a scan, in the volume that stands for it.
@@ -86,16 +86,12 @@ class ReconEngine {
 
  private:
   void make_reconstructors();
-  void make_companion(Device device);
   std::vector<Reconstruction> reconstructions_of(const VolumeGroup& group, const ProgressCallback& progress);
   Reconstruction by_team(const Scan& scan, const ProgressCallback& progress);
-  template <class Work>
-  auto on_host(Work work) const;
   template <class Work>
   auto with_fallback(const RunEvents& events, const Work& work);
   std::shared_ptr<const Preparation> preparation_of(SliceSeries& series);
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
-  void add_companions(const Scan& scan, const RunEvents& events, ReconResult& result);
   void add_noise_maps(const Scan& scan, const RunEvents& events, ReconResult& result);
 
   Settings settings_;

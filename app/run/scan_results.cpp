@@ -160,16 +160,16 @@ void ScanResults::add(std::size_t number, ReconResult made) {
   Reconstruction& result = made.reconstruction;
   note_doubt(number, result.report);
   if (folder_) {
-    folder_->add(number, result.image, made.gridded ? &*made.gridded : nullptr, result.diagnostic_images,
+    folder_->add(number, result.image, result.gridded ? &*result.gridded : nullptr, result.diagnostic_images,
                  result.report);
     series_.images[number].geometry = result.image.geometry;
     return;
   }
   companions_.noise = std::move(made.noise);
   if (number == 0) companions_.diagnostic_images = std::move(result.diagnostic_images);
-  if (made.gridded) {
+  if (result.gridded) {
     gridded_.images.resize(volumes_.size());
-    gridded_.images[number] = std::move(*made.gridded);
+    gridded_.images[number] = std::move(*result.gridded);
   }
   series_.images[number] = std::move(result.image);
   provenance_.reports[number] = std::move(result.report);
