@@ -127,35 +127,21 @@ TEST(VolumeReader, several_threads_keep_the_order) {
   EXPECT_LE(file.most_at_once, 3);
 }
 
-TEST(VolumeReader, of_several_failures_the_first_in_order_is_told) {
+TEST(VolumeReader, tells_the_first_failure_in_order_and_ends_when_nobody_asks) {
   omp_set_num_threads(4);
-  for (int i = 0; i < 20; ++i) {
-    CountingFile file(40, 1, true);
-    file.damaged = 20 + i % 4;
-    VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
-    EXPECT_CONTAINS(io::error_of([&] { groups_of(reader, 1); }), "volume " + std::to_string(file.damaged));
-  }
-  CountingFile unread(1000, 1, true);
-  {
-    VolumeReader reader(unread, all_of(unread.summary()), [](const Scan&) { return true; });
-    reader.wait_for_first();
-  }
-  EXPECT_LE(unread.reads, 24) << "it reads ahead without bounds";
-}
-
-TEST(VolumeReader, tells_a_failure_and_ends_when_nobody_asks) {
-  CountingFile file(40, 1);
-  file.damaged = 7;
-  {
-    VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
-    EXPECT_CONTAINS(io::error_of([&] { groups_of(reader, 1); }), "damage");
-  }
-  CountingFile unread(1000, 1);
-  {
-    VolumeReader reader(unread, all_of(unread.summary()), [](const Scan&) { return true; });
-    reader.wait_for_first();
-  }
-  EXPECT_LE(unread.reads, 20) << "it reads ahead without bounds";
+  for (int i = 0; i < 20; ++i)
+    for (const bool concurrent : {false, true}) {
+      CountingFile file(40, 1, concurrent);
+      file.damaged = 20 + i % 4;
+      VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
+      EXPECT_CONTAINS(io::error_of([&] { groups_of(reader, 1); }), "volume " + std::to_string(file.damaged));
+      CountingFile unread(1000, 1, concurrent);
+      {
+        VolumeReader waits(unread, all_of(unread.summary()), [](const Scan&) { return true; });
+        waits.wait_for_first();
+      }
+      EXPECT_LE(unread.reads, 24) << "it reads ahead without bounds";
+    }
 }
 
 }  // namespace
