@@ -78,10 +78,9 @@ std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& vo
     const Scan& scan = *volumes.front();
     return {warnings_among(diagnose(scan, readout_length_of(scan), looked_beyond_fov))};
   }
-  const auto shared = series->warnings([](const Scan& reference) {
-    return warnings_among(diagnose_sampling(reference, readout_length_of(reference)));
-  });
-  std::vector<std::vector<Message>> all(volumes.size(), shared);
+  std::vector<std::vector<Message>> all(volumes.size(), series->warnings.get([&] {
+    return warnings_among(diagnose_sampling(series->reference, readout_length_of(series->reference)));
+  }));
   for_each_in_parallel(volumes.size(), [&](std::size_t v) {
     const auto own = warnings_among(
         diagnose_values(*volumes[v], readout_length_of(*volumes[v]), looked_beyond_fov));
@@ -204,7 +203,7 @@ std::vector<Reconstruction> ReconEngine::reconstructions_of(const VolumeGroup& g
 }
 
 std::shared_ptr<const Preparation> ReconEngine::preparation_of(SliceSeries& series) {
-  return series.preparation([&](const Scan& reference) { return reconstructor_->prepare(reference); });
+  return series.preparation.get([&] { return reconstructor_->prepare(series.reference); });
 }
 
 std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {

@@ -64,19 +64,7 @@ std::size_t reader_count(const io::ScanFile& file, std::size_t volumes) {
 
 }  // namespace
 
-bool SliceSeries::holds(const Scan& volume) const { return are_alike(reference_, volume); }
-
-std::shared_ptr<const Preparation> SliceSeries::preparation(
-    const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make) {
-  std::call_once(made_, [&] { preparation_ = make(reference_); });
-  return preparation_;
-}
-
-const std::vector<Message>& SliceSeries::warnings(
-    const std::function<std::vector<Message>(const Scan&)>& make) {
-  std::call_once(judged_, [&] { warnings_ = make(reference_); });
-  return warnings_;
-}
+bool SliceSeries::holds(const Scan& volume) const { return are_alike(reference, volume); }
 
 VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
                            std::function<bool(const Scan&)> takes_series,

@@ -23,25 +23,30 @@ struct VolumeNumber {
   std::int64_t repetition, slice;
 };
 
-/// The repetitions of one slice that share their positions. Coils are prepared and maps found once for all, in a reference:
-/// the mean of some that are spread over the series, because the first volume may be dark.
-class SliceSeries {
+/// A value that the first thread that asks makes, while the others wait.
+template <class T>
+class Once {
  public:
-  explicit SliceSeries(Scan reference) : reference_(std::move(reference)) {}
-  const Scan& reference() const { return reference_; }
-  /// Returns whether a volume has the positions, matrix, coils and maps of the series.
-  bool holds(const Scan& volume) const;
-  /// Returns make(reference), called by the first thread that asks; the others wait.
-  std::shared_ptr<const Preparation> preparation(
-      const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make);
-  /// Returns the warnings of the positions that the volumes share, in the same way.
-  const std::vector<Message>& warnings(const std::function<std::vector<Message>(const Scan&)>& make);
+  template <class Make>
+  const T& get(const Make& make) {
+    std::call_once(made_, [&] { value_ = make(); });
+    return value_;
+  }
 
  private:
-  Scan reference_;
-  std::once_flag made_, judged_;
-  std::shared_ptr<const Preparation> preparation_;
-  std::vector<Message> warnings_;
+  std::once_flag made_;
+  T value_;
+};
+
+/// The repetitions of one slice that share their positions. Coils are prepared and maps found once for all, in a reference:
+/// the mean of some that are spread over the series, because the first volume may be dark.
+struct SliceSeries {
+  explicit SliceSeries(Scan of) : reference(std::move(of)) {}
+  /// Returns whether a volume has the positions, matrix, coils and maps of the series.
+  bool holds(const Scan& volume) const;
+  const Scan reference;
+  Once<std::shared_ptr<const Preparation>> preparation{};
+  Once<std::vector<Message>> warnings{};  ///< of the positions
 };
 
 struct ReadVolume {

@@ -309,8 +309,8 @@ std::optional<StreamReconstruction::Images> StreamReconstruction::next() {
 bool StreamReconstruction::count_memory(int slice) {
   const auto series = slices_.at(slice).get();
   if (!series) return true;
-  const auto made = series->preparation([](const Scan&) { return std::shared_ptr<const Preparation>(); });
-  std::size_t bytes = bytes_of(series->reference());
+  const auto made = series->preparation.get([] { return nullptr; });  // it is there
+  std::size_t bytes = bytes_of(series->reference);
   if (made && made->changed) bytes += bytes_of(*made->changed);
   bytes_of_slices_.push_back({slice, bytes});
   std::size_t all = 0;

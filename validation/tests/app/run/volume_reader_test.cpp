@@ -105,7 +105,7 @@ TEST(VolumeReader, a_reference_is_the_mean_of_some_that_are_spread) {
   EXPECT_TRUE(first.front().is_first);
   EXPECT_FALSE(reader.next([](SliceSeries&) { return 1; }).front().is_first);
   // 0, 2, ... 14
-  EXPECT_FLOAT_EQ(first.front().series->reference().kspace.values[0].re, 7);
+  EXPECT_FLOAT_EQ(first.front().series->reference.kspace.values[0].re, 7);
 }
 
 TEST(VolumeReader, several_threads_keep_the_order) {
