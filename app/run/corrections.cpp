@@ -217,7 +217,7 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
     echoes[e].time_s = *time;
     if (const auto stated = io::echo_time_s(summary, echoes[e].repetition);
         stated && std::abs(*stated - *time) > 1e-6)
-      events.text("note",
+      events.on_text("note",
                   fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used", summary.path,
                               *stated * 1e3, *time * 1e3));
     if (summary.geometry.matrix_size != first.geometry.matrix_size ||

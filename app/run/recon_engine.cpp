@@ -164,7 +164,7 @@ auto ReconEngine::with_fallback(const RunEvents& events, const Work& work) {
     if (!may_fall_back_) throw;
     may_fall_back_ = false;
     fallback_ = std::string("computed on the CPU, because the GPU failed: ") + error.what();
-    events.fallback(error.what());
+    events.on_fallback(error.what());
     execution_.device = Device::cpu();
     make_reconstructors();
   }

@@ -25,18 +25,11 @@ class ScanResults;
 struct RunEvents {
   ProgressCallback progress{};  ///< of one image; not called while several are made concurrently
   /// The GPU failed for this reason, and the CPU goes on.
-  std::function<void(const std::string& reason)> on_fallback{};
+  std::function<void(const std::string& reason)> on_fallback = [](const auto&) {};
   /// A line of text: "frames" or "note", and what it says.
-  std::function<void(const char* what, const std::string& text)> on_text{};
+  std::function<void(const char* what, const std::string& text)> on_text = [](const auto&, const auto&) {};
   /// An image was added to the results; `index` is its place there.
   std::function<void(std::size_t index, const Report&, const ScanResults&)> on_image{};
-
-  void fallback(const std::string& reason) const {
-    if (on_fallback) on_fallback(reason);
-  }
-  void text(const char* what, const std::string& text) const {
-    if (on_text) on_text(what, text);
-  }
 };
 
 /// An image and its companions.

@@ -162,7 +162,7 @@ void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvent
   if (engines.count == 1) locked.progress = events.progress;
   locked.on_fallback = [&](const std::string& reason) {
     const std::lock_guard lock(mutex);
-    events.fallback(reason);
+    events.on_fallback(reason);
   };
   std::atomic<std::size_t> started = 0;
   run_side_by_side(static_cast<int>(std::min<std::size_t>(engines.count, left)), [&](const auto& goes_on) {
@@ -213,7 +213,7 @@ void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& even
   run.results.take_frames(layout.frames, frame_time_s);
   run.results.add_pieces(run.settings->options.frames.files());
   run.results.require_room(request_of(run.settings->options, run.results.path()));
-  events.text("frames", frames_line(layout, frame_time_s));
+  events.on_text("frames", frames_line(layout, frame_time_s));
 }
 
 /// Reconstructs the frames of every slice by one engine: the results become [frame][slice]. Throws Error, also where slices
@@ -259,7 +259,7 @@ void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& event
   else
     reconstruct_volumes(run, engines, events, note);
   run.reader.reset();
-  if (const auto positions = run.results.note_positions(); !positions.empty()) events.text("note", positions);
+  if (const auto positions = run.results.note_positions(); !positions.empty()) events.on_text("note", positions);
 }
 
 // --- Devices and processes

@@ -94,13 +94,13 @@ void Connection::read(std::span<std::byte> bytes, const char* what) {
   }
 }
 
-void Connection::write(std::span<const std::byte> bytes) {
+void Connection::write(std::string_view bytes) {
   auto until = Clock::now() + limits_.write;
   while (!bytes.empty()) {
     const auto count = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count >= 0) {
       until = Clock::now() + limits_.write;
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
+      bytes.remove_prefix(static_cast<std::size_t>(count));
       continue;
     }
     if (!would_block(errno)) throw ConnectionLost("the connection", "", std::strerror(errno));
@@ -180,38 +180,23 @@ std::string text_from(Connection& connection, std::size_t most, const char* what
   return text;
 }
 
-/// Copies member by member: the struct is packed to two bytes, so that none may be referred to.
+/// Copies runs of members between which nothing is left out: the struct is packed to two bytes, so that none may be referred
+/// to.
 io::mrd::ReadoutHead unpacked(
     const std::array<std::byte, sizeof(ISMRMRD::ISMRMRD_AcquisitionHeader)>& packed) {
-  io::mrd::ReadoutHead head{};
-#define FHD_COPY(member)                                                                          \
-  static_assert(sizeof head.member == sizeof ISMRMRD::ISMRMRD_AcquisitionHeader{}.member);        \
-  std::memcpy(&head.member, packed.data() + offsetof(ISMRMRD::ISMRMRD_AcquisitionHeader, member), \
-              sizeof head.member)
-  FHD_COPY(version);
-  FHD_COPY(flags);
-  FHD_COPY(measurement_uid);
-  FHD_COPY(scan_counter);
-  FHD_COPY(acquisition_time_stamp);
-  FHD_COPY(physiology_time_stamp);
-  FHD_COPY(number_of_samples);
-  FHD_COPY(available_channels);
-  FHD_COPY(active_channels);
-  FHD_COPY(channel_mask);
-  FHD_COPY(discard_pre);
-  FHD_COPY(discard_post);
-  FHD_COPY(center_sample);
-  FHD_COPY(encoding_space_ref);
-  FHD_COPY(trajectory_dimensions);
-  FHD_COPY(sample_time_us);
-  FHD_COPY(position);
-  FHD_COPY(read_dir);
-  FHD_COPY(phase_dir);
-  FHD_COPY(slice_dir);
-  FHD_COPY(patient_table_position);
-  FHD_COPY(idx);
-  FHD_COPY(user_int);
-  FHD_COPY(user_float);
+  using To = io::mrd::ReadoutHead;
+  using From = ISMRMRD::ISMRMRD_AcquisitionHeader;
+  To head{};
+#define FHD_COPY(first, last)                                                             \
+  static_assert(offsetof(To, last) + sizeof(To::last) - offsetof(To, first) ==            \
+                offsetof(From, last) + sizeof(From::last) - offsetof(From, first));       \
+  std::memcpy(reinterpret_cast<std::byte*>(&head) + offsetof(To, first), packed.data() + offsetof(From, first), \
+              offsetof(To, last) + sizeof(To::last) - offsetof(To, first))
+  FHD_COPY(version, version);
+  FHD_COPY(flags, active_channels);
+  FHD_COPY(channel_mask, trajectory_dimensions);
+  FHD_COPY(sample_time_us, idx);
+  FHD_COPY(user_int, user_float);
 #undef FHD_COPY
   return head;
 }
@@ -305,16 +290,15 @@ std::optional<SessionMessage> read_message(Connection& connection, std::size_t m
   return std::nullopt;
 }
 
-Bytes text_message(const std::string& text) {
-  Bytes bytes;
+std::string text_message(const std::string& text) {
+  std::string bytes;
   append(bytes, MessageId::text);
   append(bytes, static_cast<std::uint32_t>(text.size()));
-  append_all(bytes, std::as_bytes(std::span(text)));
-  return bytes;
+  return bytes + text;
 }
 
-Bytes close_message() {
-  Bytes bytes;
+std::string close_message() {
+  std::string bytes;
   append(bytes, MessageId::close);
   return bytes;
 }

@@ -20,7 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "io/scan/mrd/readout_scan.hpp"
 #include "recon/error.hpp"
@@ -55,7 +55,7 @@ class Connection {
   /// Reads more of the message. `what`: its part, for errors. Throws as begin_message().
   void read(std::span<std::byte> bytes, const char* what);
   /// Writes whole messages. Throws ConnectionLost.
-  void write(std::span<const std::byte> bytes);
+  void write(std::string_view bytes);
   /// Ends a read of any thread, and all further ones, as if the other side had ended.
   void stop_reading();
   /// Returns whether the other side has gone; waits so long unless it has.
@@ -98,15 +98,12 @@ struct SessionMessage {
 /// names message and part, and ConnectionLost. `most_bytes`: of an acquisition.
 std::optional<SessionMessage> read_message(Connection& connection, std::size_t most_bytes = 1 << 28);
 
-using Bytes = std::vector<std::byte>;
-inline void append_all(Bytes& bytes, std::span<const std::byte> more) {
-  bytes.insert(bytes.end(), more.begin(), more.end());
-}
+/// Appends a number or a struct of numbers as it lies in memory.
 template <class T>
-void append(Bytes& bytes, const T& value) {
-  append_all(bytes, std::as_bytes(std::span(&value, 1)));
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
-Bytes text_message(const std::string& text);
-Bytes close_message();
+std::string text_message(const std::string& text);
+std::string close_message();
 
 }  // namespace fhd::app

@@ -124,20 +124,20 @@ ISMRMRD::ISMRMRD_ImageHeader image_head(const StreamedImage& streamed, bool send
 }
 
 /// Returns the message: magnitudes as float, or complex64, [z][y][x].
-Bytes image_message(const StreamedImage& streamed, bool sends_complex) {
+std::string image_message(const StreamedImage& streamed, bool sends_complex) {
   const auto attributes = attributes_of(streamed);
   const auto& values = streamed.image.values;
-  Bytes bytes;
+  std::string bytes;
   bytes.reserve(256 + attributes.size() + static_cast<std::size_t>(values.size()) * sizeof(Complex<float>));
   append(bytes, MessageId::image);
   append(bytes, image_head(streamed, sends_complex, attributes.size()));
   append(bytes, static_cast<std::uint64_t>(attributes.size()));
-  append_all(bytes, std::as_bytes(std::span(attributes)));
-  if (sends_complex) {
-    append_all(bytes, std::as_bytes(std::span(values.data(), static_cast<std::size_t>(values.size()))));
-    return bytes;
-  }
-  for (const auto& value : values) append(bytes, std::hypot(value.re, value.im));
+  bytes += attributes;
+  if (sends_complex)
+    bytes.append(reinterpret_cast<const char*>(values.data()),
+                 static_cast<std::size_t>(values.size()) * sizeof(Complex<float>));
+  else
+    for (const auto& value : values) append(bytes, std::hypot(value.re, value.im));
   return bytes;
 }
 
@@ -309,7 +309,7 @@ Server::Server(const std::string& host, int port, int most_sessions, const Sessi
 
 Server::~Server() {
   for (auto& one : sessions_) one.session->stop();
-  for (auto& one : sessions_) one.thread.join();
+  sessions_.clear();  // waits for their ends
   close(socket_);
 }
 
@@ -332,17 +332,11 @@ bool Server::run(int stop, std::chrono::milliseconds grace) {
 }
 
 void Server::join_ended() {
-  const auto before = sessions_.size();
-  for (auto one = sessions_.begin(); one != sessions_.end();) {
-    const auto next = std::next(one);
-    if (one->is_over) {
-      one->thread.join();
-      sessions_.erase(one);
-    }
-    one = next;
-  }
+  const auto count = sessions_.remove_if([](const Running& one) {
+    return one.ended.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
   // Each thread has heaps of its own, which keep what was freed; with many sessions that would add up.
-  if (sessions_.size() < before) malloc_trim(0);
+  if (count > 0) malloc_trim(0);
 }
 
 void Server::accept_one() {
@@ -356,14 +350,10 @@ void Server::accept_one() {
   }
   if (sessions_.size() >= most_sessions_) return refuse(socket);
   try {
-    auto& one = sessions_.emplace_back();
-    one.session = std::make_unique<Session>(socket, ++accepted_, limits_, services_);
-    one.thread = std::thread([&one] {
-      one.session->run();
-      one.is_over = true;
-    });
+    auto session = std::make_unique<Session>(socket, ++accepted_, limits_, services_);
+    auto ended = std::async(std::launch::async, &Session::run, session.get());
+    sessions_.push_back({std::move(session), std::move(ended)});
   } catch (const std::exception& error) {  // no thread
-    sessions_.pop_back();
     print_error(std::string("a connection is not taken: ") + error.what());
   }
 }
@@ -373,8 +363,7 @@ void Server::refuse(int socket) const {
   const auto line =
       fmt::format("error: the server has {} sessions, as many as it takes (--max-sessions); come again later",
                   most_sessions_);
-  auto bytes = text_message(line);
-  append_all(bytes, close_message());
+  const auto bytes = text_message(line) + close_message();
   static_cast<void>(send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   shutdown(socket, SHUT_WR);
   close(socket);

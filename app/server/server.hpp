@@ -4,12 +4,12 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "app/server/messages.hpp"
 #include "app/server/stream_reconstruction.hpp"
@@ -83,8 +83,7 @@ class Server {
  private:
   struct Running {
     std::unique_ptr<Session> session;
-    std::atomic<bool> is_over = false;
-    std::thread thread;
+    std::future<void> ended;
   };
   void accept_one();
   void refuse(int socket) const;

@@ -241,12 +241,7 @@ void StreamReconstruction::start(ImageReadouts group) {
   next.made = jobs_.back().get_future();
   bytes_under_way_ += next.bytes;
   under_way_.push_back(std::move(next));
-  add_thread();
   changed_.notify_all();
-}
-
-/// Adds a thread until there are enough. Throws std::system_error where no thread can be started at all.
-void StreamReconstruction::add_thread() {
   if (threads_.size() < most_threads_) try {
       threads_.emplace_back([this] { run_jobs(); });
     } catch (const std::system_error&) {
@@ -323,26 +318,20 @@ bool StreamReconstruction::count_memory(int slice) {
   return bytes_of_slices_.size() == before;
 }
 
-/// Throws Error where images of one slice differ in what was inferred from their readouts: the unit of the trajectory, above
-/// all.
-void StreamReconstruction::require_same_placing(const StreamedImage& image) {
-  const auto [place, is_first] = placing_.emplace(image.key->slice, image.positions);
-  if (!is_first && !(place->second == image.positions))
+/// Gives an image its number and messages. Throws Error where images of one slice differ in what was inferred from their
+/// readouts: the unit of the trajectory, above all.
+void StreamReconstruction::complete(StreamedImage& image) {
+  if (image.key && !(placing_.emplace(image.key->slice, image.positions).first->second == image.positions))
     throw Error("the positions of the acquisitions",
                 "what the first image of the slice told of their unit and centre", "something else",
                 "state the unit of the trajectory in the header, or with --trajectory-unit");
-}
-
-/// Gives an image its number and messages.
-void StreamReconstruction::complete(StreamedImage& image) {
-  if (image.key) require_same_placing(image);
   image.number = images_++;
   for (const auto& remark : std::exchange(image.messages, {})) add_new(remark, image.messages);
   const int slice = image.head.idx.slice;
-  const auto [first, is_first] = readouts_of_slice_.emplace(slice, image.readouts);
-  if (image.key && image.readouts < first->second)
+  const auto first = readouts_of_slice_.emplace(slice, image.readouts).first->second;
+  if (image.key && image.readouts < first)
     image.messages.push_back(fmt::format("warning: an image of slice {} has {} readouts, the first one had {}",
-                                         slice, image.readouts, first->second));
+                                         slice, image.readouts, first));
   for (const auto& message : image.report.messages)
     if (is_doubt(message))
       add_new(fmt::format("{}: {}", name_of(message.severity), line_of(message)), image.messages);

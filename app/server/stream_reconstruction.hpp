@@ -119,11 +119,9 @@ class StreamReconstruction {
                    const std::function<Shared(int slice, const Scan&)>& shared_of);
   Reconstruction image_of(Scan scan, const Shared& shared, std::optional<ReconEngine>& engine);
   void start(ImageReadouts group);
-  void add_thread();
   void run_jobs();
   bool count_memory(int slice);
   void complete(StreamedImage& image);
-  void require_same_placing(const StreamedImage& image);
   void add_new(const std::string& sentence, std::vector<std::string>& messages);
 
   const SessionOptions options_;
