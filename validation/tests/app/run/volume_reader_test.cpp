@@ -68,16 +68,19 @@ std::vector<std::vector<std::size_t>> groups_of(VolumeReader& reader, std::int64
 
 using Groups = std::vector<std::vector<std::size_t>>;
 
-TEST(VolumeReader, gives_volumes_of_a_series_together) {
-  CountingFile file(7, 1);
-  VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return true; });
-  EXPECT_EQ(groups_of(reader, 3), (Groups{{0, 1, 2}, {3, 4, 5}, {6}}));
-}
-
-TEST(VolumeReader, gives_the_repetitions_of_one_slice_after_those_of_another) {
-  CountingFile file(3, 2);
-  VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return true; });
-  EXPECT_EQ(groups_of(reader, 8), (Groups{{0, 2, 4}, {1, 3, 5}}));
+TEST(VolumeReader, gives_volumes_of_a_series_together_slice_by_slice_and_others_one_by_one) {
+  const struct {
+    std::int64_t repetitions, slices, at_once;
+    bool takes_series;
+    Groups groups;
+  } cases[] = {{7, 1, 3, true, {{0, 1, 2}, {3, 4, 5}, {6}}},
+               {3, 2, 8, true, {{0, 2, 4}, {1, 3, 5}}},
+               {3, 1, 3, false, {{0}, {1}, {2}}}};
+  for (const auto& each : cases) {
+    CountingFile file(each.repetitions, each.slices);
+    VolumeReader reader(file, all_of(file.summary()), [&](const Scan&) { return each.takes_series; });
+    EXPECT_EQ(groups_of(reader, each.at_once), each.groups);
+  }
 }
 
 TEST(VolumeReader, gives_a_volume_elsewhere_by_itself) {
@@ -89,12 +92,6 @@ TEST(VolumeReader, gives_a_volume_elsewhere_by_itself) {
   std::size_t count = 0;
   for (const auto& group : groups) count += group.size();
   EXPECT_EQ(count, 40u);
-}
-
-TEST(VolumeReader, gives_volumes_one_by_one_where_they_are_no_series) {
-  CountingFile file(3, 1);
-  VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
-  EXPECT_EQ(groups_of(reader, 3), (Groups{{0}, {1}, {2}}));
 }
 
 TEST(VolumeReader, a_reference_is_the_mean_of_some_that_are_spread) {
