@@ -211,6 +211,7 @@ void StreamReconstruction::start(ImageReadouts group) {
     return abandoned_ || under_way_.empty() || bytes_under_way_ + next.bytes <= limits_.bytes / 4;
   });
   require_wanted();
+  add_threads(under_way_.size() + 1);
   std::shared_ptr<std::promise<Series>> begun;
   std::shared_future<Series> shared;
   if (group.key && !options_.finds_maps_anew()) {
@@ -242,10 +243,15 @@ void StreamReconstruction::start(ImageReadouts group) {
   bytes_under_way_ += next.bytes;
   under_way_.push_back(std::move(next));
   changed_.notify_all();
-  if (threads_.size() < most_threads_) try {
+}
+
+/// Adds threads for so many jobs. Throws std::system_error where no thread can be started at all.
+void StreamReconstruction::add_threads(std::size_t jobs) {
+  while (threads_.size() < std::min(most_threads_, jobs)) try {
       threads_.emplace_back([this] { run_jobs(); });
     } catch (const std::system_error&) {
-      if (threads_.empty()) throw;  // the others do the work
+      if (threads_.empty()) throw;
+      return;  // the others do the work
     }
 }
 
@@ -288,6 +294,7 @@ std::optional<StreamReconstruction::Images> StreamReconstruction::next() {
     most_threads_ = static_cast<std::size_t>(
         limits_.at_once > 0 ? limits_.at_once
                             : volumes_side_by_side(device_.device, many, voxels, processors_.threads));
+    add_threads(under_way_.size());
   }
   changed_.notify_all();
   lock.unlock();

@@ -119,6 +119,7 @@ class StreamReconstruction {
                    const std::function<Shared(int slice, const Scan&)>& shared_of);
   Reconstruction image_of(Scan scan, const Shared& shared, std::optional<ReconEngine>& engine);
   void start(ImageReadouts group);
+  void add_threads(std::size_t jobs);
   void run_jobs();
   bool count_memory(int slice);
   void complete(StreamedImage& image);
