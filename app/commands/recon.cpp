@@ -64,8 +64,7 @@ void ReconCommand::require_output(const RunOptions& of_run, const std::string& p
 }
 
 int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
-  const auto settings =
-      of_options([&] { return std::make_shared<const RunSettings>(options); });
+  const auto settings = of_options([&] { return std::make_shared<const RunSettings>(options); });
   const bool is_first = !team || team->rank() == 0;
   Execution execution;
   if (team) {

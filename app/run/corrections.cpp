@@ -60,26 +60,27 @@ DelaysOfScan delays_of(io::ScanFile file, const TrajectoryCorrection& correction
   const auto found =
       estimate_delays(scan, validation::readout_starts(scan.trajectory, file.summary().readout_length));
   if (!found.found()) return {{}, "the trajectory was not corrected for gradient delays: " + found.obstacle};
-  return {found.delays,
-          fmt::format("the trajectory was corrected for gradient delays of {} (uncertain by {:.2g}), with which "
-                      "the centre of k-space contradicts itself by {:.2g} % and not {:.2g} %",
-                      in_words(found.delays, geometry), found.uncertainty, 100 * found.inconsistency,
-                      100 * found.inconsistency_before)};
+  return {
+      found.delays,
+      fmt::format("the trajectory was corrected for gradient delays of {} (uncertain by {:.2g}), with which "
+                  "the centre of k-space contradicts itself by {:.2g} % and not {:.2g} %",
+                  in_words(found.delays, geometry), found.uncertainty, 100 * found.inconsistency,
+                  100 * found.inconsistency_before)};
 }
 
 void add_girf(io::ScanFile& file, const std::string& path, BeyondMatrix leaves) {
   if (path.empty()) return;
   const auto response = std::make_shared<const GradientResponse>(io::read_gradient_response(path));
   const bool assumed = !file.summary().states_directions;
-  add_correction(
-      file, leaves, [=](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
-        if (assumed)
-          scan.messages.push_back(
-              {"gradient_response", Severity::note,
-               "the scan does not tell the directions of its axes: its x, y and z were taken for those of the "
-               "gradient response"});
-        return with_response(std::move(scan), starts, *response, of_calibration, leaves);
-      });
+  add_correction(file, leaves,
+                 [=](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
+                   if (assumed)
+                     scan.messages.push_back({"gradient_response", Severity::note,
+                                              "the scan does not tell the directions of its axes: its x, y "
+                                              "and z were taken for those of the "
+                                              "gradient response"});
+                   return with_response(std::move(scan), starts, *response, of_calibration, leaves);
+                 });
   file.editable_summary().outside_pieces.emplace_back("gradient response", path);
 }
 
@@ -92,12 +93,13 @@ void correct_trajectory(const std::vector<io::ScanFile*>& files, const Trajector
     add_girf(*file, correction.girf, leaves);
     if (correction.kind == TrajectoryCorrection::Kind::off) continue;
     if (!delays.valid()) delays = std::async(std::launch::deferred, delays_of, *file, correction).share();
-    add_correction(*file, leaves,
-                   [delays, leaves](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
-                     const auto& [found, remark] = delays.get();
-                     scan.messages.push_back({codes::delays, Severity::note, remark});
-                     return with_delays(std::move(scan), starts, found, of_calibration, leaves);
-                   });
+    add_correction(
+        *file, leaves,
+        [delays, leaves](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
+          const auto& [found, remark] = delays.get();
+          scan.messages.push_back({codes::delays, Severity::note, remark});
+          return with_delays(std::move(scan), starts, found, of_calibration, leaves);
+        });
   }
 }
 
@@ -217,9 +219,8 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
     echoes[e].time_s = *time;
     if (const auto stated = io::echo_time_s(summary, echoes[e].repetition);
         stated && std::abs(*stated - *time) > 1e-6)
-      events.on_text("note",
-                  fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used", summary.path,
-                              *stated * 1e3, *time * 1e3));
+      events.on_text("note", fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used",
+                                         summary.path, *stated * 1e3, *time * 1e3));
     if (summary.geometry.matrix_size != first.geometry.matrix_size ||
         summary.slice_count != first.slice_count || summary.coil_count != first.coil_count)
       throw Error(summary.path, "the matrix, slices and coils of " + first.path, "others");
@@ -304,8 +305,8 @@ FieldMaps found_field_map(io::ScanFile& file, const Settings& settings, const Ch
   const auto [lowest, highest] = range_hz(found);
   std::vector<double> times_ms;
   for (const auto& echo : echoes) times_ms.push_back(echo.time_s * 1e3);
-  found.remark = fmt::format("off-resonance of {:.3g} ... {:.3g} Hz was found in the echoes at {:g} ms{}", lowest,
-                             highest, fmt::join(times_ms, ", "), openness(echoes));
+  found.remark = fmt::format("off-resonance of {:.3g} ... {:.3g} Hz was found in the echoes at {:g} ms{}",
+                             lowest, highest, fmt::join(times_ms, ", "), openness(echoes));
   return found;
 }
 

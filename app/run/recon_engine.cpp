@@ -71,7 +71,7 @@ void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) 
 
 /// Returns the warnings of each volume; volumes of a series share those of their positions.
 std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& volumes, SliceSeries* series,
-                                                  const Settings& settings) {
+                                              const Settings& settings) {
   const trace::Span span("input doctor", "check");
   const bool looked_beyond_fov = looks_beyond_fov(settings);
   if (!series) {
@@ -82,8 +82,8 @@ std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& vo
     return warnings_among(diagnose_sampling(series->reference, readout_length_of(series->reference)));
   }));
   for_each_in_parallel(volumes.size(), [&](std::size_t v) {
-    const auto own = warnings_among(
-        diagnose_values(*volumes[v], readout_length_of(*volumes[v]), looked_beyond_fov));
+    const auto own =
+        warnings_among(diagnose_values(*volumes[v], readout_length_of(*volumes[v]), looked_beyond_fov));
     all[v].insert(all[v].end(), own.begin(), own.end());
   });
   return all;
@@ -177,8 +177,9 @@ Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& pr
   if (const auto missing = missing_for_group(settings_, scan, size)) {
     auto made = (*reconstructor_)(scan, progress);
     made.report.messages.push_back(
-        {"device", Severity::note, fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size,
-                    missing->expected, missing->found)});
+        {"device", Severity::note,
+         fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size,
+                     missing->expected, missing->found)});
     return made;
   }
   Reconstruction made;
@@ -196,7 +197,8 @@ std::vector<Reconstruction> ReconEngine::reconstructions_of(const VolumeGroup& g
                                                             const ProgressCallback& progress) {
   const Scan& first = *group.volumes.front();
   if (group.frames) return (*reconstructor_)(first, *group.frames, progress);
-  if (group.series) return reconstructor_->reconstruct(preparation_of(*group.series), group.volumes, progress);
+  if (group.series)
+    return reconstructor_->reconstruct(preparation_of(*group.series), group.volumes, progress);
   std::vector<Reconstruction> made;
   made.push_back(team_ ? by_team(first, progress) : (*reconstructor_)(first, progress));
   return made;
@@ -218,7 +220,8 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   if (is_alone && options_.noise_map) require_noise_maps_can(*options_.noise_map, settings_, first);
   // The scan alone decides them: a thread finds them while the GPU works; the CPU finds them after its own work.
   const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
-  constexpr auto any = std::launch::async | std::launch::deferred;  // deferred where the system starts no thread
+  constexpr auto any =
+      std::launch::async | std::launch::deferred;  // deferred where the system starts no thread
   auto warnings = std::async(execution_.device.is_cuda() ? any : std::launch::deferred, [&, threads] {
     const ThreadLimit limit(threads);
     return warnings_of(group.volumes, group.series.get(), settings_);
@@ -272,7 +275,8 @@ void ReconEngine::add_noise_maps(const Scan& scan, const RunEvents& events, Reco
     report.messages.push_back(
         {"noise_map", Severity::note, std::string("the maps of the noise were not made: ") + error.what()});
   }
-  if (!fell_back && !fallback_.empty()) report.messages.push_back({"device", Severity::note, "noise map: " + fallback_});
+  if (!fell_back && !fallback_.empty())
+    report.messages.push_back({"device", Severity::note, "noise map: " + fallback_});
 }
 
 /// Returns the gridded image of the coils as they were used, where the reconstruction has made none: without maps, or by a

@@ -60,8 +60,8 @@ struct VolumeGroup {
 };
 
 struct EngineOptions {
-  bool gridded_image = false;     ///< the gridded image is made too, where the method is not gridded itself
-  bool seeks_causes = true;       ///< of data that the image does not explain; this may take many seconds
+  bool gridded_image = false;  ///< the gridded image is made too, where the method is not gridded itself
+  bool seeks_causes = true;    ///< of data that the image does not explain; this may take many seconds
   std::optional<NoiseMapRequest> noise_map{};  ///< of volumes by themselves
 };
 

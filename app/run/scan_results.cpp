@@ -7,10 +7,10 @@
 
 #include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
-#include "io/scan/checksum.hpp"
 #include "io/result/dicom.hpp"
 #include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"
+#include "io/scan/checksum.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -232,8 +232,7 @@ std::vector<std::string> ScanResults::write(const io::OutputLock& lock, const io
     if (folder_->gridded()) gridded_ = gridded_of(series_, folder_->gridded());
     provenance_.stored_report = [this](std::size_t i) {
       auto report = folder_->report(i);
-      if (i == 0)
-        report.messages.insert(report.messages.end(), further_notes_.begin(), further_notes_.end());
+      if (i == 0) report.messages.insert(report.messages.end(), further_notes_.begin(), further_notes_.end());
       return report;
     };
   }

@@ -25,8 +25,7 @@
 
 namespace fhd::app {
 
-RunSettings::RunSettings(RunOptions of)
-    : options(std::move(of)), settings(options.settings()) {
+RunSettings::RunSettings(RunOptions of) : options(std::move(of)), settings(options.settings()) {
   options.read_options.precision = settings.precision;
   if (options.frames.asks() && options.device.names_several())
     throw Error("--frames, --spokes-per-frame and --gate", "one device", "--device " + options.device.text(),
@@ -38,7 +37,8 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
                                   const std::string& command_line) {
   const RunOptions& options = settings->options;
   const bool frames = options.frames.asks();
-  correct_trajectory({file.get()}, options.correction, frames ? BeyondMatrix::columns : BeyondMatrix::samples);
+  correct_trajectory({file.get()}, options.correction,
+                     frames ? BeyondMatrix::columns : BeyondMatrix::samples);
   if (options.field_map == FieldMapChoice::off) set_field_map(*file, {});
   ScanResults results(path, file->summary(), options.selection, command_line);
   if (frames)
@@ -70,14 +70,13 @@ void start_reading(ScanRun& run) {
 bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
   const auto volumes = run.results.volumes().size();
   if (devices.size() == 1) return false;
-  return volumes == 1 || (volumes < devices.size() &&
-                          run.file->summary().geometry.voxel_count() > voxels_of_small_volume &&
-                          !missing_for_group(run.settings->settings));
+  return volumes == 1 ||
+         (volumes < devices.size() && run.file->summary().geometry.voxel_count() > voxels_of_small_volume &&
+          !missing_for_group(run.settings->settings));
 }
 
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
-                                         const Execution& execution,
-                                         std::shared_ptr<const DeviceTeam> team) {
+                                         const Execution& execution, std::shared_ptr<const DeviceTeam> team) {
   const bool has_gridded = execution.processes->rank() == 0 && !settings.options.no_gridded_image;
   const EngineOptions options{has_gridded, /*seeks_causes=*/true, settings.options.noise_map.request()};
   return std::make_unique<ReconEngine>(settings.settings, execution, device,
@@ -126,7 +125,8 @@ void run_side_by_side(int count, const Work& work) {
     }
   };
   std::vector<std::future<void>> all;
-  for (int i = 1; i < count; ++i) all.push_back(std::async(std::launch::async | std::launch::deferred, guarded));
+  for (int i = 1; i < count; ++i)
+    all.push_back(std::async(std::launch::async | std::launch::deferred, guarded));
   all.push_back(std::async(std::launch::deferred, guarded));
   all.back().wait();
   for (auto& one : all) one.wait();
@@ -135,8 +135,8 @@ void run_side_by_side(int count, const Work& work) {
 
 /// Returns what is checked once for the scan.
 ScanChecks checks_of(const ScanRun& run) {
-  return {run.settings->options.correction.kind == TrajectoryCorrection::Kind::automatic, run.settings->is_sparing,
-          run.scan_warnings};
+  return {run.settings->options.correction.kind == TrajectoryCorrection::Kind::automatic,
+          run.settings->is_sparing, run.scan_warnings};
 }
 
 /// Adds an image, and `note` to the report of the first one, to the results.
@@ -154,7 +154,8 @@ void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvent
   const auto total = run.results.volumes().size(), left = total - run.results.finished_count();
   if (left == 0) return;
   // Where several devices share a series, no engine takes so many volumes that another has nothing to do.
-  const auto share = static_cast<std::size_t>(engines.devices.size() == 1 || engines.is_team ? 1 : engines.count);
+  const auto share =
+      static_cast<std::size_t>(engines.devices.size() == 1 || engines.is_team ? 1 : engines.count);
   const auto most = static_cast<std::int64_t>((total + share - 1) / share);
   const auto checks = checks_of(run);
   std::mutex mutex;  // of events and results
@@ -208,8 +209,7 @@ std::string frames_line(const FrameLayout& layout, double frame_time_s) {
 void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& events) {
   const auto& summary = run.file->summary();
   const bool follow_evenly = !layout.gate && doubt_of_gaps(layout).empty();
-  const double frame_time_s =
-      follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
+  const double frame_time_s = follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
   run.results.take_frames(layout.frames, frame_time_s);
   run.results.add_pieces(run.settings->options.frames.files());
   run.results.require_room(request_of(run.settings->options, run.results.path()));
@@ -228,7 +228,8 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
   std::int64_t readouts = 0;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const Scan volume = run.file->read(slices[slice], repetition);
-    const auto layout = options.frames.layout_of(volume, run.file->summary());  // certain once samples are read
+    const auto layout =
+        options.frames.layout_of(volume, run.file->summary());  // certain once samples are read
     if (slice == 0) {
       readouts = layout.readouts;
       begin_frames(run, layout, events);
@@ -259,7 +260,8 @@ void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& event
   else
     reconstruct_volumes(run, engines, events, note);
   run.reader.reset();
-  if (const auto positions = run.results.note_positions(); !positions.empty()) events.on_text("note", positions);
+  if (const auto positions = run.results.note_positions(); !positions.empty())
+    events.on_text("note", positions);
 }
 
 // --- Devices and processes
@@ -290,7 +292,9 @@ std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> o
     const std::string& path, const RunSettings& settings, int local_rank) {
   DeviceOption option = settings.options.device;
   std::unique_ptr<DevicesInBackground> devices;
-  const auto start = [&] { devices = std::make_unique<DevicesInBackground>(option, std::max(local_rank, 0)); };
+  const auto start = [&] {
+    devices = std::make_unique<DevicesInBackground>(option, std::max(local_rank, 0));
+  };
   constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
   std::error_code unknown;
   const bool may_be_small = local_rank < 0 && solves_once(settings) &&
@@ -329,8 +333,8 @@ void share_work(const MpiTeam& team, const RunSettings& settings) {
     throw Error("--field-map auto", "one process", "several, by mpirun",
                 "make the map with 'fhd fieldmap' first");
   if (options.device.names_several())
-    throw Error("--device " + options.device.text(), "one GPU for each process that mpirun started", "several",
-                "leave --device out, and every process takes its own; or run one process");
+    throw Error("--device " + options.device.text(), "one GPU for each process that mpirun started",
+                "several", "leave --device out, and every process takes its own; or run one process");
   options.noise_map.require_alone(1, team.size());
   if (options.threads > 0) return;
   // Where mpirun has not bound the processes to some processors each.

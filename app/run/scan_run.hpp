@@ -33,13 +33,14 @@ struct RunSettings {
 /// An open scan and what was made of it so far. It stays in its place: the reader refers to it.
 struct ScanRun {
   std::shared_ptr<const RunSettings> settings;
-  std::unique_ptr<io::ScanFile> file;  ///< its volumes are corrected, and have the field map that is asked for
+  std::unique_ptr<io::ScanFile>
+      file;  ///< its volumes are corrected, and have the field map that is asked for
   ScanResults results;
   bool lacks_field_map = false;  ///< reconstruct() makes it from the echoes
   /// Returns whether volumes like this one are reconstructed together.
   std::function<bool(const Scan&)> takes_series{};
-  std::vector<Message> scan_warnings{};  ///< of the scan as a whole
-  std::unique_ptr<VolumeReader> reader{};    ///< uses `file`
+  std::vector<Message> scan_warnings{};    ///< of the scan as a whole
+  std::unique_ptr<VolumeReader> reader{};  ///< uses `file`
 };
 
 /// Engines that reconstruct the volumes of a run.

@@ -13,8 +13,9 @@ std::string session_options_help();
 /// The options of a session: words of a command line ("--lambda 1e-3 --image complex"), TOML or JSON.
 struct SessionOptions {
   RunOptions run;
-  Settings settings;                  ///< of `run`
-  std::int64_t spokes_per_frame = 0;  ///< readouts of an image, one frame after the other; 0: flags and counters decide
+  Settings settings;  ///< of `run`
+  std::int64_t spokes_per_frame =
+      0;  ///< readouts of an image, one frame after the other; 0: flags and counters decide
   std::string send = "auto", image = "magnitude", maps_of = "first";
 
   /// Returns whether images are made when all readouts are there, as from a file.

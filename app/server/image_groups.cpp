@@ -91,8 +91,8 @@ void ImageGroups::require_not_taken(const ImageKey& key) const {
   if (taken_.size() + pending_.size() > most_images)
     throw Error("a session", fmt::format("at most {} images", most_images), "more");
   if (taken_.count(key) > 0)
-    throw Error(fmt::format("acquisitions of slice {}, repetition {}, contrast {}, phase {}, set {}", key.slice,
-                            key.repetition, key.contrast, key.phase, key.set),
+    throw Error(fmt::format("acquisitions of slice {}, repetition {}, contrast {}, phase {}, set {}",
+                            key.slice, key.repetition, key.contrast, key.phase, key.set),
                 "none after the last, as flags, counters or limits tell it", "a further one",
                 "let images wait for the end: --send at-close in the configuration");
 }
@@ -102,7 +102,8 @@ std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
   const Role role = io::mrd::role_of(head).role;
   if (waits_)
     all_.push_back(std::move(readout));
-  else if (role == Role::noise) noise_.push_back(std::move(readout));
+  else if (role == Role::noise)
+    noise_.push_back(std::move(readout));
   if (waits_ || role == Role::noise || role == Role::other) return {};
   const auto key = key_of(head);
   require_not_taken(key);

@@ -187,10 +187,11 @@ io::mrd::ReadoutHead unpacked(
   using To = io::mrd::ReadoutHead;
   using From = ISMRMRD::ISMRMRD_AcquisitionHeader;
   To head{};
-#define FHD_COPY(first, last)                                                             \
-  static_assert(offsetof(To, last) + sizeof(To::last) - offsetof(To, first) ==            \
-                offsetof(From, last) + sizeof(From::last) - offsetof(From, first));       \
-  std::memcpy(reinterpret_cast<std::byte*>(&head) + offsetof(To, first), packed.data() + offsetof(From, first), \
+#define FHD_COPY(first, last)                                                       \
+  static_assert(offsetof(To, last) + sizeof(To::last) - offsetof(To, first) ==      \
+                offsetof(From, last) + sizeof(From::last) - offsetof(From, first)); \
+  std::memcpy(reinterpret_cast<std::byte*>(&head) + offsetof(To, first),            \
+              packed.data() + offsetof(From, first),                                \
               offsetof(To, last) + sizeof(To::last) - offsetof(To, first))
   FHD_COPY(version, version);
   FHD_COPY(flags, active_channels);
@@ -203,8 +204,8 @@ io::mrd::ReadoutHead unpacked(
 
 io::mrd::OwnedReadout acquisition_from(Connection& connection, std::size_t most_bytes) {
   constexpr auto what = "an acquisition";
-  constexpr int most_channels = 1024;   // the channel mask of a head has room for as many
-  constexpr int most_dimensions = 4;    // three axes and a weight
+  constexpr int most_channels = 1024;  // the channel mask of a head has room for as many
+  constexpr int most_dimensions = 4;   // three axes and a weight
   most_bytes = std::min(most_bytes, std::size_t{1} << 28);
   io::mrd::OwnedReadout readout;
   std::array<std::byte, sizeof(ISMRMRD::ISMRMRD_AcquisitionHeader)> packed;

@@ -92,7 +92,7 @@ std::string attributes_of(const StreamedImage& streamed) {
 static_assert(sizeof(ISMRMRD::ISMRMRD_ImageHeader) == 198);
 
 ISMRMRD::ISMRMRD_ImageHeader image_head(const StreamedImage& streamed, bool sends_complex,
-                                     std::size_t attributes) {
+                                        std::size_t attributes) {
   ISMRMRD::ISMRMRD_ImageHeader head{};
   const auto& geometry = streamed.image.geometry;
   const auto& last = streamed.head;
@@ -207,8 +207,9 @@ void Session::read_messages() {
   }
   if (!reconstruction_) return;  // came, and went again
   const auto left = reconstruction_->unfinished_readouts();
-  throw Error("the stream", "a close message at its end", "none",
-              left == 0 ? "" : fmt::format("{} acquisitions of images that are not whole are left out", left));
+  throw Error(
+      "the stream", "a close message at its end", "none",
+      left == 0 ? "" : fmt::format("{} acquisitions of images that are not whole are left out", left));
 }
 
 /// Throws Error for a message that does not belong here in the order of a session.
@@ -260,7 +261,8 @@ void Session::answer() {
       ++images_;
     }
   if (const auto left = reconstruction_->unfinished_readouts(); left > 0)
-    send_text(fmt::format("warning: the last {} readouts are fewer than a frame: they are in no image", left));
+    send_text(
+        fmt::format("warning: the last {} readouts are fewer than a frame: they are in no image", left));
 }
 
 void Session::send_text(const std::string& line) { connection_.write(text_message(printable(line))); }

@@ -123,8 +123,8 @@ StreamReconstruction::Images StreamReconstruction::images_of(
   const CurrentDevice current(device_.device);
   const auto& options = options_.run.read_options;
   const auto last = group.readouts.back()->head;
-  auto scan = std::make_shared<io::mrd::ReadoutScan>(header_, options, session_subjects,
-                                                     std::move(group.readouts));
+  auto scan =
+      std::make_shared<io::mrd::ReadoutScan>(header_, options, session_subjects, std::move(group.readouts));
   const auto positions = scan->positions();
   // Images are made concurrently, but pieces that come from files are read for one image at a time.
   const auto locked = [reads_files = !options.outside.given().empty()](const auto& step) {
@@ -168,7 +168,7 @@ StreamReconstruction::Images StreamReconstruction::images_of(
 }
 
 Reconstruction StreamReconstruction::image_of(Scan scan, const Shared& shared,
-                                             std::optional<ReconEngine>& engine) {
+                                              std::optional<ReconEngine>& engine) {
   const auto& settings = options_.settings;
   const auto taken = memory_.take(require_memory(scan, settings, device_, limits_.bytes));
   if (!engine) engine.emplace(settings, Execution{}, device_, nullptr, EngineOptions{.seeks_causes = false});
@@ -337,8 +337,8 @@ void StreamReconstruction::complete(StreamedImage& image) {
   const int slice = image.head.idx.slice;
   const auto first = readouts_of_slice_.emplace(slice, image.readouts).first->second;
   if (image.key && image.readouts < first)
-    image.messages.push_back(fmt::format("warning: an image of slice {} has {} readouts, the first one had {}",
-                                         slice, image.readouts, first));
+    image.messages.push_back(fmt::format(
+        "warning: an image of slice {} has {} readouts, the first one had {}", slice, image.readouts, first));
   for (const auto& message : image.report.messages)
     if (is_doubt(message))
       add_new(fmt::format("{}: {}", name_of(message.severity), line_of(message)), image.messages);

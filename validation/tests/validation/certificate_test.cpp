@@ -164,7 +164,8 @@ TEST(Certificate, never_passes_a_nan) {
   const auto falsify = [&](auto& e) { std::fill(e.adjoint.begin(), e.adjoint.end(), nan); };
   EXPECT_FALSE(falsified(scan, falsify).passed);
   EXPECT_FALSE(falsified(scan, [&](auto& e) { e.predicted[0] = nan; }).passed);
-  EXPECT_FALSE(falsified(scan, [&](auto& e) { std::fill(e.regularized.begin(), e.regularized.end(), nan); }).passed);
+  EXPECT_FALSE(
+      falsified(scan, [&](auto& e) { std::fill(e.regularized.begin(), e.regularized.end(), nan); }).passed);
   // A method without a system.
   const auto verifier = std::make_shared<Falsified<decltype(falsify)>>(falsify);
   EXPECT_FALSE(certificate_of(scan, {ConventionalGridding{}}, verifier).passed);
@@ -189,8 +190,9 @@ TEST(Certificate, is_the_same_in_every_run) {
   const Certificate a = run(), b = run();
   EXPECT_EQ(a.voxels, b.voxels);
   EXPECT_EQ(a.samples, b.samples);
-  for (const auto member : {&Certificate::forward_error, &Certificate::adjoint_error, &Certificate::normal_error,
-                            &Certificate::adjointness, &Certificate::true_residual})
+  for (const auto member :
+       {&Certificate::forward_error, &Certificate::adjoint_error, &Certificate::normal_error,
+        &Certificate::adjointness, &Certificate::true_residual})
     EXPECT_EQ(a.*member, b.*member);
 }
 

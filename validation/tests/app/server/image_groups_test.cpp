@@ -100,7 +100,8 @@ TEST(ImageGroups, noise_goes_to_all_and_references_to_images_without) {
                           head_of(0, 0, 0, last_in_slice)}),
             (Groups{{0, 1, 2}}));
   EXPECT_EQ(stream.after({head_of(1, 0, 0, last_in_slice)}), (Groups{{0, 1, 3}}));
-  EXPECT_EQ(stream.after({head_of(2, 0, 0, reference), head_of(2, 0, 0, last_in_slice)}), (Groups{{0, 4, 5}}));
+  EXPECT_EQ(stream.after({head_of(2, 0, 0, reference), head_of(2, 0, 0, last_in_slice)}),
+            (Groups{{0, 4, 5}}));
   EXPECT_THROW(stream.add(head_of(2, 0, 0, reference)), Error);  // after the last readout
 }
 
