@@ -116,21 +116,17 @@ SessionOptions options_of_name(const std::string& name, const std::string& folde
 }
 
 std::string session_options_help() {
-  CLI::App own;
-  own.set_help_flag();
+  CLI::App app;
+  app.set_help_flag();
   SessionOptions options;
-  add_own_options(own, options);
-  std::string help =
+  add_own_options(app, options);
+  const CLI::App& own = app;
+  return CLI::Formatter().make_group(
       "A session's configuration (text, or NAME.toml, NAME.json in --configs DIR) has the options of 'fhd "
-      "recon' that "
-      "say how to reconstruct and how to read (--lambda 1e-3, --matrix 128, ...; files only in DIR), and";
-  for (const auto* option : own.get_options()) {
-    const auto standard = option->get_default_str();
-    const auto what = option->get_description() + (standard.empty() ? "" : " [" + standard + "]");
-    help += fmt::format("\n  {:<27} {}", option->get_name() + " " + option->get_type_name(),
-                        what.substr(what.find_first_not_of(' ')));
-  }
-  return help;
+      "recon' "
+      "that say how to reconstruct and how to read (--lambda 1e-3, --matrix 128, ...; files only in DIR), "
+      "and",
+      false, own.get_options());
 }
 
 }  // namespace fhd::app

@@ -242,12 +242,7 @@ void skip_waveform(Connection& connection) {
   if (bytes > most_bytes)
     throw Error(what, fmt::format("at most {} bytes", most_bytes),
                 fmt::format("{} samples of {} channels", samples, channels));
-  std::array<std::byte, 65536> part;
-  for (std::size_t left = bytes; left > 0;) {
-    const auto count = std::min(left, part.size());
-    connection.read(std::span(part).first(count), what);
-    left -= count;
-  }
+  numbers_from<std::vector<std::uint32_t>>(connection, std::size_t{samples} * channels, what);
 }
 
 std::string configuration_name_from(Connection& connection) {
