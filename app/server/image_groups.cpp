@@ -50,27 +50,17 @@ ImageReadouts ImageGroups::group_of(const ImageKey& key, Pending& pending) {
   return group;
 }
 
-ImageReadouts ImageGroups::taken(const ImageKey& key) {
-  auto node = pending_.extract(key);
-  taken_.insert(key);
-  return group_of(key, node.mapped());
-}
-
-/// Moves the images of earlier repetitions of the same slice, contrast, phase and set to `whole`. References of a repetition
-/// without an image become those of the slice.
-void ImageGroups::take_earlier(std::vector<ImageReadouts>& whole, const ImageKey& than) {
-  ImageKey first = than;
-  first.repetition = std::numeric_limits<int>::min();
-  const auto end = pending_.lower_bound(than);
-  for (auto one = pending_.lower_bound(first); one != end;) {
-    const auto next = std::next(one);
-    if (one->second.image.empty()) {
-      remember_others_of_slice(one->first.slice, one->second.others);
-      pending_.erase(one);
+/// Moves images to `whole`. References of a repetition without an image become those of the slice.
+void ImageGroups::take(PendingImages::iterator from, PendingImages::iterator to,
+                       std::vector<ImageReadouts>& whole) {
+  for (auto one = from; one != to; one = pending_.erase(one)) {
+    auto& [key, pending] = *one;
+    if (pending.image.empty()) {
+      remember_others_of_slice(key.slice, pending.others);
     } else {
-      whole.push_back(taken(ImageKey(one->first)));
+      taken_.insert(key);
+      whole.push_back(group_of(key, pending));
     }
-    one = next;
   }
 }
 
@@ -108,7 +98,11 @@ std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
   const auto key = key_of(head);
   require_not_taken(key);
   std::vector<ImageReadouts> whole;
-  if (role == Role::image && readouts_per_frame_ == 0) take_earlier(whole, key);
+  if (role == Role::image && readouts_per_frame_ == 0) {  // it ends earlier repetitions
+    ImageKey first = key;
+    first.repetition = std::numeric_limits<int>::min();
+    take(pending_.lower_bound(first), pending_.lower_bound(key), whole);
+  }
   auto& pending = pending_[key];
   (role == Role::image ? pending.image : pending.others).push_back(std::move(readout));
   if (readouts_per_frame_ > 0) {
@@ -122,7 +116,8 @@ std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
     pending.steps.insert({idx.average, {idx.kspace_encode_step_1, idx.kspace_encode_step_2}});
   const bool has_all_steps =
       steps_of_image_ > 0 && static_cast<std::int64_t>(pending.steps.size()) >= steps_of_image_;
-  if (!pending.image.empty() && (has_all_steps || is_last(head))) whole.push_back(taken(key));
+  if (const auto at = pending_.find(key); !pending.image.empty() && (has_all_steps || is_last(head)))
+    take(at, std::next(at), whole);
   return whole;
 }
 
@@ -132,11 +127,7 @@ std::vector<ImageReadouts> ImageGroups::take_rest() {
     const auto count = static_cast<std::int64_t>(all_.size());
     rest.push_back({std::nullopt, -1, count, std::exchange(all_, {})});
   }
-  if (readouts_per_frame_ > 0) return rest;
-  std::vector<ImageKey> keys;
-  for (const auto& [key, pending] : pending_)
-    if (!pending.image.empty()) keys.push_back(key);
-  for (const auto& key : keys) rest.push_back(taken(key));
+  if (readouts_per_frame_ == 0) take(pending_.begin(), pending_.end(), rest);
   return rest;
 }
 

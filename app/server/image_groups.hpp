@@ -57,9 +57,9 @@ class ImageGroups {
     std::int64_t frames = 0;
   };
   ImageKey key_of(const io::mrd::ReadoutHead& head) const;
-  ImageReadouts taken(const ImageKey& key);
+  using PendingImages = std::map<ImageKey, Pending>;
+  void take(PendingImages::iterator from, PendingImages::iterator to, std::vector<ImageReadouts>& whole);
   ImageReadouts group_of(const ImageKey& key, Pending& pending);
-  void take_earlier(std::vector<ImageReadouts>& whole, const ImageKey& than);
   void remember_others_of_slice(int slice, const std::vector<io::mrd::SharedReadout>& others);
   bool is_last(const io::mrd::ReadoutHead& head) const;
   void require_not_taken(const ImageKey& key) const;
@@ -68,7 +68,7 @@ class ImageGroups {
   int last_average_ = 0;
   bool waits_, one_slice_;
   std::vector<io::mrd::SharedReadout> noise_, all_;
-  std::map<ImageKey, Pending> pending_;
+  PendingImages pending_;
   std::map<int, std::vector<io::mrd::SharedReadout>> others_of_slice_;  ///< of its first image that had some
   std::set<ImageKey> taken_;
 };
