@@ -182,15 +182,17 @@ std::string Session::fail(const std::string& why) {
 
 /// Reads to the end of the session; then gives up the work where nobody waits for it any more.
 void Session::read_all() noexcept {
-  const bool failed = !fail(failure_of([&] { read_messages(); })).empty();
+  fail(failure_of([&] { read_messages(); }));
   {
     const std::lock_guard lock(mutex_);
     reading_ended_ = true;
     changed_.notify_all();
   }
-  bool is_lost = failed;
-  while (!done_ && !is_lost) is_lost = connection_.is_lost(std::chrono::milliseconds(50));
-  if (is_lost && reconstruction_) reconstruction_->abandon();
+  if (!reconstruction_) return;
+  reconstruction_->end();
+  while (!done_ && !connection_.is_lost(std::chrono::milliseconds(50))) {
+  }
+  if (!done_) reconstruction_->abandon();
 }
 
 void Session::read_messages() {
@@ -260,7 +262,7 @@ void Session::answer() {
       connection_.write(image_message(image, options_->sends_complex()));
       ++images_;
     }
-  if (const auto left = reconstruction_->unfinished_readouts(); left > 0)
+  if (const auto left = reconstruction_->unfinished_readouts(); left > 0 && fail({}).empty())
     send_text(
         fmt::format("warning: the last {} readouts are fewer than a frame: they are in no image", left));
 }

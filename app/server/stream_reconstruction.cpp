@@ -190,6 +190,9 @@ void StreamReconstruction::add(io::mrd::SharedReadout readout) {
 
 void StreamReconstruction::finish() {
   for (auto& group : groups_.take_rest()) start(std::move(group));
+}
+
+void StreamReconstruction::end() {
   const std::lock_guard lock(mutex_);
   finished_ = true;
   changed_.notify_all();

@@ -91,10 +91,12 @@ class StreamReconstruction {
   void add(io::mrd::SharedReadout readout);
   /// Adds the images that are not whole yet, at the end. Throws as add().
   void finish();
+  /// Says that no more images are added.
+  void end();
   /// Returns how many readouts are in no image that is whole.
   std::int64_t unfinished_readouts() const { return groups_.unfinished_readouts(); }
   using Images = std::vector<StreamedImage>;
-  /// Waits for the next images, in their order; nothing after finish() and the last ones. Throws their Error, and GivenUp
+  /// Waits for the next images, in their order; nothing after end() and the last ones. Throws their Error, and GivenUp
   /// after abandon().
   std::optional<Images> next();
   /// Stops the work, from any thread: nobody waits for it.
