@@ -149,6 +149,7 @@ namespace {
 
 /// Adds what is told of a frame, and what makes the frames doubtful to the first of them.
 void report_frames(const FrameLayout& layout, const Scan& scan, std::vector<Reconstruction>& frames) {
+  const auto doubt = doubt_of_frames(scan.trajectory, layout);
   for (std::size_t i = 0; i < frames.size(); ++i) {
     Report& report = frames[i].report;
     const auto add = [&](const char* name, std::int64_t value) {
@@ -161,8 +162,7 @@ void report_frames(const FrameLayout& layout, const Scan& scan, std::vector<Reco
     else
       add("readouts from frame to frame", layout.step);
     add("first readout of the frame", layout.first_readout(static_cast<std::int64_t>(i)));
-    if (auto doubt = doubt_of_frames(scan.trajectory, layout); !doubt.empty())
-      report.messages.push_back({"frames", Severity::suspicion, std::move(doubt)});
+    if (!doubt.empty()) report.messages.push_back({"frames", Severity::suspicion, doubt});
   }
   Report& first = frames.front().report;
   if (layout.gate && !layout.gate->doubt.empty())
