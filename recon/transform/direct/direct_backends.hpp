@@ -68,12 +68,4 @@ struct SumOfParts {
   }
 };
 
-/// Resources that the single-precision kernel for so many coils (passes of 4, of 1 for the rest) takes of the GPU.
-struct DirectKernelUse {
-  int block_size = 0;  ///< threads
-  int registers = 0;   ///< per thread
-};
-/// choice.sums is not automatic.
-DirectKernelUse direct_kernel_use(int coils, DirectChoice choice, bool forward);
-
 }  // namespace fhd

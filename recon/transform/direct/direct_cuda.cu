@@ -380,20 +380,6 @@ class DirectSums {
     });
   }
 
-  static DirectKernelUse kernel_use(int coils, SinCos sin_cos, bool forward) {
-    const auto use = [&](auto kernel, int block_size) {
-      cudaFuncAttributes attributes{};
-      device::check(cudaFuncGetAttributes(&attributes, kernel), "reading the properties of a kernel");
-      return DirectKernelUse{block_size, attributes.numRegs};
-    };
-    constexpr int most = coils_per_pass<T>;
-    if (coils < most)
-      return forward ? use(forward_kernel<1>(sin_cos), forward_block)
-                     : use(adjoint_kernel<1>(sin_cos), adjoint_block<T>);
-    return forward ? use(forward_kernel<most>(sin_cos), forward_block)
-                   : use(adjoint_kernel<most>(sin_cos), adjoint_block<T>);
-  }
-
  private:
   template <int coils, PointSource source = PointSource::constant_memory>
   static auto adjoint_kernel(SinCos sin_cos) {
@@ -546,12 +532,6 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory
                                                                 DirectChoice choice) {
   const CurrentDevice guard(device);
   return std::make_unique<DirectTransformCuda<T>>(trajectory, matrix_size, device, choice);
-}
-
-DirectKernelUse direct_kernel_use(int coils, DirectChoice choice, bool forward) {
-  const auto way = direct_way(choice, image_grid({2, 2, 2}), Precision::single_precision, Device::cuda());
-  return way.matrices ? matrix_sums::MatrixSums<float>::kernel_use(*way.matrices, forward)
-                      : DirectSums<float>::kernel_use(coils, way.sin_cos, forward);
 }
 
 template <class T>

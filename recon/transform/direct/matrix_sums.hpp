@@ -6,7 +6,6 @@
 
 #include "recon/array/array.hpp"
 #include "recon/domain/scan.hpp"
-#include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/matrix_plan.hpp"
 
 namespace fhd::matrix_sums {
@@ -23,8 +22,6 @@ class MatrixSums {
   void adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values);
   /// values [coil][z][y][x] of the grid -> data [coil][sample].
   void forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data);
-  /// Returns the resources of the kernel that multiplies on the current device.
-  static DirectKernelUse kernel_use(Parts parts, bool forward);
 
  private:
   VoxelGrid grid_;

@@ -305,26 +305,6 @@ void MatrixSums<T>::forward(const Complex<T>* values, std::int64_t coils, Comple
   }
 }
 
-template <class T>
-DirectKernelUse MatrixSums<T>::kernel_use(Parts parts, bool forward) {
-  const bool hopper = device_runs_hopper_code();
-  const auto use = [&](auto on_hopper, auto elsewhere) {
-    cudaFuncAttributes attributes{};
-    device::check(hopper ? cudaFuncGetAttributes(&attributes, on_hopper)
-                         : cudaFuncGetAttributes(&attributes, elsewhere),
-                  "reading the properties of a kernel");
-    return DirectKernelUse{hopper ? hopper_threads : consumer_threads, attributes.numRegs};
-  };
-  const auto of = [&]<Parts p>() {
-    return forward ? use(forward_matrix_hopper_kernel<p, forward_hopper_stages<p>>,
-                         forward_matrix_kernel<p, stages>)
-                   : use(adjoint_matrix_hopper_kernel<p, adjoint_hopper_stages<p>>,
-                         adjoint_matrix_kernel<p, stages>);
-  };
-  if (parts == Parts::whole) return {consumer_threads, 0};
-  return parts == Parts::two ? of.template operator()<Parts::two>() : of.template operator()<Parts::one>();
-}
-
 template class MatrixSums<float>;
 template class MatrixSums<double>;
 
