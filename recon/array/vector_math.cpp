@@ -61,7 +61,7 @@ double host_dot(const Complex<T>* a, const Complex<T>* b, std::int64_t size) {
 #pragma omp parallel for schedule(static) if (blocks > 4)
   for (std::int64_t i = 0; i < blocks; ++i) {
     const std::int64_t begin = i * block;
-    partial[i] = rows::dot(std::min(block, size - begin), a + begin, b + begin).re;
+    partial[i] = rows::kernels<T>().dot(std::min(block, size - begin), a + begin, b + begin).re;
   }
   double sum = 0;
   for (double p : partial) sum += p;

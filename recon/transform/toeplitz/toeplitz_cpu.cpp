@@ -151,11 +151,11 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
       for (std::int64_t row = 0; row < count; ++row) {
         const Complex<T>*s = map + (first + row) * nx, *rho = image + (first + row) * nx;
         Complex<T>* const to = at + row * pitch_;
-        rows::multiply(nx, s, rho, to);
+        rows::kernels<T>().multiply(nx, s, rho, to);
         std::fill(to + nx, to + gx, Complex<T>());
       }
       fft_x_(at, pitch_, count, -1, own.buffer);
-      if (along_x_only) rows::scale(gx, transfer_.data(), at);
+      if (along_x_only) rows::kernels<T>().scale(gx, transfer_.data(), at);
     });
 #pragma omp barrier
   }
@@ -185,7 +185,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   void convolve(const Fft1d<T>& fft, std::int64_t unit, const Thread& own) const {
     fft.forward(own.buffer, own.scratch);
     const std::int64_t size = std::int64_t{fft.size()} * Fft1d<T>::wide;
-    rows::scale(size, transfer_.data() + unit * size, own.buffer);
+    rows::kernels<T>().scale(size, transfer_.data() + unit * size, own.buffer);
     fft.backward(own.buffer, own.scratch);
   }
 
@@ -197,7 +197,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
       fft_x_(at, pitch_, count, +1, own.buffer);
       for (std::int64_t row = 0; row < count; ++row) {
         const std::int64_t begin = (first + row) * nx;
-        rows::multiply_conjugate(nx, map + begin, at + row * pitch_, !first_coil, image + begin);
+        rows::kernels<T>().multiply_conjugate(nx, map + begin, at + row * pitch_, !first_coil, image + begin);
       }
     });
   }

@@ -129,7 +129,8 @@ TYPED_TEST(Fft, lines_become_columns) {
   for (const auto& [rows, columns] : {std::pair{1, 1}, {16, 24}, {13, 21}, {8, 3}, {3, 8}}) {
     const auto in = this->values(rows, columns + 2);
     Array<Complex<T>> out(Shape{columns, rows + 1});
-    fhd::transpose(in.data(), columns + 2, rows, columns, out.data(), std::int64_t{rows} + 1);
+    fhd::column_fft::kernels<T>().transpose(in.data(), columns + 2, rows, columns, out.data(),
+                                            std::int64_t{rows} + 1);
     for (int row = 0; row < rows; ++row)
       for (int column = 0; column < columns; ++column) {
         EXPECT_EQ(out[column * (rows + 1) + row].re, in[row * (columns + 2) + column].re);
