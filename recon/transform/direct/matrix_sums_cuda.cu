@@ -1,12 +1,11 @@
-// F, F^H and Q as products of matrices on tensor cores. The arithmetic is in matrix_adjoint_cuda.cuh, matrix_forward_cuda.cuh
-// and matrix_double_cuda.cuh, how the sums are shared out in matrix_plan.hpp. On Hopper its own instructions do the products
-// and the copies, elsewhere those of compute capability 8.0.
+// F, F^H and Q as products of matrices on tensor cores. The arithmetic is in matrix_adjoint_cuda.cuh and
+// matrix_forward_cuda.cuh, how the sums are shared out in matrix_plan.hpp. On Hopper its own instructions do the products of
+// single precision and the copies, elsewhere those of compute capability 8.0.
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/pointwise_cuda.cuh"
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/matrix_adjoint_cuda.cuh"
-#include "recon/transform/direct/matrix_double_cuda.cuh"
 #include "recon/transform/direct/matrix_forward_cuda.cuh"
 #include "recon/transform/direct/matrix_sums.hpp"
 
@@ -136,16 +135,15 @@ void add_splits(int splits, std::int64_t size, const Value* sums, Value* values)
                                                reinterpret_cast<Complex<T>*>(values)});
 }
 
-// --- A pass of single precision
-
-template <Parts parts>
-void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhases<float>& phases,
-                  const float2* data, std::int64_t coils, float2* sums) {
+template <Parts parts, class T = Number<parts>>
+void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhases<T>& phases,
+                  const Value<T>* data, std::int64_t coils, Value<T>* sums) {
   const auto& cut = plan.cut;
   unsigned char *const factors_0 = place.workspace + plan.factors[0],
                        *const factors_1 = place.workspace + plan.factors[1],
                        *const images = place.workspace + plan.images;
-  const float* scale = scales(place, data, coils, phases.samples);
+  const float* scale = nullptr;
+  if constexpr (parts != Parts::whole) scale = scales(place, data, coils, phases.samples);
   const dim3 grid(static_cast<unsigned>(cut.tiles() * coils), static_cast<unsigned>(plan.splits));
   for_each_pass<parts>(plan, phases.samples, coils,
                        [&](std::int64_t first, std::int64_t count, std::int64_t blocks, unsigned makers) {
@@ -157,80 +155,47 @@ void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhase
                            launch("adjoint_matrix_kernel", kernel, grid, threads, shared_bytes, cut, blocks,
                                   static_cast<int>(coils), images, factors_0, factors_1, scale, sums);
                          };
-                         constexpr int ahead = adjoint_hopper_stages<parts>;
-                         if (place.has_hopper_code)
-                           multiply(adjoint_matrix_hopper_kernel<parts, ahead>, hopper_threads,
-                                    ahead * stage_bytes<parts> + column_table_bytes + barrier_bytes<ahead>);
-                         else
-                           multiply(adjoint_matrix_kernel<parts, stages>, consumer_threads,
-                                    stages * stage_bytes<parts> + column_table_bytes);
+                         if constexpr (parts != Parts::whole) {
+                           constexpr int ahead = adjoint_hopper_stages<parts>;
+                           if (place.has_hopper_code)
+                             return multiply(
+                                 adjoint_matrix_hopper_kernel<parts, ahead>, hopper_threads,
+                                 ahead * stage_bytes<parts> + column_table_bytes + barrier_bytes<ahead>);
+                         }
+                         multiply(adjoint_matrix_kernel<parts, stages>, consumer_threads,
+                                  stages * stage_bytes<parts> + column_table_bytes);
                        });
 }
 
-template <Parts parts>
-void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhases<float>& phases,
-                  const float2* values, std::int64_t coils, float2* sums) {
+template <Parts parts, class T = Number<parts>>
+void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhases<T>& phases,
+                  const Value<T>* values, std::int64_t coils, Value<T>* sums) {
   const auto& cut = plan.cut;
   unsigned char* const images = place.workspace + plan.images;
-  const float* scale = scales(place, values, coils, cut.points());
+  const float* scale = nullptr;
+  if constexpr (parts != Parts::whole) scale = scales(place, values, coils, cut.points());
   const std::int64_t all = cut.tiles();
   for (std::int64_t first = 0; first < all; first += plan.tiles) {
     const TileRange tiles{first, std::min(plan.tiles, all - first)};
-    make_rows_kernel<parts><<<blocks_for(coils * tiles.count * cut.blocks() * moving_threads), small_block>>>(
-        cut, tiles, values, scale, static_cast<int>(coils), images);
+    make_rows_kernel<parts>
+        <<<blocks_for(coils * tiles.count * cut.blocks() * row_makers(parts)), small_block>>>(
+            cut, tiles, values, scale, static_cast<int>(coils), images);
     device::check_launch("make_rows_kernel");
     const auto multiply = [&](auto kernel, int rows, int threads, std::size_t shared_bytes) {
       launch("forward_matrix_kernel", kernel, forward_grid(phases.samples, rows, plan.splits, coils), threads,
              shared_bytes + phasor_bytes<parts>(rows, cut.blocks()), cut, tiles, phases, images, scale,
              first > 0, sums);
     };
-    constexpr int ahead = forward_hopper_stages<parts>;
-    if (place.has_hopper_code)
-      multiply(forward_matrix_hopper_kernel<parts, ahead>, forward_hopper_rows, hopper_threads,
-               ahead * image_bytes(parts) + barrier_bytes<ahead>);
-    else
-      multiply(forward_matrix_kernel<parts, stages>, forward_rows, consumer_threads,
-               stages * image_bytes(parts));
-  }
-}
-
-// --- A pass of double precision
-
-template <Parts parts>
-void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhases<double>& phases,
-                  const double2* data, std::int64_t coils, double2* sums) {
-  const auto& cut = plan.cut;
-  unsigned char *const factors_0 = place.workspace + plan.factors[0],
-                       *const factors_1 = place.workspace + plan.factors[1],
-                       *const images = place.workspace + plan.images;
-  const dim3 grid(static_cast<unsigned>(cut.tiles() * coils), static_cast<unsigned>(plan.splits));
-  for_each_pass<parts>(plan, phases.samples, coils,
-                       [&](std::int64_t first, std::int64_t count, std::int64_t blocks, unsigned makers) {
-                         make_double_matrices_kernel<<<makers, small_block>>>(cut, phases, data, first, count,
-                                                                              static_cast<int>(coils),
-                                                                              factors_0, factors_1, images);
-                         device::check_launch("make_double_matrices_kernel");
-                         launch("adjoint_double_kernel", adjoint_double_kernel<stages>, grid,
-                                consumer_threads, stages * double_stage_bytes + column_table_bytes, cut,
-                                blocks, static_cast<int>(coils), images, factors_0, factors_1, sums);
-                       });
-}
-
-template <Parts parts>
-void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhases<double>& phases,
-                  const double2* values, std::int64_t coils, double2* sums) {
-  const auto& cut = plan.cut;
-  unsigned char* const images = place.workspace + plan.images;
-  const std::int64_t all = cut.tiles();
-  for (std::int64_t first = 0; first < all; first += plan.tiles) {
-    const TileRange tiles{first, std::min(plan.tiles, all - first)};
-    make_double_rows_kernel<<<blocks_for(coils * tiles.count * cut.blocks() * double_row_threads),
-                              small_block>>>(cut, tiles, values, static_cast<int>(coils), images);
-    device::check_launch("make_double_rows_kernel");
-    launch("forward_double_kernel", forward_double_kernel<stages>,
-           forward_grid(phases.samples, forward_rows, plan.splits, coils), consumer_threads,
-           stages * image_bytes(whole) + double_phasor_bytes(cut.blocks()), cut, tiles, phases, images,
-           first > 0, sums);
+    if constexpr (parts != Parts::whole) {
+      constexpr int ahead = forward_hopper_stages<parts>;
+      if (place.has_hopper_code) {
+        multiply(forward_matrix_hopper_kernel<parts, ahead>, forward_hopper_rows, hopper_threads,
+                 ahead * image_bytes(parts) + barrier_bytes<ahead>);
+        continue;
+      }
+    }
+    multiply(forward_matrix_kernel<parts, stages>, forward_rows, consumer_threads,
+             stages * image_bytes(parts));
   }
 }
 
@@ -244,9 +209,6 @@ void with_parts(Parts parts, const F& f) {
   else
     f.template operator()<Parts::one>();
 }
-
-template <class T>
-using Value = std::conditional_t<std::is_same_v<T, float>, float2, double2>;
 
 }  // namespace
 
