@@ -118,6 +118,8 @@ template void dot(const Array<Complex<double>>&, const Array<Complex<double>>&, 
   FHD_POINTWISE_KERNEL(fhd::AddScaled<T, fhd::QuotientFactor<T>>)   \
   FHD_POINTWISE_KERNEL(fhd::ScaleAndAdd<T, fhd::ConstantFactor<T>>) \
   FHD_POINTWISE_KERNEL(fhd::ScaleAndAdd<T, fhd::QuotientFactor<T>>) \
+  FHD_POINTWISE_KERNEL(fhd::RealPart<T>)                            \
+  FHD_POINTWISE_KERNEL(fhd::CombineImages<T>)                       \
   FHD_POINTWISE_KERNEL(fhd::Scale<T>)
 FHD_POINTWISE_KERNEL(fhd::ZeroWhereSmall)
 FHD_VECTOR_KERNELS(float)

@@ -116,7 +116,8 @@ struct Sum {
 
 std::vector<Sum> sums(const Shape& n) {
   const auto wavelet = wavelet_term<double>(n, Device::cpu());
-  const auto tv = tv_term<double>(n), tgv = tgv_term<double>(n);
+  const auto tv = sparse_term<double>(SparseKind::tv, n, Device::cpu()),
+             tgv = sparse_term<double>(SparseKind::tgv, n, Device::cpu());
   return {{"wavelet", {wavelet}},
           {"tv", {tv}},
           {"tgv", {tgv}},
@@ -147,7 +148,7 @@ TEST(Admm, reaches_the_objective_of_a_long_primal_dual_run) {
 TEST(Admm, leaves_duals_that_make_the_gradient_vanish_and_lie_in_the_subdifferential) {
   const auto normal = std::make_shared<RandomNormal>(image, 60, 2);
   const auto b = right_hand_side(*normal);
-  const auto problem = problem_of(normal, {tv_term<double>(image)}, 8);
+  const auto problem = problem_of(normal, {sparse_term<double>(SparseKind::tv, image, Device::cpu())}, 8);
   Array<Complex<double>> x(image), gradient(image), c(Shape{2, 1, 8, 11});
   AdmmSettings settings{{2000, 1e-8}};
   settings.penalty = 20;
@@ -191,10 +192,14 @@ TEST(Admm, refuses_a_start_of_another_problem) {
   const auto b = right_hand_side(*normal);
   Array<Complex<double>> x(image);
   const AdmmSettings settings{{2, 0}};
-  auto of_tv = admm(problem_of(normal, {tv_term<double>(image)}, 8), b, x, settings);
-  const auto tgv = problem_of(normal, {tgv_term<double>(image)}, 8);
+  auto of_tv = admm(problem_of(normal, {sparse_term<double>(SparseKind::tv, image, Device::cpu())}, 8), b, x,
+                    settings);
+  const auto tgv = problem_of(normal, {sparse_term<double>(SparseKind::tgv, image, Device::cpu())}, 8);
   EXPECT_THROW(admm(tgv, b, x, settings, {}, {}, SparseSolution<double>(of_tv)), Error);
-  const auto two = problem_of(normal, {tv_term<double>(image), tgv_term<double>(image)}, 8);
+  const auto two = problem_of(normal,
+                              {sparse_term<double>(SparseKind::tv, image, Device::cpu()),
+                               sparse_term<double>(SparseKind::tgv, image, Device::cpu())},
+                              8);
   EXPECT_THROW(admm(two, b, x, settings, {}, {}, std::move(of_tv)), Error);
 }
 
@@ -210,7 +215,9 @@ TEST(Admm, tell_of_data_that_are_not_finite) {
   auto b = right_hand_side(*normal);
   b[3] = {std::numeric_limits<double>::quiet_NaN(), 0};
   Array<Complex<double>> x(image);
-  EXPECT_THROW(admm(problem_of(normal, {tv_term<double>(image)}, 1), b, x, AdmmSettings{}), Error);
+  EXPECT_THROW(admm(problem_of(normal, {sparse_term<double>(SparseKind::tv, image, Device::cpu())}, 1), b, x,
+                    AdmmSettings{}),
+               Error);
 }
 
 TEST(Admm, leave_zeros_where_there_are_no_data) {

@@ -27,8 +27,8 @@ std::vector<Case> cases() {
   for (const Shape& image :
        {Shape{1, 16, 16}, Shape{1, 17, 23}, Shape{10, 9, 8}, Shape{5, 33, 12}, Shape{1, 1, 21}}) {
     all.push_back({"wavelet " + image.text(), image, wavelet_term<double>(image, Device::cpu())});
-    all.push_back({"tv " + image.text(), image, tv_term<double>(image)});
-    all.push_back({"tgv " + image.text(), image, tgv_term<double>(image)});
+    all.push_back({"tv " + image.text(), image, sparse_term<double>(SparseKind::tv, image, Device::cpu())});
+    all.push_back({"tgv " + image.text(), image, sparse_term<double>(SparseKind::tgv, image, Device::cpu())});
   }
   return all;
 }
@@ -117,7 +117,7 @@ TEST(Tgv, counts_no_slope_that_is_given_to_it_and_twice_how_slopes_change) {
   // rho = x^2 / 2 in a row of 9, v = its differences: what is left is E v, 1 at each of the 7 steps between them, but at the
   // end, where v falls to 0.
   const Shape image{1, 1, 9};
-  const auto term = tgv_term<double>(image);
+  const auto term = sparse_term<double>(SparseKind::tgv, image, Device::cpu());
   Array<Complex<double>> unknowns(Shape{2, 1, 1, 9}), c(Shape{term->planes(), 1, 1, 9});
   for (std::int64_t x = 0; x < 9; ++x) {
     unknowns[x] = 0.5 * static_cast<double>(x * x);
@@ -130,7 +130,7 @@ TEST(Tgv, counts_no_slope_that_is_given_to_it_and_twice_how_slopes_change) {
 TEST(Tgv, counts_mixed_differences_as_the_norm_of_a_symmetric_matrix) {
   // v = (y, 0): E v = [0 1/2; 1/2 0] wherever y > 0, of norm 1 / sqrt(2). The image is 0: |v| counts as well.
   const std::int64_t n = 4;
-  const auto term = tgv_term<double>(Shape{1, n, n});
+  const auto term = sparse_term<double>(SparseKind::tgv, Shape{1, n, n}, Device::cpu());
   Array<Complex<double>> unknowns(Shape{3, 1, n, n}), c(Shape{term->planes(), 1, n, n});
   double slopes = 0;
   for (std::int64_t p = 0; p < n * n; ++p) {
@@ -189,7 +189,7 @@ TEST(Shrink, is_the_minimum_of_the_prox_problem) {
 TEST(Shrink, leaves_what_the_dual_ball_takes) {
   // Moreau: c = prox of t g + t (projection on the ball of g*), whose vectors have length 1 at most; where the prox is not
   // zero, exactly 1, and along it.
-  const auto term = tv_term<double>(Shape{1, 16, 16});
+  const auto term = sparse_term<double>(SparseKind::tv, Shape{1, 16, 16}, Device::cpu());
   const auto given = random_values<double>(Shape{2, 1, 16, 16}, 9);
   Array<Complex<double>> shrunk(given);
   term->shrink(1.3, shrunk);

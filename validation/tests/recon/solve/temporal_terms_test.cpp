@@ -31,10 +31,12 @@ std::vector<Case> cases() {
                                       {Shape{1, 3, 4}, 20},
                                       {Shape{5, 6, 7}, 3},
                                       {Shape{1, 1, 9}, 2}}) {
-    all.push_back({"temporal-tv " + image.text(), image, frames, temporal_tv_term<double>(image, frames)});
+    all.push_back({"temporal-tv " + image.text(), image, frames,
+                   temporal_term<double>(SparseKind::temporal_tv, image, frames)});
     all.push_back({"llr " + image.text(), image, frames, low_rank_term<double>(image, frames)});
     all.push_back({"tv of each " + image.text(), image, frames,
-                   std::make_shared<StackedSparseTerm<double>>(tv_term<double>(image), image, frames)});
+                   std::make_shared<StackedSparseTerm<double>>(
+                       sparse_term<double>(SparseKind::tv, image, Device::cpu()), image, frames)});
   }
   return all;
 }
@@ -71,7 +73,7 @@ TEST(TemporalTerm, shrinking_leaves_a_subgradient) {
 
 TEST(TemporalTv, is_the_sum_of_the_magnitudes_of_differences) {
   const Shape image{1, 2, 3};
-  const auto term = temporal_tv_term<double>(image, 4);
+  const auto term = temporal_term<double>(SparseKind::temporal_tv, image, 4);
   const auto x = random_values<double>({1, 4, 2, 3}, 7);
   double expected = 0;
   for (int t = 0; t + 1 < 4; ++t)
@@ -79,7 +81,7 @@ TEST(TemporalTv, is_the_sum_of_the_magnitudes_of_differences) {
   Array<Complex<double>> c({1, 4, 2, 3});
   term->analyze(x, c);
   EXPECT_NEAR(term->value(c), expected, rounding * expected);
-  EXPECT_THROW(temporal_tv_term<double>(image, 1), Error);
+  EXPECT_THROW(temporal_term<double>(SparseKind::temporal_tv, image, 1), Error);
 }
 
 /// A block whose frames are multiples of one image has one singular value, its Frobenius norm; smaller than a
@@ -151,7 +153,8 @@ TEST(LinearAlgebra, a_failure_of_a_small_problem_is_thrown) {
 
 TEST(Stack, refuses_terms_with_unknowns_of_their_own) {
   const Shape image{1, 8, 8};
-  EXPECT_THROW(StackedSparseTerm<double>(tgv_term<double>(image), image, 3), Error);
+  EXPECT_THROW(
+      StackedSparseTerm<double>(sparse_term<double>(SparseKind::tgv, image, Device::cpu()), image, 3), Error);
 }
 
 }  // namespace

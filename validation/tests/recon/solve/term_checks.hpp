@@ -5,7 +5,7 @@
 #include <string>
 
 #include "recon/array/vector_math.hpp"
-#include "recon/solve/sparse_term.hpp"
+#include "recon/solve/problem.hpp"
 #include "validation/tests/problems.hpp"
 
 namespace fhd::tests {
