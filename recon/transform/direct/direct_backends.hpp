@@ -1,6 +1,6 @@
 #pragma once
-// The CPU and the CUDA side of direct.hpp and make_direct_transform; direct.cpp chooses the device. What is of CUDA is
-// not in a build without it.
+// The CUDA side of direct.hpp and make_direct_transform, which is not in a build without it; direct_cpu.cpp chooses the
+// device.
 #include "recon/array/pointwise.hpp"
 #include "recon/transform/direct/pair_arithmetic.hpp"
 #include "recon/transform/transform.hpp"
@@ -8,15 +8,9 @@
 namespace fhd {
 
 template <class T>
-std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu(const Trajectory& trajectory,
-                                                               std::array<int, 3> matrix_size);
-template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
                                                                 std::array<int, 3> matrix_size, Device device,
                                                                 DirectChoice choice);
-template <class T>
-Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                          const Array<double>* weights);
 /// The result lies on the device.
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,

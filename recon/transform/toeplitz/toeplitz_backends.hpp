@@ -1,6 +1,5 @@
 #pragma once
-// The CPU and the CUDA side of toeplitz.hpp (the latter not in a build without CUDA), and the sizes that the
-// memory of the GPU follows from.
+// The CUDA side of toeplitz.hpp (not in a build without CUDA), and the sizes that the memory of the GPU follows from.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -11,9 +10,6 @@
 
 namespace fhd {
 
-template <class T>
-std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<T>>& point_spread,
-                                                            Array<Complex<T>> maps);
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
                                                              Array<Complex<T>> maps,

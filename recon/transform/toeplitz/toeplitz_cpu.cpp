@@ -215,15 +215,22 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<T>>& point_spread,
-                                                            Array<Complex<T>> maps) {
-  return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, std::move(maps));
+std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
+                                                        Array<Complex<T>> maps, std::int64_t coils_at_once,
+                                                        std::int64_t images_at_once) {
+  if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
+  if (maps.device() != point_spread.device())
+    throw Error("Toeplitz operator", "maps and point-spread kernel on one device", "two devices");
+  if (maps.device().is_cpu()) return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, std::move(maps));
+  if constexpr (built_with_cuda)
+    return make_toeplitz_normal_cuda(point_spread, std::move(maps), coils_at_once, images_at_once);
+  refuse_cuda();
 }
 
-#define FHD_INSTANTIATE(T)                                                                          \
-  template Array<T> transfer_function<T>(const Array<Complex<T>>&);                                 \
-  template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu<T>(const Array<Complex<T>>&, \
-                                                                          Array<Complex<T>>);
+#define FHD_INSTANTIATE(T)                                             \
+  template Array<T> transfer_function<T>(const Array<Complex<T>>&);    \
+  template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal<T>( \
+      const Array<Complex<T>>&, Array<Complex<T>>, std::int64_t, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE
