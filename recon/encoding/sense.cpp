@@ -51,14 +51,6 @@ void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>
 }
 
 template <class T>
-void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
-                              Array<Complex<T>>& image) {
-  const auto s = map_values(image, maps, coil_images);
-  for_each_with_coils(image.device(), s.voxels,
-                      CombineCoilsNormalized<T>{s, coil_images.data(), image.data()});
-}
-
-template <class T>
 void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image) {
   if (maps.device() != image.device() || maps.size() % std::max<std::int64_t>(image.size(), 1) != 0)
     throw Error("sensitivity maps", "those of the image, on its device", maps.shape().text());
@@ -252,8 +244,6 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
 #define FHD_INSTANTIATE(T)                                                                                 \
   template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);     \
   template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);  \
-  template void combine_coils_normalized<T>(const Array<Complex<T>>&, const Array<Complex<T>>&,            \
-                                            Array<Complex<T>>&);                                           \
   template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                        \
   template void weight_samples<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
   template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                             \

@@ -16,12 +16,8 @@ void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
 template <class T>
 void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                    Array<Complex<T>>& image);
-/// image = sum conj(maps) coil_images / sum |maps|^2 over coils, 0 where all maps are 0. Source: Roemer et
-/// al., MRM 16:192 (1990).
-template <class T>
-void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
-                              Array<Complex<T>>& image);
-/// image /= sum |maps|^2 over coils, 0 where all maps are 0: what combine_coils lacks of combine_coils_normalized.
+/// image /= sum |maps|^2 over coils, 0 where all maps are 0: makes of combine_coils the combination of Roemer et al., MRM
+/// 16:192 (1990).
 template <class T>
 void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image);
 /// out(c, m) = weights(m) samples(c, m), weights [sample], samples [anything][sample].

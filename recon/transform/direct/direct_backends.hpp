@@ -2,7 +2,7 @@
 // The CUDA side of direct.hpp and make_direct_transform, which is not in a build without it; direct_cpu.cpp chooses the
 // device.
 #include "recon/array/pointwise.hpp"
-#include "recon/transform/direct/pair_arithmetic.hpp"
+#include "recon/transform/direct/separable.hpp"
 #include "recon/transform/transform.hpp"
 
 namespace fhd {
@@ -15,6 +15,20 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                            const Array<double>* weights, Device device, DirectChoice choice);
+
+/// Sums of one trajectory over one grid, on the device that is current. One call at a time: buffers are kept.
+template <class T>
+struct GridSums {
+  virtual ~GridSums() = default;
+  /// data [coil][sample] -> values [coil][z][y][x] of the grid, both on the device.
+  virtual void adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values) = 0;
+  /// values [coil][z][y][x] of the grid -> data [coil][sample].
+  virtual void forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) = 0;
+};
+/// Makes sums by products of matrices: matrix_sums_cuda.cu. `matrix_size` as in r = n / N; Parts::whole for double.
+template <class T>
+std::unique_ptr<GridSums<T>> make_matrix_sums(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                              const VoxelGrid& grid, Device device, matrix_sums::Parts parts);
 
 /// q on the periodic difference grid [z][y][x] from its values at the differences of `part`, on their device;
 /// those before its first are given by q(-n) = conj q(n), those that no pair of voxels reaches are zero.

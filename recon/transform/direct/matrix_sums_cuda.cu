@@ -7,7 +7,7 @@
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/matrix_adjoint_cuda.cuh"
 #include "recon/transform/direct/matrix_forward_cuda.cuh"
-#include "recon/transform/direct/matrix_sums.hpp"
+#include "recon/transform/direct/matrix_plan.hpp"
 
 namespace fhd::matrix_sums {
 namespace {
@@ -210,64 +210,89 @@ void with_parts(Parts parts, const F& f) {
     f.template operator()<Parts::one>();
 }
 
+/// One trajectory and one grid. Its workspace grows with the coils of a call and is kept.
+template <class T>
+class MatrixSums final : public GridSums<T> {
+ public:
+  MatrixSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, const VoxelGrid& grid,
+             Device device, Parts parts)
+      : grid_(grid),
+        samples_(trajectory.sample_count()),
+        device_(device),
+        parts_(parts),
+        has_hopper_code_(device_runs_hopper_code()),
+        half_voxel_({3, samples_}, device) {
+    const auto k = trajectory.k.to(device);
+    for (int axis = 0; axis < 3; ++axis) {
+      make_phases_kernel<T><<<blocks_for(samples_), small_block>>>(
+          k.data() + axis * samples_, samples_, matrix_size[static_cast<std::size_t>(axis)],
+          half_voxel_.data() + axis * samples_);
+      device::check_launch("make_phases_kernel");
+    }
+  }
+
+  void adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values) override {
+    const AdjointPlan plan = adjoint_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
+    const Place place{device_, has_hopper_code_, scale_,
+                      memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
+    for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
+      const std::int64_t count = std::min(plan.coils, coils - coil), size = count * plan.cut.points();
+      const auto* in = reinterpret_cast<const Value<T>*>(data + coil * samples_);
+      auto* out = reinterpret_cast<Value<T>*>(values + coil * plan.cut.points());
+      auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
+      device::check(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(plan.splits * size) * sizeof(Value<T>),
+                                    device::cuda::default_stream()),
+                    "clearing an array");
+      with_parts<T>(parts_, [&]<Parts parts>() {
+        adjoint_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
+      });
+      add_splits<T>(plan.splits, size, sums, out);
+    }
+  }
+
+  void forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) override {
+    const ForwardPlan plan = forward_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
+    const Place place{device_, has_hopper_code_, scale_,
+                      memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
+    for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
+      const std::int64_t count = std::min(plan.coils, coils - coil), size = count * samples_;
+      const auto* in = reinterpret_cast<const Value<T>*>(values + coil * plan.cut.points());
+      auto* out = reinterpret_cast<Value<T>*>(data + coil * samples_);
+      auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
+      with_parts<T>(parts_, [&]<Parts parts>() {
+        forward_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
+      });
+      add_splits<T>(plan.splits, size, sums, out);
+    }
+  }
+
+ private:
+  VoxelGrid grid_;
+  std::int64_t samples_;
+  Device device_;
+  Parts parts_;
+  bool has_hopper_code_;
+  Array<Phase<T>> half_voxel_;  ///< phases [axis][sample]
+  Array<float> scale_;          ///< [coil], after the largest values
+  Array<unsigned char> workspace_;
+};
+
 }  // namespace
-
-template <class T>
-MatrixSums<T>::MatrixSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, const VoxelGrid& grid,
-                          Device device, Parts parts)
-    : grid_(grid),
-      samples_(trajectory.sample_count()),
-      device_(device),
-      parts_(parts),
-      has_hopper_code_(device_runs_hopper_code()),
-      half_voxel_({3, samples_}, device) {
-  const auto k = trajectory.k.to(device);
-  for (int axis = 0; axis < 3; ++axis) {
-    make_phases_kernel<T><<<blocks_for(samples_), small_block>>>(k.data() + axis * samples_, samples_,
-                                                                 matrix_size[static_cast<std::size_t>(axis)],
-                                                                 half_voxel_.data() + axis * samples_);
-    device::check_launch("make_phases_kernel");
-  }
-}
-
-template <class T>
-void MatrixSums<T>::adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values) {
-  const AdjointPlan plan = adjoint_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
-  const Place place{device_, has_hopper_code_, scale_,
-                    memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
-  for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
-    const std::int64_t count = std::min(plan.coils, coils - coil), size = count * plan.cut.points();
-    const auto* in = reinterpret_cast<const Value<T>*>(data + coil * samples_);
-    auto* out = reinterpret_cast<Value<T>*>(values + coil * plan.cut.points());
-    auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
-    device::check(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(plan.splits * size) * sizeof(Value<T>),
-                                  device::cuda::default_stream()),
-                  "clearing an array");
-    with_parts<T>(parts_, [&]<Parts parts>() {
-      adjoint_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
-    });
-    add_splits<T>(plan.splits, size, sums, out);
-  }
-}
-
-template <class T>
-void MatrixSums<T>::forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) {
-  const ForwardPlan plan = forward_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
-  const Place place{device_, has_hopper_code_, scale_,
-                    memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
-  for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
-    const std::int64_t count = std::min(plan.coils, coils - coil), size = count * samples_;
-    const auto* in = reinterpret_cast<const Value<T>*>(values + coil * plan.cut.points());
-    auto* out = reinterpret_cast<Value<T>*>(data + coil * samples_);
-    auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
-    with_parts<T>(parts_, [&]<Parts parts>() {
-      forward_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
-    });
-    add_splits<T>(plan.splits, size, sums, out);
-  }
-}
-
-template class MatrixSums<float>;
-template class MatrixSums<double>;
-
 }  // namespace fhd::matrix_sums
+
+namespace fhd {
+
+template <class T>
+std::unique_ptr<GridSums<T>> make_matrix_sums(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                              const VoxelGrid& grid, Device device,
+                                              matrix_sums::Parts parts) {
+  return std::make_unique<matrix_sums::MatrixSums<T>>(trajectory, matrix_size, grid, device, parts);
+}
+template std::unique_ptr<GridSums<float>> make_matrix_sums<float>(const Trajectory&, std::array<int, 3>,
+                                                                  const VoxelGrid&, Device,
+                                                                  matrix_sums::Parts);
+template std::unique_ptr<GridSums<double>> make_matrix_sums<double>(const Trajectory&, std::array<int, 3>,
+                                                                    const VoxelGrid&, Device,
+                                                                    matrix_sums::Parts);
+
+}  // namespace fhd

@@ -34,7 +34,6 @@ TEST(Device, without_a_device_memory_is_refused_and_the_host_goes_on) {
   EXPECT_THROW(Array<float>({16}, Device::cuda()), Error);
   if constexpr (built_with_cuda) {
     EXPECT_THROW(device::Stream(), Error);
-    EXPECT_THROW(device::PinnedBuffer(16), Error);
   }
   EXPECT_EQ(device::memory_use(Device::cpu()).free_bytes, 0u);
   EXPECT_NO_THROW(device::synchronize(Device::cpu()));
@@ -165,11 +164,6 @@ TEST_F(GpuDevice, events_order_and_time_streams) {
     stream.wait(stop);
     stream.synchronize();
     EXPECT_GE(stop.ms_since(start), 0.0);
-    device::PinnedBuffer buffer(1 << 16);
-    EXPECT_EQ(buffer.bytes(), std::size_t{1} << 16);
-    device::PinnedBuffer moved(std::move(buffer));
-    ASSERT_NE(moved.data(), nullptr);
-    std::memset(moved.data(), 1, moved.bytes());
   }
 }
 

@@ -91,12 +91,19 @@ TEST(TimeSegments, refuse_a_map_that_turns_too_fast) {
   EXPECT_THROW(time_segments(p.field_map, p.time_s, 1e-4), Error);
 }
 
+/// Returns E with maps of the problem; `coils_at_once` as of SenseEncoding.
+template <class T>
+std::shared_ptr<const Encoding<T>> encoding_of(const OffResonanceProblem& p, const TimeSegments& segments,
+                                               std::int64_t coils_at_once = 0) {
+  return make_off_resonance_encoding<T>(
+      std::make_shared<SenseEncoding<T>>(make_direct_transform<T>(p.trajectory, p.matrix, Device::cpu()),
+                                         converted<Complex<T>>(p.maps), coils_at_once),
+      p.field_map, segments);
+}
+
 TEST(OffResonance, encoding_equals_the_exact_sums) {
   const OffResonanceProblem p;
-  const std::shared_ptr<const FourierTransform<double>> transform =
-      make_direct_transform<double>(p.trajectory, p.matrix, Device::cpu());
-  const auto encoding = make_off_resonance_encoding<double>(transform, p.maps, p.field_map,
-                                                            time_segments(p.field_map, p.time_s, 1e-6));
+  const auto encoding = encoding_of<double>(p, time_segments(p.field_map, p.time_s, 1e-6));
   Array<Complex<double>> samples(encoding->range()), back(encoding->domain());
   encoding->forward(p.image, samples);
   const auto positions = oracle::voxel_positions(p.matrix);
@@ -113,11 +120,12 @@ TEST(OffResonance, encoding_equals_the_exact_sums) {
 
 TEST(OffResonance, toeplitz_form_equals_the_product_of_the_exact_sums) {
   const OffResonanceProblem p;
+  const auto differences = difference_time_segments(p.field_map, p.time_s, 1e-6);
   const auto normal = make_off_resonance_normal<double>(
       [&](const Array<double>& weights) {
         return point_spread_direct<double>(p.trajectory, p.matrix, &weights, Device::cpu());
       },
-      p.maps, p.field_map, difference_time_segments(p.field_map, p.time_s, 1e-6));
+      turned_maps(p.maps, p.field_map, differences), differences);
   Array<Complex<double>> out(normal->domain());
   normal->forward(p.image, out);
   const auto positions = oracle::voxel_positions(p.matrix);
@@ -129,11 +137,8 @@ TEST(OffResonance, toeplitz_form_equals_the_product_of_the_exact_sums) {
 
 TEST(OffResonance, coil_by_coil_equals_all_coils_at_once) {
   const OffResonanceProblem p;
-  const std::shared_ptr<const FourierTransform<double>> transform =
-      make_direct_transform<double>(p.trajectory, p.matrix, Device::cpu());
   const auto segments = time_segments(p.field_map, p.time_s, 1e-3);
-  const auto together = make_off_resonance_encoding<double>(transform, p.maps, p.field_map, segments),
-             one = make_off_resonance_encoding<double>(transform, p.maps, p.field_map, segments, 1);
+  const auto together = encoding_of<double>(p, segments), one = encoding_of<double>(p, segments, 1);
   Array<Complex<double>> samples(together->range()), same_samples(samples.shape());
   together->forward(p.image, samples);
   one->forward(p.image, same_samples);
@@ -142,7 +147,7 @@ TEST(OffResonance, coil_by_coil_equals_all_coils_at_once) {
   together->adjoint(samples, back);
   one->adjoint(samples, same_back);
   EXPECT_LE(metrics::relative_l2(same_back, back), 1e-14) << "the order of the sum over coils and segments";
-  EXPECT_THROW(make_off_resonance_encoding<double>(transform, p.maps, p.field_map, segments, 3), Error);
+  EXPECT_THROW(encoding_of<double>(p, segments, 3), Error);
 }
 
 TEST(OffResonance, encoding_is_adjoint_and_may_share_a_sense_encoding) {
@@ -172,16 +177,13 @@ TEST(OffResonance, encoding_is_adjoint_and_may_share_a_sense_encoding) {
 
 TEST(OffResonance, image_comes_back_through_the_segmented_operators) {
   const OffResonanceProblem p;
-  const std::shared_ptr<const FourierTransform<float>> transform =
-      make_direct_transform<float>(p.trajectory, p.matrix, Device::cpu());
-  const auto maps = converted<Complex<float>>(p.maps);
-  const auto encoding = make_off_resonance_encoding<float>(transform, maps, p.field_map,
-                                                           time_segments(p.field_map, p.time_s, 1e-5));
+  const auto encoding = encoding_of<float>(p, time_segments(p.field_map, p.time_s, 1e-5));
+  const auto differences = difference_time_segments(p.field_map, p.time_s, 1e-5);
   const auto normal = make_off_resonance_normal<float>(
       [&](const Array<double>& weights) {
         return point_spread_direct<float>(p.trajectory, p.matrix, &weights, Device::cpu());
       },
-      maps, p.field_map, difference_time_segments(p.field_map, p.time_s, 1e-5));
+      turned_maps(converted<Complex<float>>(p.maps), p.field_map, differences), differences);
   const auto samples = oracle::sense_forward(p.trajectory.k, oracle::voxel_positions(p.matrix), p.image,
                                              p.maps, p.off_resonance());
   Array<Complex<float>> right_hand_side(encoding->domain()), image(encoding->domain());
