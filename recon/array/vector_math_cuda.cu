@@ -1,6 +1,8 @@
 // Vector operations on a GPU: the dot product, whose sums cross the threads. All else is pointwise.
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <shared_mutex>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
@@ -55,17 +57,43 @@ __global__ void dot_finish_kernel(const double* partial_sums, int blocks, double
   if (threadIdx.x == 0) results[blockIdx.x] = sum;
 }
 
+/// Frees the sums of the blocks of a dot product, which are not counted as an array.
+struct FreeSums {
+  Device device;
+  void operator()(double* sums) const noexcept {
+    try {
+      const CurrentDevice current(device);
+      const std::shared_lock lock(state_of(device).recording);  // it waits for the whole device
+      cudaFree(sums);
+    } catch (const Error&) {  // a failure here was reported by the work that caused it
+    }
+  }
+};
+
+/// Returns sums that a thread keeps on each device; the order of its default stream keeps one product at a time in them.
+double* sums_of(std::int64_t count, Device device) {
+  thread_local std::map<int, std::pair<std::int64_t, std::unique_ptr<double, FreeSums>>> sums_on;
+  auto& [capacity, sums] = sums_on[device.number()];
+  if (capacity < count) {
+    sums.reset(), capacity = 0;
+    const std::shared_lock lock(state_of(device).recording);
+    double* made = nullptr;
+    check(cudaMalloc(&made, static_cast<std::size_t>(count) * sizeof(double)),
+          "allocating the sums of a dot product");
+    sums = {made, FreeSums{device}};
+    capacity = count;
+  }
+  return sums.get();
+}
+
 }  // namespace
 
 template <class T>
 void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* results, std::int64_t count) {
   const CurrentDevice current(a.device());
-  // The sums of the blocks are a thread's, on each device; the order of its default stream keeps one product at a time
-  // in them.
-  thread_local std::map<int, Array<double>> sums_on;
   const std::int64_t size = a.size() / count;
   const int blocks = dot_blocks_for(size);
-  double* const sums = memory_for(sums_on[a.device().number()], blocks * count, a.device());
+  double* const sums = sums_of(blocks * count, a.device());
   const auto vectors = static_cast<unsigned>(count);
   dot_blocks_kernel<<<dim3(static_cast<unsigned>(blocks), vectors), block_size>>>(a.data(), b.data(), size,
                                                                                   sums);

@@ -7,8 +7,9 @@
 #include <complex>
 #include <limits>
 #include <numbers>
-#include <random>
 #include <vector>
+
+#include "validation/tests/problems.hpp"
 
 namespace {
 
@@ -21,12 +22,7 @@ class Fft : public testing::Test {
  protected:
   /// [n][columns], 64-byte aligned.
   static Array<Complex<T>> values(std::int64_t n, std::int64_t columns) {
-    std::mt19937 random(static_cast<unsigned>(n));
-    std::normal_distribution<double> normal;
-    Array<Complex<T>> result(Shape{n, columns});
-    for (std::int64_t i = 0; i < result.size(); ++i)
-      result[i] = {static_cast<T>(normal(random)), static_cast<T>(normal(random))};
-    return result;
+    return fhd::tests::random_values<T>({n, columns}, static_cast<unsigned>(n));
   }
   /// sum over j of from[j] exp(sign i 2 pi j k / n), from[j] = values[j * pitch].
   static std::vector<std::complex<double>> sums(const Complex<T>* from, std::int64_t n, std::int64_t pitch,
