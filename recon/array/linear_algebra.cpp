@@ -327,37 +327,34 @@ void run_heevd(const char* job, Array<Complex<T>>& matrix, int n, Array<T>& valu
                 &real_size, integers.data(), &least_integers);
 }
 
+/// Finds eigenvalues, descending, and with "V" leaves the vectors in `square`, where they ascend.
+template <class T>
+Array<T> eigenvalues_of(const char* job, Array<Complex<T>>& square) {
+  require_square(square);
+  require_finite(square);
+  square = with_room(square);
+  const int n = blas_size(square.extent(0));
+  use_threads_for(std::pow(n, 3));
+  Array<T> values(Shape{n});
+  if (n > 0) run_heevd(job, square, n, values);
+  std::reverse(values.begin(), values.end());
+  return values;
+}
+
 }  // namespace
 
 template <class T>
 HermitianEigen<T> hermitian_eigen(Array<Complex<T>> square) {
-  require_square(square);
-  require_finite(square);
-  Array<Complex<T>> matrix = with_room(square);
-  const int n = blas_size(square.extent(0));
-  use_threads_for(std::pow(n, 3));
-  HermitianEigen<T> eigen{Array<T>(Shape{n}), Array<Complex<T>>(Shape{n, n})};
-  if (n == 0) return eigen;
-  run_heevd("V", matrix, n, eigen.values);
+  HermitianEigen<T> eigen{eigenvalues_of("V", square), {}};
+  const std::int64_t n = eigen.values.size();
+  eigen.vectors = Array<Complex<T>>(Shape{n, n});
   // Ascending columns of the conjugate matrix -> descending rows, conjugated.
-  std::reverse(eigen.values.begin(), eigen.values.end());
   for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < n; ++j) eigen.vectors[i * n + j] = conj(matrix[(n - 1 - i) * n + j]);
+    for (std::int64_t j = 0; j < n; ++j) eigen.vectors[i * n + j] = conj(square[(n - 1 - i) * n + j]);
   return eigen;
 }
 
-Array<double> hermitian_eigenvalues(Array<Complex<double>> square) {
-  require_square(square);
-  require_finite(square);
-  Array<Complex<double>> matrix = with_room(square);
-  const int n = blas_size(square.extent(0));
-  use_threads_for(std::pow(n, 3));
-  Array<double> values(Shape{n});
-  if (n == 0) return values;
-  run_heevd("N", matrix, n, values);
-  std::reverse(values.begin(), values.end());
-  return values;
-}
+Array<double> hermitian_eigenvalues(Array<Complex<double>> square) { return eigenvalues_of("N", square); }
 
 void for_each_small_problem(std::int64_t count, const std::function<void(std::int64_t)>& work) {
   const int threads = std::min(omp_get_max_threads(), most_callers);
