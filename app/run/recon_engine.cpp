@@ -109,7 +109,7 @@ Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& pr
   });
   made.report.messages.push_back(
       {"device", Severity::note,
-       fmt::format("{} GPUs share samples and coils; sums by {}", size, team_->way_of_sums())});
+       fmt::format("{} GPUs share samples and coils", size)});
   return made;
 }
 

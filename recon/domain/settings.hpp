@@ -74,7 +74,7 @@ struct OfLargestEigenvalue {
 struct FromNoise {};
 using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoise>;
 
-// --- Terms beside the regularizer, whose values are magnitudes and not squares: solve/sparse_term.hpp ---
+// --- Terms beside the regularizer, whose values are magnitudes and not squares: solve/problem.hpp ---
 
 /// wavelet: detail coefficients of an orthogonal wavelet transform. tv: total variation. tgv: total generalised variation
 /// of second order. For frames (pipeline/frames.hpp) alone: temporal_tv, differences from frame to frame; llr, locally low

@@ -16,7 +16,8 @@ Array<Complex<T>> combined(const Array<Complex<T>>& coil_images, const Array<Com
     return coil_images.extent(0) == 1 ? Array<Complex<T>>(coil_images).reshaped(image_shape)
                                       : root_sum_of_squares(coil_images);
   Array<Complex<T>> image(image_shape, coil_images.device());
-  combine_coils_normalized(coil_images, maps, image);
+  combine_coils(coil_images, maps, image);
+  divide_by_squares(maps, image);
   return image;
 }
 

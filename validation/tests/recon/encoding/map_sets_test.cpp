@@ -24,14 +24,6 @@ using namespace fhd;
 using data::TrajectoryKind;
 using io::error_of;
 
-/// |a - b| / |b|
-template <class T>
-double relative_difference(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
-  Array<Complex<T>> difference(a);
-  add_scaled(difference, T(-1), b);
-  return norm_l2(difference) / norm_l2(b);
-}
-
 struct Operators {
   Trajectory trajectory;
   SetsOfMaps<double> sets;
@@ -68,13 +60,13 @@ TEST_P(MapSets, are_the_sum_of_their_encodings_with_an_adjoint_and_a_normal_oper
     made.sets[set]->forward(one_of(image, Shape{nz, ny, nx}, set), part);
     add_scaled(sum, 1.0, part);
   }
-  EXPECT_LE(relative_difference(samples, sum), rounding);
+  EXPECT_LE(tests::relative_error(samples, sum), rounding);
   made.encoding->adjoint(data, back);
   EXPECT_LE(std::abs(real_dot(samples, data) - real_dot(image, back)),
             rounding * norm_l2(samples) * norm_l2(data));
   made.encoding->adjoint(samples, twice);
   made.normal->forward(image, normal);
-  EXPECT_LE(relative_difference(normal, twice), rounding);
+  EXPECT_LE(tests::relative_error(normal, twice), rounding);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, MapSets,
