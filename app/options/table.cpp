@@ -341,7 +341,7 @@ Rows coils_and_trajectory() {
           choice("--partial-fourier", FHD_FIELD(solver.partial_fourier),
                  "Cartesian scans that leave out most of one side of k-space; phase: an image that is real "
                  "but for the phase of the centre of k-space, where that is smooth"),
-          choice("--surroundings", FHD_FIELD(chosen.surroundings),
+          choice("--surroundings", FHD_FIELD(chosen.outside_fov),
                  "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs "
                  "a larger matrix and crops it"),
           option("--trajectory-correction", "auto|off|X,Y[,Z]",

@@ -101,27 +101,17 @@ DeterminedRadius determined_radius(const Trajectory& trajectory, const std::arra
   return {radius_within(matrix_size, least), least, false};
 }
 
-/// Divided by the largest, which is returned: maps do not depend on the size of the data, and squares of them stay in
-/// the range of float.
+/// Divides by the largest, which it returns: maps do not depend on the size of the data, and squares of them stay in the
+/// range of float.
 float normalize(Array<Complex<float>>& kspace) {
-  const std::int64_t samples = kspace.extent(1);
   float largest = 0;
-  std::int64_t first_not_finite = kspace.size();
-#pragma omp parallel for schedule(static) reduction(max        \
-                                                    : largest) \
-    reduction(min                                              \
-              : first_not_finite) if (kspace.size() >= worth_threads_to_look)
-  for (std::int64_t i = 0; i < kspace.size(); ++i) {
-    const auto d = kspace.data()[i];
-    if (!std::isfinite(d.re) || !std::isfinite(d.im)) first_not_finite = std::min(first_not_finite, i);
-    largest = std::max({largest, std::abs(d.re), std::abs(d.im)});
-  }
-  if (first_not_finite < kspace.size())
-    throw Error("k-space of coil " + std::to_string(first_not_finite / samples), "finite numbers",
-                "NaN or infinity");
+#pragma omp parallel for schedule(static) reduction(max : largest) if (kspace.size() >= worth_threads_to_look)
+  for (std::int64_t i = 0; i < kspace.size(); ++i)
+    largest = std::max({largest, std::abs(kspace.data()[i].re), std::abs(kspace.data()[i].im)});
   if (largest == 0)
     throw Error("sensitivity maps", "signal near the centre of k-space",
-                samples == 0 ? "no sample there" : "zeros", "use --coils none, or give the maps in the file");
+                kspace.extent(1) == 0 ? "no sample there" : "zeros",
+                "use --coils none, or give the maps in the file");
   for (auto& d : kspace) d = {d.re / largest, d.im / largest};
   return largest;
 }

@@ -1,18 +1,11 @@
 #include "recon/coils/compression.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "recon/array/linear_algebra.hpp"
 
 namespace fhd {
 namespace {
-
-HermitianEigen<double> principal_components(const Array<Complex<float>>& samples) {
-  if (samples.shape().rank() != 2 || samples.empty())
-    throw Error("coil compression", "samples [coil][sample]", samples.shape().text());
-  return hermitian_eigen(sum_of_outer_products(samples));
-}
 
 /// Returns the energy of the first components.
 double energy_of(const HermitianEigen<double>& eigen, std::int64_t count) {
@@ -42,17 +35,11 @@ Compression first_components(const HermitianEigen<double>& eigen, std::int64_t c
 }  // namespace
 
 Compression compress_to_count(const Array<Complex<float>>& samples, std::int64_t count) {
-  const auto eigen = principal_components(samples);
-  if (count < 1 || count > eigen.values.size())
-    throw Error("coil compression", "1 ... " + std::to_string(eigen.values.size()) + " virtual coils",
-                std::to_string(count));
-  return first_components(eigen, count);
+  return first_components(hermitian_eigen(sum_of_outer_products(samples)), count);
 }
 
 Compression compress_to_energy(const Array<Complex<float>>& samples, double energy) {
-  if (!(energy > 0 && energy <= 1))
-    throw Error("coil compression", "a share of energy in (0, 1]", std::to_string(energy));
-  const auto eigen = principal_components(samples);
+  const auto eigen = hermitian_eigen(sum_of_outer_products(samples));
   const std::int64_t coils = eigen.values.size();
   const double enough = energy * energy_of(eigen, coils);
   std::int64_t count = 1;

@@ -14,10 +14,9 @@ struct Compression {
   double kept_energy = 1;  ///< share of sum |d|^2 that the virtual coils hold
 };
 
-/// `count` virtual coils of samples [coil][sample]. Throws Error unless 1 <= count <= coils.
+/// Returns the matrix of `count` virtual coils, 1 ... coils, of samples [coil][sample].
 Compression compress_to_count(const Array<Complex<float>>& samples, std::int64_t count);
-
-/// The fewest virtual coils that keep the share `energy` of sum |d|^2. Throws Error unless 0 < energy <= 1.
+/// Returns that of the fewest virtual coils that keep the share `energy` of sum |d|^2, in (0, 1].
 Compression compress_to_energy(const Array<Complex<float>>& samples, double energy);
 
 }  // namespace fhd

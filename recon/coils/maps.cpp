@@ -86,8 +86,6 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
   const auto& kspace = of_reference ? scan.calibration->kspace.values : scan.kspace.values;
   const auto& trajectory = of_reference ? scan.calibration->trajectory : scan.trajectory;
   const auto& matrix = scan.geometry.matrix_size;
-  if (kspace.shape().rank() != 2 || kspace.empty())
-    throw Error("k-space", "[coil][sample] with at least one sample", kspace.shape().text());
   const std::int64_t coils = kspace.extent(0);
   const auto tell = [&](std::int64_t done) {
     if (progress) progress({"sensitivity maps", done, 3, -1});

@@ -62,8 +62,7 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
 struct MapsCost {
   Work work;
   Work device_work;               ///< beside it, after it
-  std::size_t scratch_bytes = 0;  ///< at most at one time, beside the maps
-  std::size_t device_bytes = 0;   ///< likewise
+  std::size_t scratch_bytes = 0;  ///< of the host, at most at one time, beside the maps
 };
 /// estimate_maps of so many samples of each coil. `calibration_sampled` is
 /// CalibrationRegion::sampled; not known: scans with samples for 0.7 of their voxels are.

@@ -24,42 +24,31 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
   TransformSizes small;
   small.matrix_size = calibration_matrix(matrix_size, radius);
   small.device = gridding_device(small.matrix_size, device);
-  // Samples fall into the small matrix in proportion to its width where readouts cross the centre, and to what its
-  // corners hold of them, in all directions.
-  const double corners = small.matrix_size[2] > 1 ? 1.25 : 1.13,
-               share = std::min(1.0, corners * small.matrix_size[0] / matrix_size[0]), coils = coil_count,
-               threads = omp_get_max_threads(), voxels = product(small.matrix_size), inside = samples * share;
+  const Device gridder = small.device, solver = solving_device(small.matrix_size, sampled, device);
+  // Samples fall into the small matrix in proportion to its width where readouts cross the centre.
+  const double share = std::min(1.0, 1.2 * small.matrix_size[0] / matrix_size[0]), coils = coil_count,
+               threads = solver.is_cuda() ? 1 : omp_get_max_threads(), voxels = product(small.matrix_size),
+               inside = samples * share;
   small.samples.all = small.samples.x = small.samples.xy = static_cast<std::int64_t>(inside);
   const GriddedCost transform(small, calibration_accuracy, 0, GriddingChoice::of_cpu);
   const DensityCost density = density_cost(small);
-  const Device gridder = small.device, solver_device = solving_device(small.matrix_size, sampled, device);
-  const OperatorCost toeplitz = toeplitz_cost(small.matrix_size, 1, small.precision, solver_device);
-
-  // Some ten iterations for each coil; or, where it is undersampled, six Newton steps with up to 20 each.
-  constexpr double kept_residuals = 6;
-  const Work iteration = toeplitz.forward + Work(WorkUnit::byte, (kept_residuals + 6) * voxels * element) + Work(WorkUnit::region, 10);
+  const OperatorCost toeplitz = toeplitz_cost(small.matrix_size, 1, small.precision, solver);
   MapsCost cost;
   (gridder.is_cuda() ? cost.device_work : cost.work) =
       density.work + transform.making() + transform.adjoint(coil_count) + transform.point_spread();
-  (solver_device.is_cuda() ? cost.device_work : cost.work) += coils * (sampled ? 10 : 60 * 2.5) * iteration;
-
-  // Trajectory, density and data; images before and after, q. Then the solver's images, of each thread, or of
-  // all coils with their unknowns.
-  constexpr double vectors = 17, joint_vectors = 27, unknowns_of_a_coil = 0.2;
+  // Some ten iterations for each coil; or, where it is undersampled, six Newton steps with up to 20 each.
+  (solver.is_cuda() ? cost.device_work : cost.work) +=
+      coils * (sampled ? 10 : 150) *
+      (toeplitz.forward + Work(WorkUnit::byte, 12 * voxels * element) + Work(WorkUnit::region, 10));
+  // Trajectory, density and data, images before and after, q; then what gridding takes, or the vectors of each solver.
   const double q = voxels * (small.matrix_size[2] > 1 ? 8 : 4),
                held = inside * (32 + element * coils) + (voxels * (2 * coils + 1) + q) * element,
-               solver =
-                   sampled ? threads * vectors : 4 * coils + joint_vectors * (1 + unknowns_of_a_coil * coils),
-               gridding =
-                   std::max<double>(density.bytes, transform.bytes() + transform.scratch_bytes(coil_count) +
-                                                       transform.point_spread_scratch_bytes()),
-               solving = (solver_device.is_cuda() ? vectors : solver) * voxels * element +
-                         (solver_device.is_cuda() ? 1 : threads) * (toeplitz.bytes + toeplitz.scratch_bytes);
-  cost.scratch_bytes = whole_bytes(
-      held + std::max(gridder.is_cuda() ? 0.0 : gridding, solver_device.is_cuda() ? 0.0 : solving));
-  if (gridder.is_cuda())
-    cost.device_bytes = whole_bytes((inside + 2 * voxels) * coils * element + q * element +
-                                    std::max(gridding, solver_device.is_cuda() ? solving : 0.0));
+               vectors = sampled ? threads * 17 : 9.4 * coils + 27,
+               gridding = std::max<double>(density.bytes, transform.bytes() + transform.scratch_bytes(coil_count) +
+                                                              transform.point_spread_scratch_bytes()),
+               solving = vectors * voxels * element + threads * (toeplitz.bytes + toeplitz.scratch_bytes);
+  cost.scratch_bytes =
+      whole_bytes(held + std::max(gridder.is_cuda() ? 0 : gridding, solver.is_cuda() ? 0 : solving));
   return cost;
 }
 
@@ -98,11 +87,6 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
   } else {  // arithmetic out of shared memory, at some rate of FFTs; then the maps come to the host
     cost.device_work += Work(WorkUnit::fft, voxels * pairs * 8 * (terms + 20)) +
                         Work(WorkUnit::transferred_byte, voxels * coils * element);
-    const int of_axis = static_cast<int>(terms), of_z = volume ? of_axis : 1;
-    cost.device_bytes = std::max(
-        cost.device_bytes,
-        whole_bytes(eigenvector_device_bytes(coil_count, {of_axis, of_axis, of_z},
-                                             {matrix_size[0], matrix_size[1], volume ? matrix_size[2] : 1})));
   }
   return cost;
 }

@@ -26,30 +26,8 @@ std::vector<Complex<float>> axis_phases(int degree, int voxels) {
   return phases;
 }
 
-FieldSlab::FieldSlab(std::int64_t coils, const std::array<int, 3>& terms,
-                     const std::array<int, 3>& matrix_size) {
-  const double pairs = static_cast<double>(coils * (coils + 1) / 2), rows = matrix_size[1],
-               voxels = rows * matrix_size[0];
-  bytes_of_plane = 8 * (pairs * terms[0] * (terms[1] + rows) + voxels * static_cast<double>(coils)) + voxels;
-  constexpr double most_bytes = 96 << 20;
-  planes =
-      static_cast<int>(std::clamp(most_bytes / bytes_of_plane, 1.0, static_cast<double>(matrix_size[2])));
-  scratch_bytes = EigenvectorWork(coils).most_scratch_bytes();
-  field_bytes = 8 * (pairs * terms[0] * terms[1] * terms[2] + static_cast<double>(coils));
-  for (std::size_t axis = 0; axis < 3; ++axis) field_bytes += 8.0 * terms[axis] * matrix_size[axis];
-}
-
-double eigenvector_device_bytes(std::int64_t coils, const std::array<int, 3>& terms,
-                                const std::array<int, 3>& matrix_size) {
-  const FieldSlab slab(coils, terms, matrix_size);
-  return slab.field_bytes + slab.scratch_bytes + slab.planes * slab.bytes_of_plane;
-}
-
 void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& request,
                            std::int64_t first_plane, Device device, Array<Complex<float>>& vectors) {
-  const Shape& all = vectors.shape();
-  require_shape(request.mask, {all[1], all[2], all[3]}, "mask of the maps");
-  if (request.beside != nullptr) require_shape(*request.beside, all, "maps of the first set");
   if (device.is_cpu() || request.beside != nullptr)
     return dominant_eigenvectors_cpu(field, request, first_plane, vectors);
   if constexpr (built_with_cuda)

@@ -64,8 +64,4 @@ struct EigenvectorRequest {
 /// Where a voxel of the mask has none `beside` which to seek, there is no second one either.
 void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& request,
                            std::int64_t first_plane, Device device, Array<Complex<float>>& vectors);
-/// Bytes on a GPU while it makes them, of a field of so many pairs of coils and terms along each axis.
-double eigenvector_device_bytes(std::int64_t coils, const std::array<int, 3>& terms,
-                                const std::array<int, 3>& matrix_size);
-
 }  // namespace fhd

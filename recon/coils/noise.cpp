@@ -92,13 +92,7 @@ template void mix_in_place(const Array<Complex<double>>&, Array<Complex<float>>&
 template void mix_in_place(const Array<Complex<double>>&, Array<Complex<double>>&);
 
 NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
-  if (noise.shape().rank() != 2 || noise.empty())
-    throw Error("noise", "[coil][sample] with at least one sample", noise.shape().text());
-  const std::int64_t coils = noise.extent(0), samples = noise.extent(1);
-  for (std::int64_t i = 0; i < noise.size(); ++i)
-    if (!std::isfinite(noise[i].re) || !std::isfinite(noise[i].im))
-      throw Error("noise of coil " + std::to_string(i / samples), "finite numbers", "NaN or infinity",
-                  "leave this coil out of the file, or use --whiten off");
+  const std::int64_t samples = noise.extent(1);
   // Products of values far from 1 are beyond single precision.
   const int exponent = exponent_of(noise);
   Array<Complex<float>> scaled;
@@ -109,16 +103,11 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
   NoiseCovariance covariance{sum_of_outer_products(scaled.empty() ? noise : scaled), samples};
   const double unit = scaled.empty() ? 1 : std::ldexp(1.0, 2 * exponent);
   for (auto& value : covariance.values) value *= unit / static_cast<double>(samples);
-  require_shape(covariance.values, {coils, coils}, "noise covariance");
   return covariance;
 }
 
 NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                       const Array<Complex<float>>& kspace) {
-  if (kspace.shape().rank() != 2 || kspace.empty())
-    throw Error("k-space", "[coil][sample] with at least one sample", kspace.shape().text());
-  const std::int64_t samples = kspace.extent(1);
-  require_shape(trajectory.k, {3, samples}, "trajectory");
   constexpr double edge_share = 0.05;
   const auto of_noise = without_signal(outermost_samples(trajectory, matrix_size, edge_share), kspace);
   return noise_covariance(columns_of(kspace, of_noise));
@@ -161,8 +150,6 @@ Array<Complex<double>> cholesky_factor(const Array<Complex<double>>& matrix) {
 
 Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::int64_t samples,
                                  std::uint64_t replica) {
-  if (covariance.shape().rank() != 2 || covariance.extent(0) != covariance.extent(1))
-    throw Error("noise covariance", "[coil][coil]", covariance.shape().text());
   const std::int64_t coils = covariance.extent(0);
   auto factor = cholesky_factor(covariance);
   for (auto& value : factor) value *= std::sqrt(0.5);  // half of the variance is that of the real part
@@ -193,8 +180,6 @@ Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::
 }
 
 Whitening whitening(const NoiseCovariance& covariance) {
-  if (covariance.values.shape().rank() != 2 || covariance.values.extent(0) != covariance.values.extent(1))
-    throw Error("noise covariance", "[coil][coil]", covariance.values.shape().text());
   const std::int64_t coils = covariance.values.extent(0);
   Whitening result;
   double trace = 0, least = INFINITY;

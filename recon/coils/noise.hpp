@@ -22,8 +22,7 @@ struct NoiseCovariance {
   std::int64_t sample_count = 0;  ///< that it was estimated from
 };
 
-/// From noise readouts [coil][sample]. The error of an element is about sqrt(v_i v_j / samples). Throws Error
-/// naming the coil that holds a NaN or infinity.
+/// Returns the covariance of noise readouts [coil][sample]. The error of an element is about sqrt(v_i v_j / samples).
 NoiseCovariance noise_covariance(const Array<Complex<float>>& noise);
 
 /// From the edge of k-space, for scans without noise readouts. Of the 5 % of samples with the largest
@@ -33,8 +32,7 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise);
 ///     v_c = median |d_c|^2 / ln 2   (the variance of complex Gaussian noise),
 ///
 /// the samples of e > median(e) + 4 standard deviations, the latter taken as 1.4826 times the median absolute
-/// deviation. A scan whose signal reaches the edge in most samples is overestimated there. Throws Error as
-/// noise_covariance.
+/// deviation. A scan whose signal reaches the edge in most samples is overestimated there.
 NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                       const Array<Complex<float>>& kspace);
 

@@ -225,15 +225,15 @@ struct CoilSettings {
 // --- The object beyond the field of view ---
 
 /// automatic: where least squares can tell it apart from the noise, on a larger matrix that is cropped after
-/// (pipeline/surroundings.hpp).
-enum class Surroundings { automatic, off };
-constexpr std::array<const char*, 2> names_of(Surroundings) { return {"auto", "off"}; }
+/// (pipeline/outside_fov.hpp).
+enum class OutsideFov { automatic, off };
+constexpr std::array<const char*, 2> names_of(OutsideFov) { return {"auto", "off"}; }
 
 struct Settings {
   Method method = LeastSquares{};
   Precision precision = Precision::single_precision;
   CoilSettings coils{};
-  Surroundings surroundings = Surroundings::automatic;
+  OutsideFov outside_fov = OutsideFov::automatic;
 };
 
 /// Returns the method if it is least squares, else null.

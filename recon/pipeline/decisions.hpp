@@ -85,7 +85,7 @@ TransformDecision decide_transform(const Settings& settings, Device device,
 bool predicts_by_gridding(const Settings& settings, TransformKind kind);
 /// Returns the volumes that a device works on concurrently, by threads with a share of all: on a GPU, the work of the
 /// host is hidden; on the CPU small volumes gain more from threads of their own than from sharing.
-std::int64_t volumes_side_by_side(Device device, std::int64_t volumes, std::int64_t voxels,
+std::int64_t concurrent_volumes(Device device, std::int64_t volumes, std::int64_t voxels,
                                   std::int64_t threads);
 inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
 

@@ -1,7 +1,5 @@
 #include "recon/pipeline/frames.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -396,30 +394,6 @@ void finish_frame(const Frames& frames, std::int64_t number, FrameSystems<T>& sy
     progress({"frames checked", number + 1, frames.count(), -1});
 }
 
-void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& layout,
-                    const std::optional<OffResonance>& off_resonance, const Settings& settings,
-                    Device device) {
-  ScanSizes sizes = device_sizes_of(scan, off_resonance, SingleProcess());
-  sizes.coils = coils;
-  MemoryLedger memory;
-  hold_frames(sizes, sizes_of(layout), settings, device, memory);
-  const auto needed = static_cast<double>(memory.peak_bytes());
-  double available = 0;
-  if (device.is_cpu()) {
-    available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  } else {
-    const auto use = device::memory_use(device);
-    available = static_cast<double>(use.free_bytes + use.used_bytes);
-  }
-  if (needed <= available) return;
-  const std::string found = mebibytes(static_cast<std::size_t>(available)) + " available";
-  const std::string expected =
-      mebibytes(static_cast<std::size_t>(needed)) + " for " + std::to_string(layout.frames) + " frames";
-  const char* const remedy = "use fewer frames, a smaller matrix, fewer coils or --precision single";
-  if (device.is_cpu()) throw Error("memory", expected, found, remedy);
-  throw DeviceError("GPU memory", expected, found, remedy + std::string(", or --device cpu"));
-}
-
 }  // namespace
 
 void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
@@ -434,11 +408,6 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
   if (coils > 1 && !decision.uses_maps())
     throw Error("frames", "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
                 "leave out --coils none");
-  const Services none;
-  RunLog unheard(Device::cpu(), {});
-  require_memory(scan, decision.compresses ? virtual_coil_count(coils, settings.coils.compression) : coils,
-                 layout, off_resonance_of(scan, {settings, execution, none, unheard}), settings,
-                 device_for(settings, execution.device));
 }
 
 void validate_for_frames(const Settings& settings) {
@@ -455,7 +424,7 @@ Images frame_images(const Scan& scan, const FrameLayout& layout, const Transform
     log.note("frames", std::to_string(layout.unused()) + " readouts of " + std::to_string(layout.readouts) +
                  ", the last ones, are in no frame");
   const Frames frames{scan, layout, transform, context, off_resonance_of(scan, context)};
-  require_memory(scan, scan.kspace.coil_count(), layout, frames.off_resonance, context.settings, context.device());
+  require_memory_of_frames(scan, layout, transform, frames.off_resonance, context);
   if (scan.sensitivity_maps)
     log.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   auto all = measurements_of<T>(scan, {&scan.kspace}, context);

@@ -150,27 +150,6 @@ std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& co
 }
 
 template <class T>
-bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_resonance) {
-  if (!model.fits_scans_alike || corrects_off_resonance || scan.second_maps) return false;
-  if (model.has_maps != scan.sensitivity_maps.has_value()) return false;
-  if (!model.has_maps) return true;
-  const auto& [values, in_double] = *scan.sensitivity_maps;
-  if (values.shape() != model.maps().shape()) return false;
-  const double unit = 1 / model.map_unit;  // a power of two: products are exact
-  const auto are_kept = [&](const auto& maps) {
-    std::int64_t different = 0;
-#pragma omp parallel for schedule(static) reduction(+ : different)
-    for (std::int64_t i = 0; i < maps.size(); ++i) {
-      const auto& v = maps.data()[i];
-      const auto& kept = model.maps().data()[i];
-      different += static_cast<T>(v.re * unit) != kept.re || static_cast<T>(v.im * unit) != kept.im;
-    }
-    return different == 0;
-  };
-  return std::is_same_v<T, double> && !in_double.empty() ? are_kept(in_double) : are_kept(values);
-}
-
-template <class T>
 Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
                     std::int64_t coils_at_once, std::int64_t images_at_once,
                     TrajectoryOperators<T>& operators, const Context& context) {
@@ -219,10 +198,6 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   }
   model.problem.is_real = method.partial_fourier == PartialFourier::phase;
   add_sparse_terms(method, context.device(), model);
-  const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
-  // A GPU has its memory for other things.
-  model.fits_scans_alike = !model.sets && context.device().is_cpu() && !processes->is_shared() &&
-                           !off_resonance && !(roughness && roughness->prior);
   return model;
 }
 
@@ -265,7 +240,6 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
 #define FHD_INSTANTIATE(T)                                                                                   \
   template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, double, \
                                                                             const Context&);                 \
-  template bool model_fits<T>(const Model<T>&, const Scan&, bool);                                           \
   template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,             \
                                   std::int64_t, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)

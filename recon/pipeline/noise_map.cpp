@@ -26,7 +26,7 @@ constexpr std::int64_t most_replicas = 100000;
 Settings settings_of_image(Settings settings, const Scan& prepared, const Report& report) {
   settings.coils = CoilSettings::as_they_are();
   settings.coils.maps = prepared.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   if (auto* method = std::get_if<LeastSquares>(&settings.method)) {
     if (std::holds_alternative<FromNoise>(method->lambda) && report.largest_eigenvalue > 0)
       method->lambda = OfLargestEigenvalue{report.lambda / report.largest_eigenvalue};

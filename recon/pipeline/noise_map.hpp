@@ -39,7 +39,7 @@ struct NoiseMapRequest {
 void validate(const NoiseMapRequest& request);
 /// Throws Error where noise_maps would, as far as the settings tell; and, before it is reconstructed, the scan:
 /// all but that coils may not tell the aliases of a voxel apart, and that the matrix may grow
-/// (settings.surroundings).
+/// (settings.outside_fov).
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings);
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings, const Scan& scan);
 

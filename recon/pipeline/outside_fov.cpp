@@ -329,7 +329,7 @@ MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& to
 }
 
 bool looks_beyond_fov(const Settings& settings) {
-  return settings.surroundings == Surroundings::automatic && least_squares(settings) != nullptr;
+  return settings.outside_fov == OutsideFov::automatic && least_squares(settings) != nullptr;
 }
 
 std::string bound_to_fov(const Scan& scan, const Settings& settings) {
@@ -389,7 +389,7 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
   RunLog& log = context.log;
   const auto& matrix = scan.geometry.matrix_size;
   ObjectBeyondFov object;
-  log.stage("surroundings", [&] {
+  log.stage("outside_fov", [&] {
     object = on_device_or_cpu(
         context.device(), log, "what lies beyond the field of view is looked for",
         [&](Device device) { return object_beyond_fov(scan, told_apart, device, &cache.outside_fov); });
@@ -407,16 +407,16 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
 
   const std::string found = in_words(object, matrix), bound = bound_to_fov(scan, context.settings);
   if (!bound.empty()) {
-    log.add({codes::surroundings, Severity::warning,
+    log.add({codes::outside_fov, Severity::warning,
                  found + ", but is reconstructed within it, because " + bound});
     return std::nullopt;
   }
-  log.note(codes::surroundings, found + ": reconstructed on " + sizes_in_words(larger) +
+  log.note(codes::outside_fov, found + ": reconstructed on " + sizes_in_words(larger) +
                                         " voxels and cropped to " + sizes_in_words(matrix));
-  log.setting("surroundings", sizes_in_words(larger));
+  log.setting("outside_fov", sizes_in_words(larger));
   if (is_improbably_long(matrix, larger))
     log.add(
-        {codes::surroundings, Severity::suspicion,
+        {codes::outside_fov, Severity::suspicion,
          "the object is more than 1.5 times as long as the field of view along every axis: is the trajectory "
          "in another "
          "unit, or the field of view another one?"});

@@ -89,8 +89,8 @@ bool has_positions_of(const Scan& volume, const Scan& reference) {
 Reconstruction Reconstructor::State::one(const Scan& scan, const ProgressCallback& progress) {
   refuse_incompatible(features_of(settings).with(Feature::one_image));
   scan.validate("scan");
-  if (const auto missing = missing_for_group(settings, scan, execution.processes->size()))
-    throw Error("a reconstruction by several processes", missing->expected, missing->found,
+  if (const auto obstacle = obstacle_to_group(settings, scan, execution.processes->size()); !obstacle.empty())
+    throw Error("a reconstruction by several processes", "a request that they can share", obstacle,
                 "run it as one process");
   RunLog log(execution.device, progress);
   const Context context{settings, execution, services, log};
@@ -135,7 +135,7 @@ Reconstruction Reconstructor::State::elsewhere(const Preparation& preparation, c
   if (!of_prepared) {
     Settings as_prepared = settings;
     as_prepared.coils = CoilSettings::as_they_are();
-    as_prepared.surroundings = Surroundings::off;
+    as_prepared.outside_fov = OutsideFov::off;
     of_prepared = std::make_unique<State>(as_prepared, execution, services);
   }
   const Scan alike =
@@ -270,28 +270,13 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
   return !execution.processes->is_shared() && (coils == 1 || decision.uses_maps());
 }
 
-namespace {
-
-std::optional<MissingForGroup> missing_for_group(const Features& features) {
-  const auto conflict = conflict_among(features.with(Feature::several_processes));
-  if (!conflict) return {};
-  const auto other = conflict->feature == Feature::several_processes ? conflict->other : conflict->feature;
-  return MissingForGroup{std::string("a request without ") + name_of(other), "one with it"};
-}
-
-}  // namespace
-
-std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
-  return missing_for_group(features_of(settings));
-}
-
-std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size) {
+std::string obstacle_to_group(const Settings& settings, const Scan& scan, int size) {
   if (size == 1) return {};
   const bool corrects = scan.field_map && scan.sample_time_s;
-  if (const auto missing = missing_for_group(features_of(settings).with(Feature::field_map, corrects))) return missing;
-  if (const auto samples = scan.trajectory.sample_count(); samples < size)
-    return MissingForGroup{"at least one sample for each", std::to_string(samples) + " samples"};
-  return {};
+  const auto conflict = conflict_among(
+      features_of(settings).with(Feature::several_processes).with(Feature::field_map, corrects));
+  if (conflict) return name_of(conflict->feature == Feature::several_processes ? conflict->other : conflict->feature);
+  return scan.trajectory.sample_count() < size ? "fewer samples than that" : "";
 }
 
 Reconstruction reconstruct(const Scan& scan, const Settings& settings, const Execution& execution,

@@ -77,14 +77,9 @@ class Reconstructor {
 /// Returns whether volumes like `reference`, with the same positions, are reconstructed together: not where lambda is
 /// searched for every volume, off-resonance is corrected, coils are combined without maps, or processes share the samples.
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference);
-/// A condition that a scan or its settings miss for a group of processes or devices: they sum images, and what needs
-/// all samples in one place is left to one alone.
-struct MissingForGroup {
-  std::string expected, found;
-};
-/// Returns what is missing, as far as settings and scan, or settings alone, decide it; nothing where nothing is.
-std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size);
-std::optional<MissingForGroup> missing_for_group(const Settings& settings);
+/// Returns what keeps a group of so many processes or devices, which sum images, from sharing a scan: "--normal explicit";
+/// empty where nothing does.
+std::string obstacle_to_group(const Settings& settings, const Scan& scan, int size);
 
 /// Reconstructs one scan.
 Reconstruction reconstruct(const Scan& scan, const Settings& settings = {}, const Execution& execution = {},

@@ -156,8 +156,9 @@ std::array<int, 3> matrix_of_small_frames(const std::array<int, 3>& matrix_size)
   return low_resolution(matrix_size, matrix_size[2] > 1 ? 24 : 32);
 }
 
-LeastSquares method_of_small_frames() {
+LeastSquares method_of_small_frames(const TransformSettings& transform) {
   LeastSquares method;
+  method.transform = transform;
   method.lambda = OfMeanEigenvalue{0.01};
   method.sparse = {{SparseKind::llr, 0.01}};
   method.iterations = sparse_iterations;
@@ -174,7 +175,7 @@ Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
     return given_courses(given->values, layout.frames, context.log);
   const std::int64_t components = component_count(method, layout.frames);
   Settings settings = context.settings;
-  settings.method = method_of_small_frames();
+  settings.method = method_of_small_frames(transform);
   const Services none;
   RunLog own(context.device(), {});
   Array<double> courses;

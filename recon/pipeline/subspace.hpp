@@ -27,7 +27,7 @@ constexpr bool takes_pairs(std::int64_t components, std::int64_t frames) {
 /// Return the matrix and the method of the frames of low resolution that leading courses are found in: at most 32
 /// voxels along each axis, 24 in 3D.
 std::array<int, 3> matrix_of_small_frames(const std::array<int, 3>& matrix_size);
-LeastSquares method_of_small_frames();
+LeastSquares method_of_small_frames(const TransformSettings& transform);
 
 /// Returns phi, [component][frame], as LeastSquares::basis says; empty without. Leading courses are the principal
 /// components (of real and imaginary parts alike) of frames of low resolution, from the samples of every readout that

@@ -72,21 +72,16 @@ template <class T>
 void take_model(Measurements<T>& data, std::optional<OffResonance>& off_resonance,
                 TrajectoryOperators<T>& operators, const std::shared_ptr<const Preparation>& series,
                 const Context& context, Cache<T>& cache) {
-  const Scan& scan = data.scan;
-  const bool is_of_series = series && cache.model_of == series;
-  if (cache.model && !is_of_series && !model_fits(*cache.model, scan, off_resonance.has_value()))
-    cache.model.reset();
+  if (cache.model && (!series || cache.model_of != series)) cache.model.reset();
   const std::int64_t coils_at_once =
-      cache.model && is_of_series ? 0
-                                  : planned_coils_at_once(scan, operators.settings(), off_resonance, context);
+      cache.model ? 0 : planned_coils_at_once(data.scan, operators.settings(), off_resonance, context);
   copy_to_device(data.samples, context);
-  if (!cache.model) {
-    const std::int64_t volumes = series && coils_at_once == 0 ? series->volumes_at_once : 1;
-    cache.model = make_model(scan, off_resonance, coils_at_once, volumes, operators, context);
-  }
+  if (cache.model) return;
+  const std::int64_t volumes = series && coils_at_once == 0 ? series->volumes_at_once : 1;
+  cache.model = make_model(data.scan, off_resonance, coils_at_once, volumes, operators, context);
   cache.model_of = series;
   if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
-  if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz && !is_of_series)
+  if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz)
     context.log.diagnostic_images.point_spread = central_plane(operators.point_spread(context.log));
 }
 
@@ -129,8 +124,7 @@ Images images_of(const Scan& scan, std::vector<const KSpace*> volumes,
     result.solved = std::move(solved.volumes);
     result.gridded = gridded_images(*cache.model, data, operators, context);
     const double map_unit = cache.model->map_unit;
-    if (!series) operators.release_other_transform();
-    if (!series && !cache.model->fits_scans_alike) cache.model.reset();
+    if (!series) operators.release_other_transform(), cache.model.reset();
     result.images = finished_images(std::move(solved.images), data, map_unit, context);
   }
   log.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;

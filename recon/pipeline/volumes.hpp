@@ -15,12 +15,12 @@ struct Images {
   std::vector<SolvedVolume> solved{};    ///< of least squares
 };
 
-/// The operators and the model that one scan leaves in the Reconstructor for the next.
+/// The operators that one scan leaves in the Reconstructor for the next, and the model of a series for its next volumes.
 template <class T>
 struct Cache {
   std::optional<TrajectoryOperators<T>> operators;
-  std::optional<Model<T>> model;                     ///< of these operators
-  std::shared_ptr<const Preparation> model_of = {};  ///< the series that it is of; null: of none
+  std::optional<Model<T>> model;
+  std::shared_ptr<const Preparation> model_of = {};  ///< the series; null: none
 };
 
 /// Decides the kind of transform; notes it where it was open.

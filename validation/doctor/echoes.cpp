@@ -35,7 +35,7 @@ LowField field_of(const std::vector<Scan>& echoes, const std::vector<double>& ti
   Settings settings{LeastSquares{}};
   settings.coils.maps = echoes.front().kspace.coil_count() > 1 ? CoilMaps::espirit : CoilMaps::automatic;
   settings.coils.whitening = NoiseWhitening::off;
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   Execution execution;
   execution.threads = 1;
   Reconstructor reconstructor(settings, execution);

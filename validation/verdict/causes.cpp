@@ -123,7 +123,7 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
     method.iterations = 12;
     Settings settings{method, Precision::single_precision, coils};
     settings.coils.allow_folding = true;
-    settings.surroundings = Surroundings::off;
+    settings.outside_fov = OutsideFov::off;
     if (scan.kspace.coil_count() > most_coils) settings.coils.compression = VirtualCoils{most_coils};
     const auto result =
         reconstruct(centre, settings, Execution{Device::cpu(), is_3d ? 0 : 1}, Services{nullptr, verifier});

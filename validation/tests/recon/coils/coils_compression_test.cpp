@@ -84,14 +84,6 @@ TEST(CoilCompression, has_orthonormal_rows_and_no_free_phase) {
   EXPECT_EQ(io::largest_difference(compress_to_count(samples, 5).matrix, first), 0);
 }
 
-TEST(CoilCompression, refuses_impossible_counts_and_energies) {
-  const auto samples = random_values<float>({4, 10}, 3);
-  for (const std::int64_t count : {-1, 0, 5}) EXPECT_THROW(compress_to_count(samples, count), Error);
-  for (const double energy : {-0.1, 0.0, 1.1, std::nan("")})
-    EXPECT_THROW(compress_to_energy(samples, energy), Error);
-  EXPECT_THROW(compress_to_count(Array<Complex<float>>({4, 0}), 1), Error);
-}
-
 TEST(CoilPreparation, compresses_32_coils_with_their_maps_and_keeps_the_image) {
   data::SimulationSettings settings;
   settings.trajectory.matrix_size = {64, 64, 1};

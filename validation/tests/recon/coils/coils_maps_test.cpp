@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <ostream>
 
 #include "data/simulate.hpp"
@@ -255,15 +254,10 @@ TEST(SensitivityMaps, of_tiny_matrices_are_made_without_fail) {
   }
 }
 
-TEST(SensitivityMaps, refuse_zeros_and_nan) {
+TEST(SensitivityMaps, refuse_zeros) {
   Scan scan = data::simulate(small_case.settings()).scan;
-  Scan bad = scan;
-  bad.kspace.values[2 * scan.kspace.sample_count() + 32].im = std::numeric_limits<float>::quiet_NaN();
-  for (std::int64_t m = 0; m < scan.kspace.sample_count(); ++m)
-    bad.kspace.values[2 * scan.kspace.sample_count() + m].re = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_CONTAINS(error_of([&] { estimate_maps(bad, MapMethod::espirit); }), "coil 2");
-  for (auto& d : bad.kspace.values) d = {};
-  EXPECT_CONTAINS(error_of([&] { estimate_maps(bad, MapMethod::espirit); }), "signal near the centre");
+  for (auto& d : scan.kspace.values) d = {};
+  EXPECT_CONTAINS(error_of([&] { estimate_maps(scan, MapMethod::espirit); }), "signal near the centre");
 }
 
 TEST(CoilPreparation, finds_maps_when_there_are_none_and_says_so) {

@@ -128,10 +128,7 @@ TEST(Whitening, of_a_coil_without_noise_changes_nothing_and_says_so) {
   for (std::int64_t i = 0; i < 9; ++i) EXPECT_EQ(white.matrix[i], Complex<double>(i % 4 == 0 ? 1 : 0));
 }
 
-TEST(NoiseCovariance, names_the_coil_that_holds_a_nan) {
-  auto noise = random_values<float>({5, 100}, 11);
-  noise[317].im = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_CONTAINS(error_of([&] { noise_covariance(noise); }), "noise of coil 3");
+TEST(Scan, names_the_coil_that_holds_a_nan) {
   Scan scan = io::random_scan({8, 8, 1}, 3, 64, 1);
   scan.kspace.values[130].re = std::numeric_limits<float>::infinity();
   EXPECT_CONTAINS(error_of([&] { scan.validate("a.h5"); }), "a.h5: k-space of coil 2");
@@ -141,11 +138,6 @@ TEST(NoiseCovariance, names_the_coil_that_holds_a_nan) {
   EXPECT_CONTAINS(error_of([&] { scan.validate("a.h5"); }), "a.h5: noise of coil 1");
   scan.noise = random_values<float>({4, 50}, 12);
   EXPECT_CONTAINS(error_of([&] { scan.validate("a.h5"); }), "samples of 3 coils");
-}
-
-TEST(NoiseCovariance, refuses_no_samples) {
-  EXPECT_THROW(noise_covariance(Array<Complex<float>>({4, 0})), Error);
-  EXPECT_THROW(noise_covariance(Array<Complex<float>>({4})), Error);
 }
 
 /// A scan without noise, and the standard deviation per real and imaginary part that is an SNR of 30.

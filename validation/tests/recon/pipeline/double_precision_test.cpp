@@ -114,20 +114,6 @@ TEST(DoublePrecision, conjugate_gradient_solves_the_system_of_the_numbers_in_dou
   EXPECT_LE(metrics::relative_l2(result.image.in_double, expected), 1e-11);
 }
 
-// The model of one scan serves the next only where the maps are the same in double.
-TEST(DoublePrecision, maps_that_differ_only_in_double_make_another_model) {
-  auto scan = scan_of({7, 6, 1}, 2);
-  Reconstructor reconstructor(double_settings(direct_least_squares()));
-  reconstructor(scan);
-  auto& [values, in_double] = *scan.sensitivity_maps;
-  for (auto& value : in_double) value = Complex<double>(Complex<float>(value));
-  ASSERT_EQ(io::largest_difference(values, converted<Complex<float>>(in_double)), 0);
-  EXPECT_EQ(
-      io::largest_difference(reconstructor(scan).image.in_double,
-                             reconstruct(scan, double_settings(direct_least_squares())).image.in_double),
-      0);
-}
-
 TEST(DoublePrecision, cropping_keeps_it) {
   auto scan = scan_of({16, 12, 1}, 2);
   const auto whole = reconstruct(scan, double_settings(direct_adjoint())).image;

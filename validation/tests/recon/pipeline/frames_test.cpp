@@ -153,7 +153,7 @@ std::vector<Reconstruction> frames_of(const data::Simulation& made, const FrameC
   Execution execution;
   execution.threads = 1;
   Settings settings{method};
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, choice);
   return Reconstructor(settings, execution, services)(made.scan, layout);
 }
@@ -186,7 +186,7 @@ TEST(Frames, by_least_squares_are_the_images_of_their_scans) {
   ASSERT_EQ(together.size(), 4u);
   const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 4});
   Settings settings{with_terms({}, 0.05, 1e-6)};
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   std::vector<Reconstruction> alone;
   for (int t = 0; t < 4; ++t) alone.push_back(reconstruct(frame_of(made.scan, layout, t), settings));
   // Two solutions to 1e-6 of a system of condition 2 / 0.05 or so.
@@ -292,7 +292,7 @@ void expect_images_of_scans(const data::Simulation& made, const FrameLayout& lay
   Execution execution;
   execution.threads = 1;
   Settings settings{with_terms({}, 0.05, 1e-6)};
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   const auto images_of = [&](const Scan& scan) {
     return Reconstructor(settings, execution)(scan, layout);
   };

@@ -190,7 +190,7 @@ TEST(Bins, of_breath_are_sharper_than_all_readouts_together) {
   method.iterations = sparse_iterations;
   method.tolerance = sparse_tolerance;
   Settings settings{method};
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   const auto layout = lay_out_bins(made.scan.trajectory.sample_count(), made.readout_length, 4,
                                    self_gating_signal(made.scan, made.readout_length, 0));
   const auto bins = Reconstructor(settings, execution)(made.scan, layout);

@@ -27,7 +27,7 @@ class GpuFrames : public tests::GpuTest {
     method.iterations = 30;
     method.tolerance = 0;  // as many steps on both
     Settings settings{method};
-    settings.surroundings = Surroundings::off;
+    settings.outside_fov = OutsideFov::off;
     const auto on = [&](Device device) {
       Execution execution;
       execution.device = device;

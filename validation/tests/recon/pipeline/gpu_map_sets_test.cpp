@@ -25,7 +25,7 @@ Scan folded_head(data::TrajectoryKind kind) {
 
 double difference(const Scan& scan, Settings settings, Device device = Device::cuda(),
                   Precision precision = Precision::single_precision) {
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   const auto on = [&](Device here, Precision of) {
     settings.precision = of;
     const auto made = reconstruct(scan, settings, {here}, {.verifier = validation::make_verifier()});

@@ -273,7 +273,7 @@ TEST_F(GpuRecon, what_cannot_fit_is_refused_with_the_figure_before_the_work) {
   bool started = false;
   try {
     on(Device::cuda())(simulated({48, 48, 1}, 4), [&](const Progress& progress) {
-      started = started || progress.stage != "surroundings";  // a look at the scan, on the CPU
+      started = started || progress.stage != "outside_fov";  // a look at the scan, on the CPU
     });
     ADD_FAILURE() << "2 MiB were enough";
   } catch (const DeviceError& error) {

@@ -300,7 +300,7 @@ TEST(PartialFourier, refuses_settings_that_contradict_it) {
                Error);
   EXPECT_FALSE(takes_series({by_phase()}, {}, scan));
   EXPECT_TRUE(takes_series({LeastSquares{}}, {}, scan));
-  EXPECT_TRUE(missing_for_group({by_phase()}));
+  EXPECT_NE(obstacle_to_group({by_phase()}, scan, 2), "");
 }
 
 TEST(PartialFourier, refuses_values_that_are_not_finite) {

@@ -89,7 +89,7 @@ std::vector<Reconstruction> frames_of(const data::Simulation& made, std::int64_t
   Execution execution;
   execution.threads = 1;
   Settings settings{method};
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   const auto layout =
       lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = frames});
   return Reconstructor(settings, execution, services)(made.scan, layout);
@@ -128,7 +128,7 @@ TEST(SubspaceFrames, of_one_constant_course_are_the_image_of_all_readouts) {
   const auto made = moving(40, 10, 24);
   const auto frames = frames_of(made, 4, in_subspace(GivenCourses{cosines(1, 4)}));
   Settings settings{in_subspace(GivenCourses{})};
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   auto& method = std::get<LeastSquares>(settings.method);
   method.basis.reset();
   const auto all = reconstruct(made.scan, settings);
@@ -149,7 +149,7 @@ TEST(SubspaceFrames, in_a_field_of_one_constant_course_are_the_image_of_all_read
   Services services;
   services.verifier = validation::make_verifier();
   Settings settings{in_subspace(GivenCourses{})};
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   std::get<LeastSquares>(settings.method).basis.reset();
   const auto all = reconstruct(made.scan, settings);
   // The one leading course of an object at rest is constant but for noise, 1/30 of the object and less.
