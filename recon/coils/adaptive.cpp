@@ -30,7 +30,7 @@ MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius
     float taper = 1;
     for (int axis = 0; axis < 3; ++axis)
       taper *= 1 - static_cast<float>(std::abs(difference[axis])) / static_cast<float>(degree[axis] + 1);
-    std::vector<Complex<float>> sums(static_cast<std::size_t>(field.pair_count()));
+    std::vector<Complex<float>> sums(field.pair_count());
     for (const Position& q : positions) {
       Position shifted;
       bool inside = true;
@@ -42,8 +42,8 @@ MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius
       const std::int64_t from = region.index_of(q) * coils, to = region.index_of(shifted) * coils;
       auto sum = sums.begin();
       for (int c = 0; c < coils; ++c) {
-        const Complex<float> y = taper * weighted[static_cast<std::size_t>(from + c)];
-        for (int d = c; d < coils; ++d) *sum++ += y * conj(weighted[static_cast<std::size_t>(to + d)]);
+        const Complex<float> y = taper * weighted[from + c];
+        for (int d = c; d < coils; ++d) *sum++ += y * conj(weighted[to + d]);
       }
     }
     auto sum = sums.begin();

@@ -122,7 +122,7 @@ std::vector<std::int64_t> indices_inside(const Trajectory& trajectory,
   const std::int64_t samples = trajectory.sample_count();
   constexpr std::int64_t part = 1 << 14;  // samples, that one thread looks through
   const std::int64_t parts = (samples + part - 1) / part;
-  std::vector<std::vector<std::int64_t>> of_part(static_cast<std::size_t>(parts));
+  std::vector<std::vector<std::int64_t>> of_part(parts);
   ParallelFailure failure;
 #pragma omp parallel for schedule(static) if (samples >= worth_threads_to_look)
   for (std::int64_t i = 0; i < parts; ++i)

@@ -37,11 +37,11 @@ std::vector<std::int64_t> outermost_samples(const Trajectory& trajectory,
       std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(samples)));
   std::vector<double> sorted(radius);
   std::nth_element(sorted.begin(), sorted.begin() + (count - 1), sorted.end(), std::greater<>());
-  const double least = sorted[static_cast<std::size_t>(count - 1)];  // of which the first ones count
+  const double least = sorted[count - 1];  // of which the first ones count
   std::int64_t at_least =
       count - std::count_if(sorted.begin(), sorted.begin() + count, [&](double r) { return r > least; });
   std::vector<std::int64_t> edge;
-  edge.reserve(static_cast<std::size_t>(count));
+  edge.reserve(count);
   for (std::int64_t m = 0; m < samples; ++m)
     if (radius[m] > least || (radius[m] == least && at_least-- > 0)) edge.push_back(m);
   return edge;
@@ -159,18 +159,16 @@ Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::
   ParallelFailure failure;
 #pragma omp parallel
   {
-    auto own =
-        failure.made_by([&] { return std::vector<Complex<double>>(static_cast<std::size_t>(coils)); });
+    auto own = failure.made_by([&] { return std::vector<Complex<double>>(coils); });
 #pragma omp for schedule(static)
     for (std::int64_t m = 0; m < samples; ++m) {
       if (!own) continue;
       auto& white = *own;
       for (std::int64_t coil = 0; coil < coils; ++coil)
-        white[static_cast<std::size_t>(coil)] = random.normal(static_cast<std::uint64_t>(m * coils + coil));
+        white[coil] = random.normal(static_cast<std::uint64_t>(m * coils + coil));
       for (std::int64_t coil = 0; coil < coils; ++coil) {
         Complex<double> sum = 0;
-        for (std::int64_t i = 0; i <= coil; ++i)
-          sum += factor.data()[coil * coils + i] * white[static_cast<std::size_t>(i)];
+        for (std::int64_t i = 0; i <= coil; ++i) sum += factor.data()[coil * coils + i] * white[i];
         noise.data()[coil * samples + m] = Complex<float>(sum);
       }
     }

@@ -11,7 +11,7 @@ namespace fhd {
 namespace {
 
 FrameLayout in_time(FrameLayout layout) {
-  layout.order.resize(static_cast<std::size_t>(layout.readouts));
+  layout.order.resize(layout.readouts);
   std::iota(layout.order.begin(), layout.order.end(), std::int64_t{0});
   return layout;
 }
@@ -53,7 +53,7 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
 
 std::vector<std::int64_t> FrameLayout::samples_of(std::int64_t frame) const {
   std::vector<std::int64_t> samples;
-  samples.reserve(static_cast<std::size_t>(samples_per_frame()));
+  samples.reserve(samples_per_frame());
   for (std::int64_t i = 0; i < readouts_per_frame; ++i)
     for (std::int64_t s = 0; s < readout_length; ++s)
       samples.push_back(readout(frame, i) * readout_length + s);

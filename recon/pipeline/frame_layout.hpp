@@ -38,15 +38,13 @@ struct FrameLayout {
   std::int64_t unused() const { return readouts - ((frames - 1) * step + readouts_per_frame); }
   std::int64_t samples_per_frame() const { return readouts_per_frame * readout_length; }
   /// Returns the number of readout i of a frame in the scan.
-  std::int64_t readout(std::int64_t frame, std::int64_t i) const {
-    return order[static_cast<std::size_t>(frame * step + i)];
-  }
+  std::int64_t readout(std::int64_t frame, std::int64_t i) const { return order[frame * step + i]; }
   /// Returns the samples of a frame, as the scan counts them.
   std::vector<std::int64_t> samples_of(std::int64_t frame) const;
   /// Returns the number of the first readout of a frame in the file.
   std::int64_t first_readout(std::int64_t frame) const {
     const std::int64_t first = readout(frame, 0);
-    return readout_numbers.empty() ? first : readout_numbers[static_cast<std::size_t>(first)];
+    return readout_numbers.empty() ? first : readout_numbers[first];
   }
 };
 

@@ -244,7 +244,7 @@ Array<Complex<T>> pull_of_data(const FrameSystems<T>& systems, const Array<Compl
   Array<Complex<T>> pull(images.shape(), images.device());
   for (std::int64_t frame = 0; frame < systems.frames(); ++frame) {
     auto of_frame = one_of(pull, image, frame);
-    RegularizedNormal<T>(systems.normals[static_cast<std::size_t>(frame)], systems.model.problem.terms)
+    RegularizedNormal<T>(systems.normals[frame], systems.model.problem.terms)
         .forward(one_of(images, image, frame), of_frame);
     add_scaled(of_frame, T(-1), one_of(systems.right_hand_sides, image, frame));
   }
@@ -322,8 +322,7 @@ Solution<T> solve_jointly(FrameSystems<T>& systems, const Measurements<T>& measu
   add_scaled(rest, T(1), one_of(solution.subgradient, rest.shape(), 0));
   for (std::int64_t frame = 0; frame < systems.frames(); ++frame) {
     const double size = norm_l2(one_of(systems.right_hand_sides, image, frame));
-    solution.volumes[static_cast<std::size_t>(frame)].stationarity =
-        size > 0 ? norm_l2(one_of(rest, image, frame)) / size : 0;
+    solution.volumes[frame].stationarity = size > 0 ? norm_l2(one_of(rest, image, frame)) / size : 0;
   }
   return solution;
 }
@@ -337,7 +336,7 @@ Solution<T> solve_one_by_one(FrameSystems<T>& systems, const Context& context) {
   context.log.stage("conjugate gradient", [&] {
     model.preconditioner = preconditioner_of(model, model.problem.terms.front().weight, 0, context);
     for (std::int64_t frame = 0; frame < systems.frames(); ++frame) {
-      model.problem.normal = systems.normals[static_cast<std::size_t>(frame)];
+      model.problem.normal = systems.normals[frame];
       auto x = one_of(solution.images, image, frame);
       auto solved = solve_quadratic(model, one_of(systems.right_hand_sides, image, frame), x, {}, context);
       solution.volumes.push_back(std::move(solved.front().volume));
@@ -374,12 +373,12 @@ void finish_frame(const Frames& frames, std::int64_t number, FrameSystems<T>& sy
   const Context own{context.settings, context.execution, context.services, log};
   Frame<T> frame(frames, number);
   Model<T>& model = systems.model;
-  model.problem.normal = systems.normals[static_cast<std::size_t>(number)];
+  model.problem.normal = systems.normals[number];
   model.sense = frame.sense(maps);
   model.encoding = frame.encoding(model.sense);
   const Measurements<T> data{frame.scan, {&frame.scan.kspace}, one_of(samples, of_frame, number), {unit}};
   Solution<T> found{one_of(solution.images, stack, number), one_of(solution.right_hand_sides, stack, number)};
-  found.volumes = {solution.volumes[static_cast<std::size_t>(number)]};
+  found.volumes = {solution.volumes[number]};
   if (!solution.subgradient.empty()) found.subgradient = one_of(solution.subgradient, image, number);
   check_solution(found, model, data, data.samples,
                  model.has_maps ? std::nullopt : std::optional(std::int64_t{0}), true, frame.operators, own);

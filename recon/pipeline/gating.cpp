@@ -56,17 +56,14 @@ std::vector<std::int64_t> central_samples(const Scan& scan, std::int64_t readout
 /// Returns the real and imaginary part of the centre of k-space of every coil.
 std::vector<Course> central_courses(const Scan& scan, std::int64_t length, std::int64_t readouts) {
   const std::int64_t coils = scan.kspace.coil_count(), count = scan.kspace.sample_count();
-  std::vector<Course> courses(static_cast<std::size_t>(2 * coils),
-                              Course(static_cast<std::size_t>(readouts)));
+  std::vector<Course> courses(static_cast<std::size_t>(2 * coils), Course(readouts));
   for (std::int64_t r = 0; r < readouts; ++r) {
     const auto samples = central_samples(scan, r, length);
     for (std::int64_t coil = 0; coil < coils; ++coil) {
       Complex<double> sum;
       for (const auto m : samples) sum += Complex<double>(scan.kspace.values[coil * count + m]);
-      courses[static_cast<std::size_t>(2 * coil)][static_cast<std::size_t>(r)] =
-          sum.re / static_cast<double>(samples.size());
-      courses[static_cast<std::size_t>(2 * coil + 1)][static_cast<std::size_t>(r)] =
-          sum.im / static_cast<double>(samples.size());
+      courses[2 * coil][r] = sum.re / static_cast<double>(samples.size());
+      courses[2 * coil + 1][r] = sum.im / static_cast<double>(samples.size());
     }
   }
   return courses;
@@ -86,7 +83,7 @@ std::vector<Course> nuisances(const Scan& scan, std::int64_t length, std::int64_
   constexpr double explained = 1e-6;  // of a course of entries up to 1: rounding
   const Trajectory& trajectory = scan.trajectory;
   const std::int64_t count = trajectory.sample_count();
-  std::vector<Course> courses(12, Course(static_cast<std::size_t>(readouts)));
+  std::vector<Course> courses(12, Course(readouts));
   for (std::int64_t r = 0; r < readouts; ++r) {
     const double time = 2 * (static_cast<double>(r) + 0.5) / static_cast<double>(readouts) - 1;
     std::array<double, 3> u{};
@@ -97,7 +94,7 @@ std::vector<Course> nuisances(const Scan& scan, std::int64_t length, std::int64_
     const std::array<double, 12> values{1,           time,        time * time, u[0],
                                         u[1],        u[2],        u[0] * u[0], u[1] * u[1],
                                         u[2] * u[2], u[0] * u[1], u[0] * u[2], u[1] * u[2]};
-    for (std::size_t i = 0; i < values.size(); ++i) courses[i][static_cast<std::size_t>(r)] = values[i];
+    for (std::size_t i = 0; i < values.size(); ++i) courses[i][r] = values[i];
   }
   std::vector<Course> basis;
   for (auto& course : courses) {
@@ -132,29 +129,34 @@ Band band_of(std::int64_t readouts, double readout_time_s) {
   return band;
 }
 
-/// Returns cos(pi i / (2 n)), i < 4 n.
-Course cosines(std::int64_t n) {
-  Course table(static_cast<std::size_t>(4 * n));
+/// Returns sqrt(2 / n) sum_i values[i] cos(pi j (2 r + 1) / (2 n)) with (j, r) = at(number, i), [number] of `count`: the
+/// coefficients of a course of orthonormal cosines, or the course of coefficients.
+template <class At>
+Course cosine_sums(const Course& values, std::int64_t n, std::int64_t count, const At& at) {
+  Course table(4 * n), sums(count);
   for (std::int64_t i = 0; i < 4 * n; ++i)
-    table[static_cast<std::size_t>(i)] =
-        std::cos(std::numbers::pi * static_cast<double>(i) / static_cast<double>(2 * n));
-  return table;
+    table[i] = std::cos(std::numbers::pi * static_cast<double>(i) / static_cast<double>(2 * n));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t number = 0; number < count; ++number) {
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto [j, r] = at(number, static_cast<std::int64_t>(i));
+      sum += values[i] * table[j * (2 * r + 1) % (4 * n)];
+    }
+    sums[number] = std::sqrt(2 / static_cast<double>(n)) * sum;
+  }
+  return sums;
 }
 
 /// Returns the coefficients of a course, [frequency of the band], of orthonormal cosines.
 Course coefficients(const Course& course, const Band& band) {
-  const auto n = static_cast<std::int64_t>(course.size());
-  const Course table = cosines(n);
-  Course found(static_cast<std::size_t>(band.count()));
-  const double factor = std::sqrt(2 / static_cast<double>(n));
-#pragma omp parallel for schedule(static)
-  for (std::int64_t j = band.first; j <= band.last; ++j) {
-    double sum = 0;
-    for (std::int64_t r = 0; r < n; ++r)
-      sum += course[static_cast<std::size_t>(r)] * table[static_cast<std::size_t>(j * (2 * r + 1) % (4 * n))];
-    found[static_cast<std::size_t>(j - band.first)] = factor * sum;
-  }
-  return found;
+  return cosine_sums(course, static_cast<std::int64_t>(course.size()), band.count(),
+                     [&](auto j, auto r) { return std::pair(band.first + j, r); });
+}
+
+/// Returns the course of the coefficients [frequency] of cosines from `first` on.
+Course course_of(const Course& spectrum, std::int64_t first, std::int64_t readouts) {
+  return cosine_sums(spectrum, readouts, readouts, [&](auto r, auto i) { return std::pair(first + i, r); });
 }
 
 /// Returns the weights of the courses in their first principal component, [course].
@@ -163,10 +165,8 @@ Course principal_weights(const std::vector<Course>& courses, std::int64_t first,
   Array<Complex<double>> covariance(Shape{count, count});
   for (std::int64_t a = 0; a < count; ++a)
     for (std::int64_t b = 0; b < count; ++b)
-      covariance[a * count + b] =
-          std::inner_product(courses[static_cast<std::size_t>(a)].begin() + first,
-                             courses[static_cast<std::size_t>(a)].begin() + last,
-                             courses[static_cast<std::size_t>(b)].begin() + first, 0.0);
+      covariance[a * count + b] = std::inner_product(courses[a].begin() + first, courses[a].begin() + last,
+                                                     courses[b].begin() + first, 0.0);
   const auto eigen = hermitian_eigen(std::move(covariance));
   // Eigenvectors of a real matrix are real, but for one common phase.
   std::int64_t largest = 0;
@@ -174,8 +174,7 @@ Course principal_weights(const std::vector<Course>& courses, std::int64_t first,
     if (norm(eigen.vectors[a]) > norm(eigen.vectors[largest])) largest = a;
   const Complex<double> turn = (1 / abs(eigen.vectors[largest])) * conj(eigen.vectors[largest]);
   Course weights(courses.size());
-  for (std::int64_t a = 0; a < count; ++a)
-    weights[static_cast<std::size_t>(a)] = (turn * eigen.vectors[a]).re;
+  for (std::int64_t a = 0; a < count; ++a) weights[a] = (turn * eigen.vectors[a]).re;
   return weights;
 }
 
@@ -192,7 +191,7 @@ std::int64_t strongest_frequency(const Course& spectrum, const Band& band) {
   for (std::int64_t j = band.first; j <= band.last; ++j) {
     double power = 0, moment = 0;
     for (std::int64_t i = std::max(band.first, 3 * j / 4); i <= std::min(band.last, 4 * j / 3); ++i) {
-      const double square = std::pow(spectrum[static_cast<std::size_t>(i - band.first)], 2);
+      const double square = std::pow(spectrum[i - band.first], 2);
       power += square, moment += square * static_cast<double>(i);
     }
     if (power > most) most = power, strongest = power > 0 ? moment / power : static_cast<double>(j);
@@ -216,7 +215,7 @@ double repetition(const Course& signal, double cycle) {
        lag <= std::min(n / 2, static_cast<std::int64_t>(1.33 * cycle)); ++lag) {
     double product = 0, early = 0, late = 0;
     for (std::int64_t r = 0; r + lag < n; ++r) {
-      const double a = signal[static_cast<std::size_t>(r)], b = signal[static_cast<std::size_t>(r + lag)];
+      const double a = signal[r], b = signal[r + lag];
       product += a * b, early += a * a, late += b * b;
     }
     if (early * late > 0) best = std::max(best, product / std::sqrt(early * late));
@@ -235,23 +234,6 @@ void normalize(Course& signal) {
                    sorted.end());
   const double factor = (sorted[sorted.size() / 2] > 0 ? -1 : 1) / (deviation > 0 ? deviation : 1);
   for (double& value : signal) value *= factor;
-}
-
-/// Returns the course of the coefficients [frequency] of cosines from `first` on.
-Course course_of(const Course& spectrum, std::int64_t first, std::int64_t readouts) {
-  Course course(static_cast<std::size_t>(readouts));
-  const Course table = cosines(readouts);
-  const double factor = std::sqrt(2 / static_cast<double>(readouts));
-#pragma omp parallel for schedule(static)
-  for (std::int64_t r = 0; r < readouts; ++r) {
-    double sum = 0;
-    for (std::size_t i = 0; i < spectrum.size(); ++i) {
-      const std::int64_t j = first + static_cast<std::int64_t>(i);
-      sum += spectrum[i] * table[static_cast<std::size_t>(j * (2 * r + 1) % (4 * readouts))];
-    }
-    course[static_cast<std::size_t>(r)] = factor * sum;
-  }
-  return course;
 }
 
 double median(std::vector<double> values) {
@@ -313,12 +295,11 @@ GatingSignal cardiac_phase(const Scan& scan, std::int64_t readout_length, int st
     throw Error(Field{"gate"}, name + " of the readouts of the scan", "none", "gate by self, or by a file");
   Course since, increments, lengths;
   for (std::int64_t r = 0; r < readouts; ++r) {
-    const auto number = scan.readout_numbers.empty() ? r : scan.readout_numbers[static_cast<std::size_t>(r)];
+    const auto number = scan.readout_numbers.empty() ? r : scan.readout_numbers[r];
     if (number >= static_cast<std::int64_t>(scan.physiology_stamps.size()))
       throw Error(Field{"gate"}, name + " of every readout",
                   std::to_string(scan.physiology_stamps.size()) + " of them");
-    since.push_back(
-        scan.physiology_stamps[static_cast<std::size_t>(number)][static_cast<std::size_t>(stamp)]);
+    since.push_back(scan.physiology_stamps[number][stamp]);
     if (r > 0 && since[since.size() - 1] > since[since.size() - 2])
       increments.push_back(since[since.size() - 1] - since[since.size() - 2]);
   }
@@ -364,7 +345,7 @@ GatingSignal given_signal(const Scan& scan, std::int64_t readout_length, std::st
     if (numbers.empty() || given != of_file)
       throw Error(source, std::to_string(readouts) + " numbers, one for each readout", std::to_string(given));
     Course chosen;
-    for (const auto number : numbers) chosen.push_back(values[static_cast<std::size_t>(number)]);
+    for (const auto number : numbers) chosen.push_back(values[number]);
     values = std::move(chosen);
   }
   for (const double value : values)
@@ -384,13 +365,10 @@ FrameLayout lay_out_bins(std::int64_t samples, std::int64_t readout_length, std:
     throw Error(signal.source, "a signal that changes", "the same number for every readout");
   const std::int64_t size = layout.readouts_per_frame;
   const auto begin = layout.order.begin(), end = begin + bins * size;
-  std::stable_sort(begin, end, [&](std::int64_t a, std::int64_t b) {
-    return values[static_cast<std::size_t>(a)] < values[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(begin, end, [&](std::int64_t a, std::int64_t b) { return values[a] < values[b]; });
   std::int64_t parted = 0;  // borders of bins within readouts of one value
   for (std::int64_t bin = 1; bin < bins; ++bin)
-    parted += values[static_cast<std::size_t>(*(begin + bin * size - 1))] ==
-              values[static_cast<std::size_t>(*(begin + bin * size))];
+    parted += values[*(begin + bin * size - 1)] == values[*(begin + bin * size)];
   if (parted > 0 && signal.doubt.empty())
     signal.doubt = std::to_string(parted) + " of " + std::to_string(bins - 1) +
                    " borders between bins lie within readouts of the same signal, which time parts";

@@ -96,7 +96,7 @@ LowResolution low_resolution(const Trajectory& in_field, const Array<Complex<flo
 /// `certain` further out: between two places they fall like an exponential.
 double reach_of(const std::vector<double>& above, int side) {
   const int n = static_cast<int>(above.size()), centre = n / 2, end = side < 0 ? 0 : n - 1;
-  const auto at = [&](int i) { return above[static_cast<std::size_t>(i)]; };
+  const auto at = [&](int i) { return above[i]; };
   int i = end;
   while (i != centre && at(i) < certain) i -= side;
   while (i != end && at(i + side) > 1) i += side;
@@ -113,8 +113,8 @@ Seen seen_in(const LowResolution& image, const Array<double>& noise, const Field
   const auto& n = image.matrix_size;
   std::array<std::vector<double>, 3> along, noise_along;  // sums over the other axes
   for (int axis = 0; axis < 3; ++axis) {
-    along[axis].resize(static_cast<std::size_t>(n[axis]));
-    noise_along[axis].resize(static_cast<std::size_t>(n[axis]));
+    along[axis].resize(n[axis]);
+    noise_along[axis].resize(n[axis]);
   }
   const auto place = [&](int index, int axis) {
     return static_cast<double>(index - n[axis] / 2) / n[axis] * factors[axis];
@@ -124,8 +124,8 @@ Seen seen_in(const LowResolution& image, const Array<double>& noise, const Field
     const std::int64_t i = row_major(at, n);
     bool is_inside = true;
     for (int axis = 0; axis < 3; ++axis) {
-      along[axis][static_cast<std::size_t>(at[axis])] += image.energy.data()[i];
-      noise_along[axis][static_cast<std::size_t>(at[axis])] += noise.data()[i];
+      along[axis][at[axis]] += image.energy.data()[i];
+      noise_along[axis][at[axis]] += noise.data()[i];
       is_inside = is_inside && std::abs(place(at[axis], axis)) <= 0.5;
     }
     (is_inside ? inside : outside) += image.energy.data()[i] - noise.data()[i];
@@ -136,12 +136,12 @@ Seen seen_in(const LowResolution& image, const Array<double>& noise, const Field
     if (factors[axis] == 1) continue;
     double mean = 0;
     for (int i = 0; i < n[axis]; ++i)
-      if (std::abs(place(i, axis)) <= 0.5) mean += along[axis][static_cast<std::size_t>(i)];
+      if (std::abs(place(i, axis)) <= 0.5) mean += along[axis][i];
     mean /= n[axis] / factors[axis];
     std::vector<double> above;  // the threshold
     for (std::size_t i = 0; i < along[axis].size(); ++i)
       above.push_back(along[axis][i] / std::max(least_energy * mean, above_noise * noise_along[axis][i]));
-    AxisView& view = seen.views[static_cast<std::size_t>(axis)];
+    AxisView& view = seen.views[axis];
     view.told_apart = factors[axis] / 2;
     view.blur = blur_of_edge * factors[axis] / image.radius[axis];
     view.reach = std::max(reach_of(above, -1), reach_of(above, +1)) * factors[axis] / n[axis];
@@ -171,18 +171,16 @@ bool are_lines_dense(int axis, int other, const std::array<int, 3>& radius, cons
                *off_plane = trajectory.k.data() + third * samples;
   std::array<std::vector<double>, 5> places;
   std::array<double, 5> reach;
-  for (int line = -2; line <= 2; ++line)
-    reach[static_cast<std::size_t>(line + 2)] = radius[axis] * std::sqrt(1 - line * line / 9.0);
+  for (int line = -2; line <= 2; ++line) reach[line + 2] = radius[axis] * std::sqrt(1 - line * line / 9.0);
   for (std::int64_t m = 0; m < samples; ++m) {
     if (matrix_size[third] != 1 && std::abs(off_plane[m]) > nearby) continue;
     for (int line = -2; line <= 2; ++line)
-      if (std::abs(along[m]) < reach[static_cast<std::size_t>(line + 2)] &&
+      if (std::abs(along[m]) < reach[line + 2] &&
           (matrix_size[other] == 1 || std::abs(across[m] - line * radius[other] / 3) <= nearby))
-        places[static_cast<std::size_t>(line + 2)].push_back(along[m]);
+        places[line + 2].push_back(along[m]);
   }
   for (int line = -2; line <= 2; ++line)
-    if ((line == 0 || radius[other] != 0) &&
-        !are_dense(std::move(places[static_cast<std::size_t>(line + 2)]), reach[static_cast<std::size_t>(line + 2)]))
+    if ((line == 0 || radius[other] != 0) && !are_dense(std::move(places[line + 2]), reach[line + 2]))
       return false;
   return true;
 }
@@ -278,7 +276,7 @@ std::array<int, 3> matrix_for_object(const std::array<int, 3>& matrix_size,
   constexpr double beyond = 0.01;
   std::array<int, 3> result = matrix_size;
   for (int axis = 0; axis < 3; ++axis) {
-    const auto& [told_apart, reach, blur] = views[static_cast<std::size_t>(axis)];
+    const auto& [told_apart, reach, blur] = views[axis];
     if (!(reach - blur > 0.5 + beyond && told_apart > 0.5)) continue;
     const double factor = std::min({2.0, 2 * told_apart, std::ceil(2 * reach * 8) / 8});
     result[axis] = std::max(matrix_size[axis], even_size(factor * matrix_size[axis], 2 * matrix_size[axis]));

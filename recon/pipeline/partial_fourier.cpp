@@ -26,7 +26,7 @@ Error refusal(const std::string& expected, const std::string& found, const std::
 /// side.
 std::optional<MissingSide> missing_along(int axis, const Trajectory& trajectory) {
   const std::int64_t samples = trajectory.sample_count();
-  std::vector<double> k(static_cast<std::size_t>(samples));
+  std::vector<double> k(samples);
   std::transform(trajectory.k.data() + axis * samples, trajectory.k.data() + (axis + 1) * samples, k.begin(),
                  [](double position) { return std::rint(position); });
   std::sort(k.begin(), k.end());
@@ -46,9 +46,8 @@ double hann(double k, double reach) {
 
 /// Returns a Hann window for each element of a periodic axis.
 std::vector<double> window(std::int64_t n, double reach) {
-  std::vector<double> values(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i)
-    values[static_cast<std::size_t>(i)] = hann(static_cast<double>(std::min(i, n - i)), reach);
+  std::vector<double> values(n);
+  for (std::int64_t i = 0; i < n; ++i) values[i] = hann(static_cast<double>(std::min(i, n - i)), reach);
   return values;
 }
 

@@ -181,7 +181,7 @@ Array<Complex<float>> components_of(const std::vector<Reconstruction>& frames, c
     Complex<double> sum;
     for (std::int64_t t = 0; t < count; ++t)
       sum += courses.data()[i / image.size() * count + t] *
-             Complex<double>(frames[static_cast<std::size_t>(t)].image.values.data()[i % image.size()]);
+             Complex<double>(frames[t].image.values.data()[i % image.size()]);
     sums.data()[i] = Complex<float>(sum);
   }
   return sums;

@@ -77,7 +77,7 @@ void compare_with_samples(const Array<Complex<T>>& samples, Solution<T>& solutio
   squares = squares.to(Device::cpu());
   context.processes().sum(squares.data(), squares.size());
   for (std::int64_t v = 0; v < count; ++v)
-    solution.volumes[static_cast<std::size_t>(v)].data_residual =
+    solution.volumes[v].data_residual =
         squares[count + v] == 0 ? 0 : std::sqrt(squares[v] / squares[count + v]);
 }
 

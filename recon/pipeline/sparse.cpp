@@ -41,7 +41,7 @@ void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array
 template <class T>
 double magnitude_of(const Array<Complex<T>>& image) {
   const Array<Complex<T>> host = image.to(Device::cpu());
-  std::vector<double> squares(static_cast<std::size_t>(host.size()));
+  std::vector<double> squares(host.size());
   std::transform(host.begin(), host.end(), squares.begin(),
                  [](Complex<T> v) { return norm(Complex<double>(v)); });
   std::sort(squares.begin(), squares.end());

@@ -7,7 +7,6 @@
 
 #include "data/simulate.hpp"
 #include "recon/coils/noise.hpp"
-#include "recon/pipeline/sense_noise.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/sense_oracle.hpp"
