@@ -87,7 +87,7 @@ constexpr bool is_temporal(SparseKind kind) { return kind >= SparseKind::tempora
 /// A strength means the same whatever the scale of the data and the number of samples: pipeline/sparse.cpp.
 struct SparsePenalty {
   SparseKind kind = SparseKind::wavelet;
-  /// > 0; 0.001 ... 0.05 is usual. Empty, of one term at most: from the noise of the scan (pipeline/strength.cpp).
+  /// > 0; 0.001 ... 0.05 is usual. Empty, of one term at most: from the noise of the scan (pipeline/sparse.cpp).
   std::optional<double> strength{};
 };
 

@@ -33,12 +33,16 @@ class RunLog {
     device_span.end();
     device::synchronize(device_);
     const double seconds = since(begin);
-    const auto known = std::find_if(report.stages.begin(), report.stages.end(),
-                                    [&](const Stage& s) { return s.name == name; });
-    Stage& stage = known != report.stages.end() ? *known : report.stages.emplace_back(Stage{name});
+    Stage& stage = stage_of(name);
     stage.seconds += seconds;
     stage.spans.push_back({std::chrono::duration<double>(begin - begin_).count(), seconds});
     if (progress_) progress_({name, 1, 1, -1});
+  }
+  /// Returns the stage of that name; adds it where there is none yet.
+  Stage& stage_of(const std::string& name) {
+    const auto known = std::find_if(report.stages.begin(), report.stages.end(),
+                                    [&](const Stage& s) { return s.name == name; });
+    return known != report.stages.end() ? *known : report.stages.emplace_back(Stage{name});
   }
   /// Adds a message to the report, unless it is there already.
   void add(Message message) { add_once(report.messages, std::move(message)); }

@@ -23,7 +23,7 @@ namespace {
 
 /// Bytes of the program, its libraries and what the allocator keeps, measured on scans of a few kilobytes.
 constexpr double program_bytes = 26 << 20;
-/// Iterations of ADMM in a search of the strength of a term: some five or six strengths (strength.cpp).
+/// Iterations of ADMM in a search of the strength of a term: some five or six strengths (sparse.cpp).
 constexpr double strength_search_iterations = 44;
 
 Work copied(double bytes) { return {WorkUnit::byte, bytes}; }

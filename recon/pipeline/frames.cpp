@@ -284,8 +284,8 @@ void solve_components(Model<T>& joint, Solution<T>& found, const Context& contex
     const auto b = one_of(found.right_hand_sides, stack, 0);
     auto x = one_of(found.images, stack, 0);
     constexpr int kept_residuals = 0;  // each is as large as all components
-    found.volumes = {std::move(
-        solve_quadratic(joint, b, x, context.log.progress(), context, kept_residuals).front().volume)};
+    auto solved = solve_quadratic(joint, b, x, context.log.progress(), context, kept_residuals);
+    found.volumes = {{std::move(solved.front().relative_residuals), solved.front().converged}};
     found.volumes.front().largest_eigenvalue = find_largest_eigenvalue(joint, b);
   });
 }
@@ -339,7 +339,7 @@ Solution<T> solve_one_by_one(FrameSystems<T>& systems, const Context& context) {
       model.problem.normal = systems.normals[frame];
       auto x = one_of(solution.images, image, frame);
       auto solved = solve_quadratic(model, one_of(systems.right_hand_sides, image, frame), x, {}, context);
-      solution.volumes.push_back(std::move(solved.front().volume));
+      solution.volumes.push_back({std::move(solved.front().relative_residuals), solved.front().converged});
       if (const auto& progress = context.log.progress())
         progress({"frames solved", frame + 1, systems.frames(), -1});
     }
@@ -353,12 +353,7 @@ Solution<T> solve_one_by_one(FrameSystems<T>& systems, const Context& context) {
 /// Adds what was done for one frame to the report of all.
 void add_report(const Report& of_frame, RunLog& log) {
   log.report.trajectory_hits += of_frame.trajectory_hits;
-  for (const auto& stage : of_frame.stages) {
-    auto& stages = log.report.stages;
-    const auto known =
-        std::find_if(stages.begin(), stages.end(), [&](const Stage& s) { return s.name == stage.name; });
-    (known != stages.end() ? *known : stages.emplace_back(Stage{stage.name})).seconds += stage.seconds;
-  }
+  for (const auto& stage : of_frame.stages) log.stage_of(stage.name).seconds += stage.seconds;
   for (const auto& message : of_frame.messages) log.add(message);
 }
 

@@ -17,9 +17,9 @@ namespace {
 /// Returns the largest eigenvalue of E^H E, after the solution for E^H d = `fhd`. Few iterations say too little of it, and
 /// those with a preconditioner nothing.
 template <class T>
-double eigenvalue_of(Model<T>& model, const QuadraticSolution& solved, const Array<Complex<T>>& fhd) {
+double eigenvalue_of(Model<T>& model, const ConjugateGradientResult& solved, const Array<Complex<T>>& fhd) {
   constexpr std::size_t enough_iterations = 3;
-  const std::size_t residuals = solved.volume.relative_residuals.size();
+  const std::size_t residuals = solved.relative_residuals.size();
   if (model.largest_eigenvalue > 0) return model.largest_eigenvalue;
   if (model.preconditioner && residuals > 1) return find_largest_eigenvalue(model, fhd);
   if (residuals <= enough_iterations) return largest_eigenvalue(*model.problem.normal);
@@ -45,9 +45,10 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
                                   context.log.progress(), context);
     for (auto& one : solved) {
       const auto number = static_cast<std::int64_t>(solution.volumes.size());
-      one.volume.largest_eigenvalue =
+      const double eigenvalue =
           eigenvalue_of(model, one, one_of(solution.right_hand_sides, model.encoding->domain(), number));
-      solution.volumes.push_back(std::move(one.volume));
+      solution.volumes.push_back({std::move(one.relative_residuals), one.converged});
+      solution.volumes.back().largest_eigenvalue = eigenvalue;
     }
   });
 }
@@ -97,9 +98,9 @@ namespace {
 /// Solves for the images of all coils together, or of the `coil` whose samples these are; of several, the first one
 /// (`is_first`) decides lambda where that is searched, and is the one that is verified.
 template <class T>
-Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
-                        std::optional<std::int64_t> coil, bool is_first, TrajectoryOperators<T>& operators,
-                        const Context& context) {
+Solution<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                          std::optional<std::int64_t> coil, bool is_first, TrajectoryOperators<T>& operators,
+                          const Context& context) {
   const Shape image = model.encoding->domain(),
               stack{samples.extent(0) / model.encoding->range()[0], image[0], image[1], image[2]};
   Solution<T> solution{Array<Complex<T>>(stack, context.device()),
@@ -117,13 +118,13 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
   else
     run_solver(model, solution, context);
   check_solution(solution, model, data, samples, coil, is_first, operators, context);
-  return {std::move(solution.images), std::move(solution.volumes)};
+  return {std::move(solution.images), {}, {}, std::move(solution.volumes)};
 }
 
 /// Solves for one coil at a time, the strongest first. Reports the residuals of the coil that converged least.
 template <class T>
-Solved<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                          const Context& context) {
+Solution<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                            const Context& context) {
   const std::int64_t coils = data.samples.extent(0), sample_count = data.samples.extent(1);
   Array<Complex<T>> images(operators.transform()->images_shape(coils), context.device());
   Array<Complex<T>> samples(Shape{1, sample_count}, context.device());
@@ -146,12 +147,12 @@ Solved<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, Trajecto
   }
   auto image = combined(images, {});
   const Shape stack{1, image.extent(0), image.extent(1), image.extent(2)};
-  return {std::move(image).reshaped(stack), {std::move(least)}};
+  return {std::move(image).reshaped(stack), {}, {}, {std::move(least)}};
 }
 
 template <class T>
-Solved<T> solve_all(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                    const Context& context) {
+Solution<T> solve_all(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                      const Context& context) {
   if (!model.has_maps && data.scan.kspace.coil_count() > 1)
     return solve_each_coil(model, data, operators, context);
   const std::optional<std::int64_t> coil = model.has_maps ? std::nullopt : std::optional(std::int64_t{0});
@@ -171,24 +172,17 @@ double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd) {
 }
 
 template <class T>
-std::vector<QuadraticSolution> solve_quadratic(const Model<T>& model, const Array<Complex<T>>& b,
-                                               Array<Complex<T>>& x, const ProgressCallback& progress,
-                                               const Context& context, int kept_residuals) {
+std::vector<ConjugateGradientResult> solve_quadratic(const Model<T>& model, const Array<Complex<T>>& b,
+                                                     Array<Complex<T>>& x, const ProgressCallback& progress,
+                                                     const Context& context, int kept_residuals) {
   const LeastSquares& method = *least_squares(context.settings);
-  auto results = conjugate_gradients(model.problem.system(), b, x,
-                                     {.iterations = method.iterations,
-                                      .tolerance = method.tolerance,
-                                      .check_every = residual_interval(context.device()),
-                                      .kept_residuals = kept_residuals,
-                                      .from_zero = true},
-                                     progress, model.preconditioner.get());
-  std::vector<QuadraticSolution> solved(results.size());
-  for (std::size_t v = 0; v < results.size(); ++v) {
-    solved[v].volume.relative_residuals = std::move(results[v].relative_residuals);
-    solved[v].volume.converged = results[v].converged;
-    solved[v].largest_ritz_value = results[v].largest_ritz_value;
-  }
-  return solved;
+  return conjugate_gradients(model.problem.system(), b, x,
+                             {.iterations = method.iterations,
+                              .tolerance = method.tolerance,
+                              .check_every = residual_interval(context.device()),
+                              .kept_residuals = kept_residuals,
+                              .from_zero = true},
+                             progress, model.preconditioner.get());
 }
 
 void SolvedVolume::add_to(Report& report) const {
@@ -202,8 +196,8 @@ void SolvedVolume::add_to(Report& report) const {
 }
 
 template <class T>
-Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                const Context& context) {
+Solution<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                  const Context& context) {
   auto solved = solve_all(model, data, operators, context);
   context.log.setting("preconditioner", model.preconditioner ? "circulant" : "none");
   for (auto& volume : solved.volumes) volume.largest_eigenvalue *= model.map_unit * model.map_unit;
@@ -212,12 +206,14 @@ Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperator
 }
 
 #define FHD_INSTANTIATE(T)                                                                     \
-  template std::vector<QuadraticSolution> solve_quadratic<T>(const Model<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, const ProgressCallback&, const Context&, int); \
+  template std::vector<ConjugateGradientResult> solve_quadratic<T>(                            \
+      const Model<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, const ProgressCallback&,  \
+      const Context&, int);                                                                    \
   template double find_largest_eigenvalue<T>(Model<T>&, const Array<Complex<T>>&);             \
   template void check_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,       \
                                   const Array<Complex<T>>&, std::optional<std::int64_t>, bool, \
                                   TrajectoryOperators<T>&, const Context&);                    \
-  template Solved<T> solve<T>(Model<T>&, const Measurements<T>&, TrajectoryOperators<T>&, const Context&);
+  template Solution<T> solve<T>(Model<T>&, const Measurements<T>&, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

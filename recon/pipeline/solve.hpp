@@ -11,9 +11,10 @@ namespace fhd {
 
 /// The solution of one volume, as the report has it.
 struct SolvedVolume {
-  std::vector<double> relative_residuals{}, objectives{};
-  std::optional<double> stationarity{};  ///< SparseSolution::stationarity
+  std::vector<double> relative_residuals{};
   bool converged = true;
+  std::vector<double> objectives{};
+  std::optional<double> stationarity{};  ///< SparseSolution::stationarity
   double data_residual = 0;
   double largest_eigenvalue = 0;  ///< of E^H E, in the unit of the scan's maps
   std::optional<Certificate> certificate{};
@@ -26,34 +27,23 @@ struct SolvedVolume {
 template <class T>
 struct Solution {
   Array<Complex<T>> images;            ///< [volume][z][y][x]
-  Array<Complex<T>> right_hand_sides;  ///< E^H d
+  Array<Complex<T>> right_hand_sides{};  ///< E^H d
   Array<Complex<T>> predicted{};       ///< E image, [volume and coil][sample of this process]
   std::vector<SolvedVolume> volumes{};
   Array<Complex<T>> subgradient{};  ///< with sparse terms, which one volume is solved with: SparseSolution
 };
 
-/// Images [volume][z][y][x].
-template <class T>
-struct Solved {
-  Array<Complex<T>> images;
-  std::vector<SolvedVolume> volumes;
-};
-
 /// Solves for the images of a model with maps, or, without, for the root of the sum of squares of the images of every coil
 /// (a single coil stays complex), in units of data.unit / model.map_unit. Several volumes are solved together if they have
-/// maps or one coil. Chooses lambda, of the first.
+/// maps or one coil. Chooses lambda, of the first. The products for a verifier are left out of the result.
 template <class T>
-Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                const Context& context);
+Solution<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                  const Context& context);
 
-struct QuadraticSolution {
-  SolvedVolume volume;
-  double largest_ritz_value = 0;  ///< ConjugateGradientResult
-};
 /// Solves (E^H E + quadratic terms) x = b by conjugate gradient from x = 0, for right-hand sides b [volume][z][y][x], with
 /// the preconditioner of the model.
 template <class T>
-std::vector<QuadraticSolution> solve_quadratic(
+std::vector<ConjugateGradientResult> solve_quadratic(
     const Model<T>& model, const Array<Complex<T>>& b, Array<Complex<T>>& x, const ProgressCallback& progress,
     const Context& context, int kept_residuals = ConjugateGradientSettings{}.kept_residuals);
 
