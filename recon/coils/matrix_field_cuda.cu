@@ -15,7 +15,7 @@
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/memory.hpp"
-#include "recon/coils/matrix_field_backends.hpp"
+#include "recon/coils/matrix_field.hpp"
 
 namespace fhd {
 namespace {

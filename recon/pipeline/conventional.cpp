@@ -4,7 +4,7 @@
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/device_memory.hpp"
 #include "recon/pipeline/finish.hpp"
-#include "recon/pipeline/verify.hpp"
+#include "recon/pipeline/solve.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {

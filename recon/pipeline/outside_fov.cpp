@@ -7,7 +7,6 @@
 
 #include "recon/array/fft.hpp"
 #include "recon/coils/calibration.hpp"
-#include "recon/coils/compression.hpp"
 #include "recon/coils/lattice.hpp"
 #include "recon/coils/maps.hpp"
 #include "recon/coils/noise.hpp"

@@ -38,7 +38,7 @@ Preparation prepare(const Scan& measured, const Context& context, CalibrationCac
 std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, CalibrationCache& cache);
 /// Returns the scan with coils left out when all their samples are zero, whitened, compressed, and maps found; nothing when
 /// the scan enters as it is. All arrays are in host memory. `mixing` [virtual coil][coil] becomes what the coils were
-/// multiplied by; empty where they stay. (prepare_coils.cpp)
+/// multiplied by; empty where they stay.
 std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, RunLog& log,
                                   Device device = Device::cpu(), Array<Complex<double>>* mixing = nullptr,
                                   CalibrationCache* cache = nullptr);

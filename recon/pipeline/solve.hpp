@@ -54,6 +54,12 @@ void check_solution(Solution<T>& solution, const Model<T>& model, const Measurem
                     const Array<Complex<T>>& samples, std::optional<std::int64_t> coil, bool verifies,
                     TrajectoryOperators<T>& operators, const Context& context);
 
+/// Verifies a method without a system to solve by the first volume: the first of its coil images [coil][z][y][x] against
+/// F^H (w d); `weights` is [sample], or null for 1.
+template <class T>
+void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
+                        const Array<double>* weights, double promised_accuracy, const Context& context);
+
 /// Chooses lambda, the weight of the regularizer, once for a scan, as LeastSquares::lambda says; it goes to the term and to
 /// the report. `samples` are all of `data`, or those of its strongest coil, and `fhd` is their E^H d: a search solves for
 /// them. (lambda.cpp)

@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "data/simulate.hpp"
-#include "recon/coils/compression.hpp"
 #include "recon/coils/noise.hpp"
-#include "recon/pipeline/reconstruct.hpp"
 #include "recon/pipeline/prepare.hpp"
+#include "recon/pipeline/reconstruct.hpp"
 #include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/problems.hpp"
 

@@ -1,7 +1,6 @@
 // Double precision from the samples to the image: nothing on the way is rounded to single.
 #include <gtest/gtest.h>
 
-#include "recon/coils/compression.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"
