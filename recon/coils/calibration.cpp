@@ -116,32 +116,6 @@ float normalize(Array<Complex<float>>& kspace) {
   return largest;
 }
 
-/// Samples with |k| <= matrix_size / 2 on every axis, ascending.
-std::vector<std::int64_t> indices_inside(const Trajectory& trajectory,
-                                         const std::array<int, 3>& matrix_size) {
-  const std::int64_t samples = trajectory.sample_count();
-  constexpr std::int64_t part = 1 << 14;  // samples, that one thread looks through
-  const std::int64_t parts = (samples + part - 1) / part;
-  std::vector<std::vector<std::int64_t>> of_part(parts);
-  ParallelFailure failure;
-#pragma omp parallel for schedule(static) if (samples >= worth_threads_to_look)
-  for (std::int64_t i = 0; i < parts; ++i)
-    failure.guard([&] {
-      for (std::int64_t m = i * part; m < std::min(samples, (i + 1) * part); ++m) {
-        bool is_inside = true;
-        for (int axis = 0; axis < 3; ++axis)
-          is_inside =
-              is_inside && (matrix_size[axis] == 1 ||
-                            std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
-        if (is_inside) of_part[i].push_back(m);
-      }
-    });
-  failure.rethrow();
-  std::vector<std::int64_t> inside;
-  for (const auto& found : of_part) inside.insert(inside.end(), found.begin(), found.end());
-  return inside;
-}
-
 double window_at(double square) {  // of |k| / radius
   return square > 1 ? 0 : 0.5 + 0.5 * std::cos(std::numbers::pi * std::sqrt(square));
 }
@@ -167,6 +141,31 @@ int threads_for(std::int64_t values) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> indices_inside(const Trajectory& trajectory,
+                                         const std::array<int, 3>& matrix_size) {
+  const std::int64_t samples = trajectory.sample_count();
+  constexpr std::int64_t part = 1 << 14;  // samples, that one thread looks through
+  const std::int64_t parts = (samples + part - 1) / part;
+  std::vector<std::vector<std::int64_t>> of_part(parts);
+  ParallelFailure failure;
+#pragma omp parallel for schedule(static) if (samples >= worth_threads_to_look)
+  for (std::int64_t i = 0; i < parts; ++i)
+    failure.guard([&] {
+      for (std::int64_t m = i * part; m < std::min(samples, (i + 1) * part); ++m) {
+        bool is_inside = true;
+        for (int axis = 0; axis < 3; ++axis)
+          is_inside =
+              is_inside && (matrix_size[axis] == 1 ||
+                            std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
+        if (is_inside) of_part[i].push_back(m);
+      }
+    });
+  failure.rethrow();
+  std::vector<std::int64_t> inside;
+  for (const auto& found : of_part) inside.insert(inside.end(), found.begin(), found.end());
+  return inside;
+}
 
 CentralSamples samples_at(const std::vector<std::int64_t>& indices, const Trajectory& trajectory,
                           const Array<Complex<float>>& kspace) {

@@ -39,6 +39,8 @@ struct CalibrationRegion {
   }
 };
 
+/// Returns the samples with |k| <= matrix_size / 2 on every axis of more than one voxel, ascending.
+std::vector<std::int64_t> indices_inside(const Trajectory& trajectory, const std::array<int, 3>& matrix_size);
 /// Some samples of a scan. `kspace` may be empty: then so are the values.
 struct CentralSamples {
   Trajectory trajectory;

@@ -6,7 +6,6 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/finish.hpp"
 #include "recon/pipeline/frames.hpp"
 #include "recon/pipeline/volumes.hpp"
 

@@ -5,9 +5,10 @@
 #include <numeric>
 
 #include "recon/array/linear_algebra.hpp"
+#include "recon/coils/calibration.hpp"
 #include "recon/domain/text.hpp"
-#include "recon/pipeline/low_resolution.hpp"
 #include "recon/pipeline/frames.hpp"
+#include "recon/pipeline/low_resolution.hpp"
 
 namespace fhd {
 namespace {
@@ -82,7 +83,7 @@ struct SmallScan {
 std::vector<std::int64_t> places_within(const Trajectory& trajectory, const FrameLayout& layout,
                                         const std::array<int, 3>& matrix) {
   std::vector<std::int64_t> counts(layout.readout_length), places;
-  for (const auto sample : samples_within(trajectory, matrix)) ++counts[sample % layout.readout_length];
+  for (const auto sample : indices_inside(trajectory, matrix)) ++counts[sample % layout.readout_length];
   for (std::int64_t s = 0; s < layout.readout_length; ++s)
     if (counts[s] == layout.readouts) places.push_back(s);
   return places;
