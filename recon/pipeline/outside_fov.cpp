@@ -48,12 +48,10 @@ Trajectory in_field(const Trajectory& trajectory, const FieldFactors& factors) {
 
 /// Returns the standard deviation of the noise of a sample, the root of the mean over coils.
 double noise_of(const Scan& scan) {
-  const auto covariance =
-      scan.noise ? noise_covariance(*scan.noise)
-                 : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
+  const auto covariance = known_noise(scan).covariance.values;
   const std::int64_t coils = scan.kspace.coil_count();
   double variance = 0;
-  for (std::int64_t coil = 0; coil < coils; ++coil) variance += covariance.values[coil * coils + coil].re;
+  for (std::int64_t coil = 0; coil < coils; ++coil) variance += covariance[coil * coils + coil].re;
   return std::sqrt(variance / static_cast<double>(coils));
 }
 
@@ -354,29 +352,16 @@ Scan on_larger_matrix(const Scan& scan, const std::array<int, 3>& matrix_size) {
   return larger;
 }
 
-namespace {
-
-/// Returns "x and y", the axes on which the matrices differ.
-std::string differing_axes(const std::array<int, 3>& a, const std::array<int, 3>& b) {
-  std::vector<std::string> names;
-  for (int axis = 0; axis < 3; ++axis)
-    if (a[axis] != b[axis]) names.emplace_back(1, "xyz"[axis]);
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return text;
-}
-
-std::string sizes_in_words(const std::array<int, 3>& n) {
-  return std::to_string(n[0]) + " x " + std::to_string(n[1]) + (n[2] > 1 ? " x " + std::to_string(n[2]) : "");
-}
-
-}  // namespace
-
 std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size) {
-  return std::string("the object reaches beyond the field of view") + " along " +
-         differing_axes(matrix_size, object.matrix_size) + " (" + short_number(100 * object.energy_share) +
-         " % of its energy at low resolution)";
+  std::vector<std::string> axes;
+  for (int axis = 0; axis < 3; ++axis)
+    if (object.matrix_size[axis] != matrix_size[axis]) axes.emplace_back(1, "xyz"[axis]);
+  return "the object reaches beyond the field of view along " + listed(axes) + " (" +
+         short_number(100 * object.energy_share) + " % of its energy at low resolution)";
+}
+
+static std::string sizes_in_words(const std::array<int, 3>& n) {
+  return std::to_string(n[0]) + " x " + std::to_string(n[1]) + (n[2] > 1 ? " x " + std::to_string(n[2]) : "");
 }
 
 std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, CalibrationCache& cache) {

@@ -30,13 +30,10 @@ std::vector<std::int64_t> live_coils(const KSpace& kspace) {
 
 /// Returns "2", or "2, 5 and 7", counted from 0 as in the file.
 std::string dead_coils(const std::vector<std::int64_t>& live, std::int64_t coils) {
-  std::vector<std::int64_t> dead;
+  std::vector<std::string> dead;
   for (std::int64_t coil = 0; coil < coils; ++coil)
-    if (!std::binary_search(live.begin(), live.end(), coil)) dead.push_back(coil);
-  std::string text;
-  for (std::size_t i = 0; i < dead.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == dead.size() ? " and " : ", ") + std::to_string(dead[i]);
-  return text;
+    if (!std::binary_search(live.begin(), live.end(), coil)) dead.push_back(std::to_string(coil));
+  return listed(dead);
 }
 
 template <class T>

@@ -113,9 +113,8 @@ std::vector<Reconstruction> Reconstructor::State::together(const std::shared_ptr
     throw Error("volumes of a series", "at most " + std::to_string(most), std::to_string(volumes.size()));
   std::vector<KSpace> mixed;
   std::vector<const KSpace*> kspace;
-  for (const Scan* volume : volumes) {
+  for (const Scan* volume : volumes)
     mixed.push_back(mixed_kspace(*preparation, *volume, settings.precision == Precision::double_precision));
-  }
   for (const auto& values : mixed) kspace.push_back(&values);
   RunLog log(execution.device, progress);
   const Context context{settings, execution, services, log};
