@@ -19,6 +19,26 @@ bool step_inside(const Position& at, const Position& step, const std::array<int,
   return inside;
 }
 
+/// Marks `seed`, and the positions that are reached from there by `steps` from one to the next and are allowed(index).
+template <class Allowed>
+void grow(const Position& seed, const std::vector<Position>& steps, const std::array<int, 3>& n, Mask& mask,
+          const Allowed& allowed) {
+  std::vector<Position> front;
+  const auto visit = [&](const Position& at) {
+    std::uint8_t& here = mask.data()[row_major(at, n)];
+    if (!here) front.push_back(at);
+    here = 1;
+  };
+  visit(seed);
+  Position to;
+  while (!front.empty()) {
+    const Position at = front.back();
+    front.pop_back();
+    for (const Position& step : steps)
+      if (step_inside(at, step, n, to) && allowed(row_major(to, n))) visit(to);
+  }
+}
+
 /// Probability that noise alone, in `coils` coils of variance 1 (complex), has more energy than this: the tail of a
 /// Gamma distribution, exp(-e) sum_{c < coils} e^c / c!.
 double exceedance(std::int64_t coils, double energy) {
@@ -95,23 +115,10 @@ Mask tissue_of(const Signal& signal, std::int64_t coils, double share, const std
     return signal.energy[i] >= least && (signal.excess.empty() || signal.excess[i] >= excess);
   };
   Mask tissue({n[2], n[1], n[0]});
-  std::vector<Position> front;
-  const auto visit = [&](const Position& at, double excess) {
-    const std::int64_t i = row_major(at, n);
-    if (tissue.data()[i] || !exceeds(i, excess)) return;
-    tissue.data()[i] = 1;
-    front.push_back(at);
-  };
   const auto neighbours = ball(std::array{1, n[1] > 1 ? 1 : 0, n[2] > 1 ? 1 : 0});
-  Position to;
   for_each_position(n, [&](const Position& peak) {
-    visit(peak, high);
-    while (!front.empty()) {
-      const Position at = front.back();
-      front.pop_back();
-      for (const Position& step : neighbours)
-        if (step_inside(at, step, n, to)) visit(to, low);
-    }
+    if (exceeds(row_major(peak, n), high))
+      grow(peak, neighbours, n, tissue, [&](std::int64_t i) { return exceeds(i, low); });
   });
   return tissue;
 }
@@ -149,24 +156,12 @@ Mask with_hidden_edge(const Mask& tissue, const Signal& signal, std::int64_t coi
 /// Returns the background: voxels that the edge of the FOV along x and y reaches within a plane outside of `wanted`; holes are none.
 Mask background_of(const Mask& wanted, const std::array<int, 3>& n) {
   Mask background(wanted.shape());
-  std::vector<Position> front;
-  const auto visit = [&](const Position& at) {
-    const std::int64_t i = row_major(at, n);
-    if (background.data()[i] || wanted.data()[i]) return;
-    background.data()[i] = 1;
-    front.push_back(at);
-  };
+  const std::vector<Position> sides{{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
+  const auto allowed = [&](std::int64_t i) { return !wanted.data()[i]; };
   for_each_position(n, [&](const Position& at) {
-    if (at[0] == 0 || at[0] == n[0] - 1 || at[1] == 0 || at[1] == n[1] - 1) visit(at);
+    if ((at[0] == 0 || at[0] == n[0] - 1 || at[1] == 0 || at[1] == n[1] - 1) && allowed(row_major(at, n)))
+      grow(at, sides, n, background, allowed);
   });
-  Position to;
-  while (!front.empty()) {
-    const Position at = front.back();
-    front.pop_back();
-    for (const Position& step :
-         {Position{1, 0, 0}, Position{-1, 0, 0}, Position{0, 1, 0}, Position{0, -1, 0}})
-      if (step_inside(at, step, n, to)) visit(to);
-  }
   return background;
 }
 

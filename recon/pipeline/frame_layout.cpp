@@ -8,16 +8,6 @@
 #include "recon/array/linear_operator.hpp"
 
 namespace fhd {
-namespace {
-
-FrameLayout in_time(FrameLayout layout) {
-  layout.order.resize(layout.readouts);
-  std::iota(layout.order.begin(), layout.order.end(), std::int64_t{0});
-  return layout;
-}
-
-}  // namespace
-
 FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, const FrameChoice& choice) {
   if (readout_length < 1 || samples % readout_length != 0)
     throw Error("frames", "a scan made of readouts of equal length",
@@ -33,11 +23,13 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
   };
   const std::string of_scan = ", of the " + std::to_string(readouts) + " readouts of the scan";
   if (readouts < 2) throw Error("frames", "a scan of at least two readouts", std::to_string(readouts));
+  layout.order.resize(readouts);
+  std::iota(layout.order.begin(), layout.order.end(), std::int64_t{0});
   if (choice.readouts_per_frame == 0) {
     whole_number("--frames", 2, readouts, of_scan, choice.frames);
     layout.frames = choice.frames;
     layout.step = layout.readouts_per_frame = readouts / choice.frames;
-    return in_time(std::move(layout));
+    return layout;
   }
   layout.readouts_per_frame = choice.readouts_per_frame;
   whole_number("--spokes-per-frame", 1, readouts - 1, of_scan, layout.readouts_per_frame);
@@ -48,7 +40,7 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
     throw Error(Field{"spokes-per-frame"}, "room for two frames" + of_scan,
                 std::to_string(layout.readouts_per_frame) + " to a frame",
                 "take fewer readouts to a frame, or let frames overlap with --sliding");
-  return in_time(std::move(layout));
+  return layout;
 }
 
 std::vector<std::int64_t> FrameLayout::samples_of(std::int64_t frame) const {

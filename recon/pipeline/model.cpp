@@ -51,11 +51,26 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
                        note + ", error " + short_number(std::max(segments.error, differences.error)));
 }
 
+/// Sets E^H E of `encoding`: as the Toeplitz operator that make(Q) returns, with its circulant, or explicitly.
+template <class T, class Make>
+void use_normal(TrajectoryOperators<T>& operators, const Context& context, Model<T>& model,
+                const Make& make) {
+  const LeastSquares& method = *least_squares(context.settings);
+  if (method.normal != NormalKind::toeplitz) {
+    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
+    return;
+  }
+  const auto& q = operators.point_spread(context.log);
+  context.log.stage("transfer function", [&] { model.problem.normal = make(q); });
+  if (uses_preconditioner(method, false))
+    context.log.stage("preconditioner",
+                      [&] { model.circulant = circulant_of_point_spread(q, model.sense->domain()); });
+}
+
 /// Sets E and E^H E of two sets of maps.
 template <class T>
 void use_map_sets(const Scan& scan, std::int64_t coils_at_once, TrajectoryOperators<T>& operators,
                   const Context& context, Model<T>& model) {
-  const LeastSquares& method = *least_squares(context.settings);
   auto second = values_of<T>(*scan.second_maps);
   scale(second, static_cast<T>(1 / model.map_unit));
   copy_to_device(second, context);
@@ -64,16 +79,8 @@ void use_map_sets(const Scan& scan, std::int64_t coils_at_once, TrajectoryOperat
                                                                     coils_at_once)},
       coils_at_once);
   model.encoding = model.sets;
-  if (method.normal != NormalKind::toeplitz) {
-    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
-    return;
-  }
-  const auto& q = operators.point_spread(context.log);
-  context.log.stage("transfer function",
-                        [&] { model.problem.normal = std::make_shared<MapSetsNormal<T>>(model.sets, q); });
-  if (uses_preconditioner(method, false))
-    context.log.stage("preconditioner",
-                          [&] { model.circulant = circulant_of_point_spread(q, model.sense->domain()); });
+  use_normal<T>(operators, context, model,
+                [&](const auto& q) { return std::make_shared<MapSetsNormal<T>>(model.sets, q); });
 }
 
 template <class T>
@@ -168,19 +175,9 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
     use_segments(scan, *off_resonance, coils_at_once, operators, context, model);
   } else {
     model.encoding = shared_encoding<T>(model.sense, processes);
-    if (method.normal == NormalKind::toeplitz) {
-      const auto& q = operators.point_spread(context.log);
-      context.log.stage("transfer function", [&] {
-        model.problem.normal =
-            shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
-      });
-      if (uses_preconditioner(method, false))
-        context.log.stage("preconditioner", [&] {
-          model.circulant = circulant_of_point_spread(q, model.encoding->domain());
-        });
-    } else {
-      model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
-    }
+    use_normal<T>(operators, context, model, [&](const auto& q) {
+      return shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
+    });
   }
   if (needs_largest_eigenvalue(method))
     context.log.stage("largest eigenvalue",
