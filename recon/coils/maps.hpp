@@ -21,9 +21,8 @@ using MapMethod = CoilMaps;  // of which asks_to_find
 inline MapMethod map_method(CoilMaps maps) { return asks_to_find(maps) ? maps : MapMethod::espirit; }
 
 struct MapEstimate {
-  /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The phase is such that the sum
-  /// of the coils, weighted as in the first principal component of the calibration region, is real and
-  /// positive; joint: smooth.
+  /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The sum of the coils, weighted as in the
+  /// first principal component of the calibration region, is real and positive; joint: smooth.
   SensitivityMaps maps;
   /// The next eigenvectors where their eigenvalues, too, are above the threshold, 0 elsewhere; as MapSettings::sets asks.
   std::optional<SensitivityMaps> second{};
@@ -32,13 +31,11 @@ struct MapEstimate {
   bool calibration_sampled = true;          ///< CalibrationRegion::sampled
 };
 
-/// MapSetCount::automatic takes two sets from here on. G(r) is blurred, and periodic: where an object comes near
-/// the edge of the FOV, a second eigenvalue is there at 2.5 ... 7.5 % of its voxels though nothing is folded;
-/// with a head 1.2 times as large, at 14 %.
+/// MapSetCount::automatic takes two sets from here on. G(r) is blurred and periodic: an object near the edge of the FOV
+/// has a second eigenvalue at 2.5 ... 7.5 % of its voxels though nothing is folded; a head 1.2 times as large, at 14 %.
 inline constexpr double least_second_share = 0.1;
 
-/// A matrix of 2 ... 9 voxels along z is calibrated slice by slice, after an inverse FFT along z: its
-/// neighbourhoods cannot extend along z.
+/// Returns whether a matrix of few voxels along z, in which no neighbourhood fits, is calibrated slice by slice.
 inline bool calibrates_by_plane(const std::array<int, 3>& matrix_size) {
   return matrix_size[2] > 1 && matrix_size[2] < 10;
 }
@@ -46,14 +43,12 @@ inline int largest_calibration_radius(const MapSettings& settings, const std::ar
   return matrix_size[2] > 1 ? settings.calibration_radius_3d : settings.calibration_radius;
 }
 
-/// Width down to which the calibration region shrinks along phase axes, where maps are found from a reference of
-/// its own, cycles/FOV: two neighbourhoods of k-space.
+/// The calibration region of a reference of its own shrinks to this along phase axes, cycles/FOV: two neighbourhoods.
 inline constexpr int least_reference_radius = 4;
 
-/// Maps of all coils of a scan as it is, without whitening and compression, from its calibration where it has one,
-/// in host memory. A GPU grids the calibration region, solves for it where it is large, and finds the
-/// eigenvectors; the algebra of neighbourhoods is the CPU's. Throws Error when k-space is zero or has no sample
-/// near its centre. `kept`: of calibration_region.
+/// Returns the maps of all coils of a scan as it is, from its calibration where it has one, in host memory. A GPU grids and
+/// solves a large calibration region, and finds the eigenvectors; the algebra of neighbourhoods is the CPU's. Throws Error
+/// when k-space near its centre is zero or not sampled. `kept`: of calibration_region.
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings = {},
                           Device device = Device::cpu(), const ProgressCallback& progress = {},
                           std::optional<CalibrationSystem>* kept = nullptr);
@@ -64,8 +59,8 @@ struct MapsCost {
   Work device_work;               ///< beside it, after it
   std::size_t scratch_bytes = 0;  ///< of the host, at most at one time, beside the maps
 };
-/// estimate_maps of so many samples of each coil. `calibration_sampled` is
-/// CalibrationRegion::sampled; not known: scans with samples for 0.7 of their voxels are.
+/// Returns the cost of estimate_maps of so many samples of each coil. `calibration_sampled`, CalibrationRegion::sampled, is
+/// taken from samples for 0.7 of the voxels on where it is not known.
 MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, std::int64_t coils,
                    MapMethod method, std::optional<bool> calibration_sampled = {},
                    const MapSettings& settings = {}, Device device = Device::cpu());
@@ -74,7 +69,7 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
 MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std::int64_t samples,
                           std::int64_t coil_count, bool sampled, Device device = Device::cpu());
 
-/// Whitening or compression: covariance or principal components of the coils, and k-space mixed by them.
+/// Returns the work of whitening or compression.
 Work mixing_work(std::int64_t coils, std::int64_t samples);
 
 }  // namespace fhd

@@ -47,8 +47,7 @@ struct EigenvectorRequest {
   const Array<std::uint8_t>& mask;               ///< [z][y][x] of MapMask, host memory
   const std::vector<Complex<float>>& reference;  ///< [coil]
   float least;                                   ///< eigenvalue whose vector is wanted beside tissue
-  /// Vectors that were found before, as `vectors` below: wanted are those of the next eigenvalues, where these are not
-  /// 0. Found on the CPU.
+  /// Vectors found before, as `vectors` below: wanted are those of the next eigenvalues, on the CPU.
   const Array<Complex<float>>* beside = nullptr;
 
   /// Where the images show tissue there is a first vector, however noisy.
@@ -57,11 +56,10 @@ struct EigenvectorRequest {
   }
 };
 
-/// The eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real
-/// and not negative, into `vectors` [coil][z][y][x], host memory, of the matrix of the mask. Written are its
-/// planes from `first_plane` on, as many as the field has; 0 where none is wanted, and near tissue where the
-/// eigenvalue is below `least`. Made on `device`, and the same on each but for rounding.
-/// Where a voxel of the mask has none `beside` which to seek, there is no second one either.
+/// Finds the eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real and
+/// not negative. Writes the planes of `vectors` [coil][z][y][x], host memory, of the matrix of the mask, from `first_plane`
+/// on, as many as the field has; 0 where none is wanted, near tissue where the eigenvalue is below `least`, and where a
+/// voxel has no first vector `beside` which to seek. The same on each device but for rounding.
 void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& request,
                            std::int64_t first_plane, Device device, Array<Complex<float>>& vectors);
 
