@@ -10,7 +10,7 @@
 #include "recon/encoding/off_resonance.hpp"
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/axis_order.hpp"
-#include "recon/pipeline/subspace.hpp"
+#include "recon/pipeline/frames.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"

@@ -12,11 +12,11 @@
 
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/pipeline/context.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/machine_rates.hpp"
 #include "recon/pipeline/outside_fov.hpp"
-#include "recon/pipeline/services.hpp"
 
 namespace fhd {
 

@@ -13,9 +13,9 @@
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
+#include "recon/pipeline/context.hpp"
 #include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/prepare.hpp"
-#include "recon/pipeline/services.hpp"
 
 namespace fhd {
 

@@ -8,7 +8,6 @@
 #include "recon/array/vector_math.hpp"
 #include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/sparse.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/lanczos.hpp"
 

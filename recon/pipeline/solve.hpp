@@ -1,11 +1,13 @@
 #pragma once
 // Images by least squares: E^H d, lambda, the solver, and the check of its solution.
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "recon/pipeline/measurements.hpp"
 #include "recon/pipeline/model.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
+#include "recon/solve/sparse_solution.hpp"
 
 namespace fhd {
 
@@ -70,5 +72,23 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
 /// Finds the largest eigenvalue of E^H E within some per cent, from E^H d = `fhd`, unless the model knows it.
 template <class T>
 double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd);
+
+// Images with terms without squares.
+
+/// Noise in the place of the samples of a scan, as a search of strengths by the noise asks for it.
+template <class T>
+struct NoiseEncoding {
+  std::int64_t channels = 0;  ///< all coils of the scan, or 1: its strongest
+  /// Computes right_hand_side = E^H b of b [channel][sample of the scan; of this process] on the device; returns |b|, of
+  /// samples that E has several times as often.
+  std::function<double(const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_side)> adjoint;
+};
+
+/// Solves for the image with sparse terms by ADMM, into the first image of `solution` and its volumes. `samples` are those
+/// of the right-hand side; of the first of several coils the strengths become weights.
+template <class T>
+void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>& data,
+                  const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, bool is_first,
+                  const Context& context);
 
 }  // namespace fhd

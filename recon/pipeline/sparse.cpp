@@ -1,5 +1,3 @@
-#include "recon/pipeline/sparse.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,6 +8,7 @@
 #include "recon/coils/noise.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/solve.hpp"
 #include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"

@@ -1,4 +1,3 @@
-#include "recon/pipeline/subspace.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "recon/pipeline/estimate.hpp"
-#include "recon/pipeline/gating.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "validation/certificate.hpp"
 #include "validation/tests/io/io_scans.hpp"

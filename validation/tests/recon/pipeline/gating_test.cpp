@@ -1,6 +1,4 @@
 // Bins of a motion: the signals, and what becomes of the readouts.
-#include "recon/pipeline/gating.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numbers>
 
 #include "data/simulate.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/io/io_scans.hpp"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "data/simulate.hpp"
-#include "recon/pipeline/gating.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/gpu.hpp"

@@ -1,5 +1,5 @@
 // Frames in a temporal subspace: its operators, its courses, and their images through the whole pipeline.
-#include "recon/pipeline/subspace.hpp"
+#include "recon/solve/subspace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "recon/solve/subspace.hpp"
+#include "recon/pipeline/frames.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "validation/certificate.hpp"
 #include "validation/tests/io/io_scans.hpp"
-#include "validation/tests/problems.hpp"
 #include "validation/tests/messages.hpp"
+#include "validation/tests/problems.hpp"
 #include "validation/tests/recon/pipeline/frame_cases.hpp"
 
 namespace fhd {
