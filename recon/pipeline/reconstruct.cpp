@@ -55,7 +55,7 @@ std::vector<Reconstruction> results_of(Images made, const Report& shared, Diagno
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Scan& volume = *volumes[volumes.size() == 1 ? 0 : i];
     results[i].report = shared;
-    if (!made.solved.empty()) made.solved[i].add_to(results[i].report);
+    if (!made.solved.empty()) static_cast<SolvedVolume&>(results[i].report) = std::move(made.solved[i]);
     results[i].image = as_measured(std::move(made.images[i]), preparation, volume);
     if (!made.gridded.empty()) results[i].gridded = as_measured(std::move(made.gridded[i]), preparation, volume);
   }

@@ -102,87 +102,11 @@ VerifierInput<T> input_of(const Measurements<T>& data, std::size_t volume, std::
   return input;
 }
 
-/// Returns a function for E of other images, for a verdict: one at a time, whoever calls it.
+/// Asks for certificates and verdicts; `scan` has the noise of the coils; null: one coil without its map.
 template <class T>
-auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Context& context,
-             std::mutex& mutex) {
-  return [&](const Array<Complex<T>>& image) {
-    const std::lock_guard lock(mutex);
-    const auto& transform =
-        *operators.transform_of(verdict_transform(context.settings, operators.settings()));
-    Array<Complex<T>> samples(model.encoding->range(), context.device());
-    model.encoding->forward_through(transform, image.to(context.device()), samples);
-    return samples.to(Device::cpu());
-  };
-}
-
-/// The solution and the products of its operators, in host memory: stacks of volumes.
-template <class T>
-struct Found {
-  Array<Complex<T>> images, predicted, adjoint, normal, regularized;
-
-  Found(const Solution<T>& solution, const Problem<T>& problem, std::int64_t sample_count,
-        const ProcessGroup& processes)
-      : images(solution.images.to(Device::cpu())),
-        predicted(all_columns(solution.predicted.to(Device::cpu()), sample_count, processes)),
-        adjoint(solution.right_hand_sides.to(Device::cpu())) {
-    Array<Complex<T>> product(solution.images.shape(), solution.images.device());
-    problem.normal->forward_each(solution.images, product);
-    normal = product.to(Device::cpu());
-    problem.system().forward_each(solution.images, product);
-    if (!solution.subgradient.empty()) {
-      auto of_image = one_of(product, solution.subgradient.shape(), 0);
-      add_scaled(of_image, T(1), solution.subgradient);
-    }
-    regularized = product.to(Device::cpu());
-    // The condition for real images is Re(E^H d - (E^H E + lambda W^H W) rho) = 0: the rest is no residual.
-    if (problem.is_real)
-      for (std::int64_t p = 0; p < regularized.size(); ++p) regularized[p].im = adjoint[p].im;
-  }
-
-  /// Gives views of one volume to the input.
-  void give(const Shape& image, const Shape& samples, std::int64_t volume, VerifierInput<T>& input) const {
-    input.image = one_of(images, image, volume);
-    input.predicted = one_of(predicted, samples, volume);
-    input.adjoint = one_of(adjoint, image, volume);
-    input.normal = one_of(normal, image, volume);
-    input.regularized = one_of(regularized, image, volume);
-  }
-};
-
-/// Verifies all coils together, or `coil` without its map. Every process must call; the first judges.
-template <class T>
-void verify_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
-                     std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators,
-                     const Context& context) {
-  const Scan& scan = data.scan;
+void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const Model<T>& model,
+           const Scan* scan, TrajectoryOperators<T>& operators, const Context& context) {
   RunLog& log = context.log;
-  const Found<T> found(solution, model.problem, scan.trajectory.sample_count(), context.processes());
-  if (context.processes().rank() > 0) return;
-  const Shape samples{model.encoding->range()[0], scan.trajectory.sample_count()};
-  std::vector<VerifierInput<T>> inputs;
-  for (std::size_t volume = 0; volume < solution.volumes.size(); ++volume) {
-    auto& input = inputs.emplace_back(input_of(data, volume, coil, operators.promised_accuracy()));
-    if (!coil && scan.sensitivity_maps) {
-      input.maps = scan.sensitivity_maps->values.data();
-      if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
-        input.maps_in_double = scan.sensitivity_maps->in_double.data();
-      input.map_scale = 1 / model.map_unit;
-      if (model.sets) input.second_maps = scan.second_maps->values.data();
-    }
-    if (model.corrects_off_resonance) {
-      input.field_map = &*scan.field_map;
-      input.sample_time_s = &*scan.sample_time_s;
-      input.requested = std::max(input.requested, off_resonance_accuracy(*least_squares(context.settings)));
-    }
-    found.give(model.encoding->domain(), samples, static_cast<std::int64_t>(volume), input);
-    const auto& residuals = solution.volumes[volume].relative_residuals;
-    input.solver_residual = solution.volumes[volume].stationarity.value_or(residuals.back());
-    input.iterations = static_cast<int>(residuals.size()) - 1;
-    input.elapsed_s = log.elapsed_s() / static_cast<double>(solution.volumes.size());
-    input.volume_count = static_cast<int>(solution.volumes.size());
-    input.volume = static_cast<int>(volume);
-  }
   const Verifier& verifier = *context.services.verifier;
   if (!model.problem.sparse.empty())
     log.note(
@@ -201,13 +125,78 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
   });
   std::mutex mutex;
   for (auto& input : inputs) {
-    if (scan.noise && !coil) input.noise = &*scan.noise;
-    if (context.processes().size() == 1) input.encode = encoder(model, operators, context, mutex);
+    if (scan && scan->noise) input.noise = &*scan->noise;
+    if (context.processes().size() > 1) continue;
+    input.encode = [&](const Array<Complex<T>>& of) {  // one at a time, whoever calls it
+      const std::lock_guard lock(mutex);
+      const auto settings = verdict_transform(context.settings, operators.settings());
+      Array<Complex<T>> seen(model.encoding->range(), context.device());
+      model.encoding->forward_through(*operators.transform_of(settings), of.to(context.device()), seen);
+      return seen.to(Device::cpu());
+    };
   }
   log.stage("verdict", [&] {
     for_each_in_parallel(inputs.size(),
                          [&](std::size_t v) { solution.volumes[v].verdict = verifier.judge(inputs[v]); });
   });
+}
+
+/// Verifies all coils together, or `coil` without its map. Every process must call; the first judges.
+template <class T>
+void verify_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
+                     std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators,
+                     const Context& context) {
+  const Scan& scan = data.scan;
+  RunLog& log = context.log;
+  // The solution and the products of its operators, in host memory: stacks of volumes.
+  const auto images = solution.images.to(Device::cpu()),
+             adjoint = solution.right_hand_sides.to(Device::cpu()),
+             predicted = all_columns(solution.predicted.to(Device::cpu()), scan.trajectory.sample_count(),
+                                     context.processes());
+  Array<Complex<T>> product(solution.images.shape(), context.device());
+  model.problem.normal->forward_each(solution.images, product);
+  const auto normal = product.to(Device::cpu());
+  model.problem.system().forward_each(solution.images, product);
+  if (!solution.subgradient.empty()) {
+    auto of_image = one_of(product, solution.subgradient.shape(), 0);
+    add_scaled(of_image, T(1), solution.subgradient);
+  }
+  auto regularized = product.to(Device::cpu());
+  // The condition for real images is Re(E^H d - (E^H E + lambda W^H W) rho) = 0: the rest is no residual.
+  if (model.problem.is_real)
+    for (std::int64_t p = 0; p < regularized.size(); ++p) regularized[p].im = adjoint[p].im;
+  if (context.processes().rank() > 0) return;
+  const Shape image = model.encoding->domain(),
+              samples{model.encoding->range()[0], scan.trajectory.sample_count()};
+  std::vector<VerifierInput<T>> inputs;
+  for (std::size_t volume = 0; volume < solution.volumes.size(); ++volume) {
+    auto& input = inputs.emplace_back(input_of(data, volume, coil, operators.promised_accuracy()));
+    if (!coil && scan.sensitivity_maps) {
+      input.maps = scan.sensitivity_maps->values.data();
+      if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
+        input.maps_in_double = scan.sensitivity_maps->in_double.data();
+      input.map_scale = 1 / model.map_unit;
+      if (model.sets) input.second_maps = scan.second_maps->values.data();
+    }
+    if (model.corrects_off_resonance) {
+      input.field_map = &*scan.field_map;
+      input.sample_time_s = &*scan.sample_time_s;
+      input.requested = std::max(input.requested, off_resonance_accuracy(*least_squares(context.settings)));
+    }
+    const auto number = static_cast<std::int64_t>(volume);
+    input.image = one_of(images, image, number);
+    input.predicted = one_of(predicted, samples, number);
+    input.adjoint = one_of(adjoint, image, number);
+    input.normal = one_of(normal, image, number);
+    input.regularized = one_of(regularized, image, number);
+    const auto& residuals = solution.volumes[volume].relative_residuals;
+    input.solver_residual = solution.volumes[volume].stationarity.value_or(residuals.back());
+    input.iterations = static_cast<int>(residuals.size()) - 1;
+    input.elapsed_s = log.elapsed_s() / static_cast<double>(solution.volumes.size());
+    input.volume_count = static_cast<int>(solution.volumes.size());
+    input.volume = static_cast<int>(volume);
+  }
+  judge(inputs, solution, model, coil ? nullptr : &data.scan, operators, context);
 }
 
 }  // namespace
@@ -278,15 +267,6 @@ Solution<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, Trajec
   return {std::move(image).reshaped(stack), {}, {}, {std::move(least)}};
 }
 
-template <class T>
-Solution<T> solve_all(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                      const Context& context) {
-  if (!model.has_maps && data.scan.kspace.coil_count() > 1)
-    return solve_each_coil(model, data, operators, context);
-  const std::optional<std::int64_t> coil = model.has_maps ? std::nullopt : std::optional(std::int64_t{0});
-  return solve_samples(model, data, data.samples, coil, true, operators, context);
-}
-
 }  // namespace
 
 template <class T>
@@ -327,20 +307,13 @@ void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& 
   log.stage("certificate", [&] { log.report.certificate = context.services.verifier->verify(input); });
 }
 
-void SolvedVolume::add_to(Report& report) const {
-  report.relative_residuals = relative_residuals;
-  report.objectives = objectives;
-  report.converged = converged;
-  report.data_residual = data_residual;
-  report.largest_eigenvalue = largest_eigenvalue;
-  report.certificate = certificate;
-  report.verdict = verdict;
-}
-
 template <class T>
 Solution<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
                   const Context& context) {
-  auto solved = solve_all(model, data, operators, context);
+  const std::optional<std::int64_t> coil = model.has_maps ? std::nullopt : std::optional(std::int64_t{0});
+  auto solved = !model.has_maps && data.scan.kspace.coil_count() > 1
+                    ? solve_each_coil(model, data, operators, context)
+                    : solve_samples(model, data, data.samples, coil, true, operators, context);
   context.log.setting("preconditioner", model.preconditioner ? "circulant" : "none");
   for (auto& volume : solved.volumes) volume.largest_eigenvalue *= model.map_unit * model.map_unit;
   for (auto& term : context.log.report.terms) term.weight *= data.unit(0) * model.map_unit;

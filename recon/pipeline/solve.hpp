@@ -11,20 +11,6 @@
 
 namespace fhd {
 
-/// The solution of one volume, as the report has it.
-struct SolvedVolume {
-  std::vector<double> relative_residuals{};
-  bool converged = true;
-  std::vector<double> objectives{};
-  std::optional<double> stationarity{};  ///< SparseSolution::stationarity
-  double data_residual = 0;
-  double largest_eigenvalue = 0;  ///< of E^H E, in the unit of the scan's maps
-  std::optional<Certificate> certificate{};
-  std::optional<Verdict> verdict{};
-
-  void add_to(Report& report) const;
-};
-
 /// The images of volumes that were solved together, with products that a verifier compares with direct sums.
 template <class T>
 struct Solution {
