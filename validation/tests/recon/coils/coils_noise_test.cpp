@@ -104,28 +104,23 @@ TEST(Whitening, makes_the_noise_that_it_comes_from_exactly_white_and_keeps_its_m
             6e-8 * 100 * 8);
 }
 
-TEST(Whitening, of_fewer_samples_than_two_per_coil_scales_only_and_says_so) {
-  const auto white = whitening(noise_covariance(random_values<float>({8, 15}, 8)));
-  EXPECT_FALSE(white.decorrelates);
-  EXPECT_CONTAINS(white.reason, "15 noise samples for 8 coils");
-  for (std::int64_t i = 0; i < 64; ++i) EXPECT_EQ(norm(white.matrix[i]) > 0, i % 9 == 0);
-}
-
-TEST(Whitening, of_two_equal_coils_scales_only_and_says_so) {
-  auto noise = random_values<float>({3, 1000}, 9);
-  std::copy_n(noise.data(), 1000, noise.data() + 1000);
-  const auto white = whitening(noise_covariance(noise));
-  EXPECT_FALSE(white.decorrelates);
-  EXPECT_CONTAINS(white.reason, "singular");
-}
-
-TEST(Whitening, of_a_coil_without_noise_changes_nothing_and_says_so) {
-  auto noise = random_values<float>({3, 1000}, 10);
-  std::fill_n(noise.data() + 1000, 1000, Complex<float>());
-  const auto white = whitening(noise_covariance(noise));
-  EXPECT_FALSE(white.decorrelates);
-  EXPECT_CONTAINS(white.reason, "no noise");
-  for (std::int64_t i = 0; i < 9; ++i) EXPECT_EQ(white.matrix[i], Complex<double>(i % 4 == 0 ? 1 : 0));
+TEST(Whitening, of_too_little_noise_scales_only_or_changes_nothing_and_says_so) {
+  auto equal = random_values<float>({3, 1000}, 9), silent = random_values<float>({3, 1000}, 10);
+  std::copy_n(equal.data(), 1000, equal.data() + 1000);
+  std::fill_n(silent.data() + 1000, 1000, Complex<float>());
+  for (const auto& [noise, reason] : {std::pair(random_values<float>({8, 15}, 8), "15 noise samples for 8 coils"),
+                                      std::pair(equal, "singular"), std::pair(silent, "no noise")}) {
+    const auto white = whitening(noise_covariance(noise));
+    EXPECT_FALSE(white.decorrelates);
+    EXPECT_CONTAINS(white.reason, reason);
+    const std::int64_t coils = noise.extent(0);
+    for (std::int64_t i = 0; i < coils * coils; ++i) {
+      EXPECT_EQ(norm(white.matrix[i]) > 0, i % (coils + 1) == 0);
+      if (white.reason.starts_with("a coil has no noise")) {
+        EXPECT_EQ(white.matrix[i], Complex<double>(i % 4 == 0 ? 1 : 0));
+      }
+    }
+  }
 }
 
 TEST(Scan, names_the_coil_that_holds_a_nan) {

@@ -8,6 +8,7 @@
 #include "io/result/results.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
+#include "validation/tests/device_team.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/problems.hpp"
 #include "validation/tests/program.hpp"
@@ -16,16 +17,7 @@ namespace fhd {
 namespace {
 
 Scan simulated(std::array<int, 3> matrix, int coils, bool maps = true) {
-  data::SimulationSettings settings;
-  settings.trajectory.kind =
-      matrix[2] == 1 ? data::TrajectoryKind::golden_radial : data::TrajectoryKind::stack_of_stars;
-  settings.trajectory.matrix_size = matrix;
-  settings.trajectory.fov_mm = {240, 240, matrix[2] == 1 ? 5.0 : 120.0};
-  settings.trajectory.undersampling = 2;
-  settings.coil_count = coils;
-  Scan scan = data::simulate(settings).scan;
-  if (!maps) scan.sensitivity_maps.reset();
-  return scan;
+  return tests::team_scan(matrix, coils, maps, 2);
 }
 
 double difference(const Image& found, const Image& expected) {
