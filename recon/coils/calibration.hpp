@@ -161,9 +161,10 @@ void centred_fft(Array<Complex<float>>& coils, int sign);
 struct MapMask {
   static constexpr std::uint8_t air = 0, near_tissue = 1, tissue = 2;
 };
-/// Returns [z][y][x] of `matrix_size`: see MapSettings::signal_mask, which is `share`. `noise` is the variance of each coil
-/// in a voxel of the windowed images; empty where it is not known.
-Array<std::uint8_t> signal_mask(const CalibrationRegion& region, const std::vector<double>& noise, double share,
+/// Returns [z][y][x] of `matrix_size`. Tissue is where the low-resolution image stands out of the noise (coils/mask.cpp) and
+/// is above a share of the root mean square of its signal, and what it surrounds; near it is what lies within 1/16 FOV.
+/// `noise` is the variance of each coil in a voxel of the windowed images; empty where it is not known.
+Array<std::uint8_t> signal_mask(const CalibrationRegion& region, const std::vector<double>& noise,
                                 std::array<int, 3> matrix_size);
 
 }  // namespace fhd

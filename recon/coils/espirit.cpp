@@ -48,7 +48,9 @@ Array<Complex<float>> neighbourhoods_of(const CalibrationRegion& region, const P
 
 /// Left singular vectors of the neighbourhoods whose singular values, roots of these eigenvalues, stand out
 /// of the noise: columns of [(coil, offset)][rank].
-Array<Complex<float>> signal_subspace(const Array<Complex<float>>& neighbourhoods, double signal_threshold) {
+Array<Complex<float>> signal_subspace(const Array<Complex<float>>& neighbourhoods) {
+  // Singular values above this share of the largest, and twice their median, which noise reaches, span the signal.
+  constexpr double signal_threshold = 0.04;
   const std::int64_t n = neighbourhoods.extent(0);
   constexpr double above_noise = 4;  // which is what the middle eigenvalue is of
   const auto eigen = eigenvectors_above(
@@ -86,11 +88,11 @@ MatrixField mean_over_offsets(const Array<Complex<double>>& projector, const Pos
 
 }  // namespace
 
-MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius, double signal_threshold) {
+MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius) {
   const auto radius = neighbourhood_radius(region, wanted_radius);
   const auto offsets = ball(radius);
   const auto neighbourhoods = neighbourhoods_of(region, offsets);
-  const auto signal = signal_subspace(neighbourhoods, signal_threshold);
+  const auto signal = signal_subspace(neighbourhoods);
   const auto projector = sum_of_outer_products(signal);
   std::array<int, 3> degree;
   for (int axis = 0; axis < 3; ++axis) degree[axis] = 2 * static_cast<int>(std::floor(radius[axis]));

@@ -47,10 +47,15 @@ std::vector<Complex<float>> principal_component(const CalibrationRegion& region)
   return component;
 }
 
-MatrixField field_of(const CalibrationRegion& region, MapMethod method, const MapSettings& settings) {
-  const double radius = region.radius[2] > 0 ? settings.kernel_radius_3d : settings.kernel_radius;
-  return method == MapMethod::espirit ? espirit_field(region, radius, settings.signal_threshold)
-                                      : adaptive_field(region, radius);
+/// Returns the radius of the k-space neighbourhood (espirit) or of the spectrum of the smoothed covariance (adaptive),
+/// cycles/FOV.
+constexpr double kernel_radius(bool volume) { return volume ? 2.5 : 3; }
+/// Returns the radius of the calibration region, cycles/FOV; smaller where the trajectory or the matrix asks for it.
+int largest_calibration_radius(const std::array<int, 3>& matrix_size) { return matrix_size[2] > 1 ? 12 : 16; }
+
+MatrixField field_of(const CalibrationRegion& region, MapMethod method) {
+  const double radius = kernel_radius(region.radius[2] > 0);
+  return method == MapMethod::espirit ? espirit_field(region, radius) : adaptive_field(region, radius);
 }
 
 /// Variance of each coil's noise in a voxel of the region's windowed images.
@@ -85,7 +90,7 @@ void judge_second(MapSetCount sets, MapEstimate& estimate) {
 
 }  // namespace
 
-MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings, Device device,
+MapEstimate estimate_maps(const Scan& scan, MapMethod method, MapSetCount sets, Device device,
                           const ProgressCallback& progress, std::optional<CalibrationSystem>* kept) {
   const bool of_reference = scan.calibration.has_value();
   const auto& kspace = of_reference ? scan.calibration->kspace.values : scan.kspace.values;
@@ -99,11 +104,11 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
   const int least = least_calibration_radius(matrix);
   const auto region =
       calibration_region(trajectory, kspace,
-                         {matrix, largest_calibration_radius(settings, matrix), least,
+                         {matrix, largest_calibration_radius(matrix), least,
                           of_reference ? least_reference_radius : least, method == MapMethod::joint},
                          device, kept);
   tell(1);
-  const bool looks_for_second = settings.sets != MapSetCount::one && method == MapMethod::espirit;
+  const bool looks_for_second = sets != MapSetCount::one && method == MapMethod::espirit;
   const auto no_maps = [&] {
     return SensitivityMaps{Array<Complex<float>>({coils, matrix[2], matrix[1], matrix[0]})};
   };
@@ -113,14 +118,13 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
   if (looks_for_second) estimate.second = no_maps();
   auto& maps = estimate.maps.values;
   const auto reference = principal_component(region);
-  const auto mask = signal_mask(region, noise_of(region, scan), settings.signal_mask, matrix);
+  const auto mask = signal_mask(region, noise_of(region, scan), matrix);
   if (method == MapMethod::joint) {
     maps = smooth_maps(region, mask);
     tell(3);
     return estimate;
   }
-  const float least_eigenvalue =
-      method == MapMethod::espirit ? static_cast<float>(settings.eigenvalue_mask) : 0.0f;
+  const float least_eigenvalue = method == MapMethod::espirit ? static_cast<float>(eigenvalue_mask) : 0.0f;
   const auto find = [&](const MatrixField& field, const std::array<int, 3>& size, std::int64_t plane) {
     dominant_eigenvectors(field, {size, mask, reference, least_eigenvalue}, plane, device, maps);
     if (looks_for_second)
@@ -130,13 +134,13 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
   if (calibrates_by_plane(matrix)) {
     const auto planes = planes_of(region);
     for (std::size_t z = 0; z < planes.size(); ++z)
-      find(field_of(planes[z], method, settings), {matrix[0], matrix[1], 1}, static_cast<std::int64_t>(z));
+      find(field_of(planes[z], method), {matrix[0], matrix[1], 1}, static_cast<std::int64_t>(z));
   } else {
-    const auto field = field_of(region, method, settings);
+    const auto field = field_of(region, method);
     tell(2);
     find(field, matrix, 0);
   }
-  if (looks_for_second) judge_second(settings.sets, estimate);
+  if (looks_for_second) judge_second(sets, estimate);
   tell(3);
   return estimate;
 }
@@ -184,17 +188,15 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
 }
 
 MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, std::int64_t coil_count,
-                   MapMethod method, std::optional<bool> calibration_sampled, const MapSettings& settings,
-                   Device device) {
-  const int region_radius = largest_calibration_radius(settings, matrix_size);
+                   MapMethod method, std::optional<bool> calibration_sampled, Device device) {
+  const int region_radius = largest_calibration_radius(matrix_size);
   const double voxels = product(matrix_size), coils = coil_count;
   const bool sampled = method != MapMethod::joint && calibration_sampled.value_or(voxels * 0.7 <= samples);
   MapsCost cost = calibration_cost(matrix_size, region_radius, samples, coil_count, sampled, device);
 
   // Neighbourhoods of k-space: positions in one, neighbourhoods in a region, regions.
   const bool by_plane = calibrates_by_plane(matrix_size), volume = matrix_size[2] > 1 && !by_plane;
-  const double radius = std::min(volume ? settings.kernel_radius_3d : settings.kernel_radius,
-                                 std::max(1.0, 0.4 * region_radius));
+  const double radius = std::min(kernel_radius(volume), std::max(1.0, 0.4 * region_radius));
   const auto ball = [&](double r) {
     return volume ? 4.0 / 3 * std::numbers::pi * std::pow(r, 3) : std::numbers::pi * r * r;
   };

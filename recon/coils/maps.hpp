@@ -24,7 +24,7 @@ struct MapEstimate {
   /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The sum of the coils, weighted as in the
   /// first principal component of the calibration region, is real and positive; joint: smooth.
   SensitivityMaps maps;
-  /// The next eigenvectors where their eigenvalues, too, are above the threshold, 0 elsewhere; as MapSettings::sets asks.
+  /// The next eigenvectors where their eigenvalues, too, are above the threshold, 0 elsewhere; where they are asked for.
   std::optional<SensitivityMaps> second{};
   double second_share = 0;                  ///< voxels with a second map over those with a first, where it was looked for
   std::array<int, 3> calibration_radius{};  ///< as used, x, y, z
@@ -39,9 +39,8 @@ inline constexpr double least_second_share = 0.1;
 inline bool calibrates_by_plane(const std::array<int, 3>& matrix_size) {
   return matrix_size[2] > 1 && matrix_size[2] < 10;
 }
-inline int largest_calibration_radius(const MapSettings& settings, const std::array<int, 3>& matrix_size) {
-  return matrix_size[2] > 1 ? settings.calibration_radius_3d : settings.calibration_radius;
-}
+/// Near tissue maps of espirit are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact, is below.
+inline constexpr double eigenvalue_mask = 0.8;
 
 /// The calibration region of a reference of its own shrinks to this along phase axes, cycles/FOV: two neighbourhoods.
 inline constexpr int least_reference_radius = 4;
@@ -49,7 +48,7 @@ inline constexpr int least_reference_radius = 4;
 /// Returns the maps of all coils of a scan as it is, from its calibration where it has one, in host memory. A GPU grids and
 /// solves a large calibration region, and finds the eigenvectors; the algebra of neighbourhoods is the CPU's. Throws Error
 /// when k-space near its centre is zero or not sampled. `kept`: of calibration_region.
-MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings = {},
+MapEstimate estimate_maps(const Scan& scan, MapMethod method, MapSetCount sets = MapSetCount::one,
                           Device device = Device::cpu(), const ProgressCallback& progress = {},
                           std::optional<CalibrationSystem>* kept = nullptr);
 
@@ -63,7 +62,7 @@ struct MapsCost {
 /// taken from samples for 0.7 of the voxels on where it is not known.
 MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, std::int64_t coils,
                    MapMethod method, std::optional<bool> calibration_sampled = {},
-                   const MapSettings& settings = {}, Device device = Device::cpu());
+                   Device device = Device::cpu());
 
 /// Returns the cost of calibration_region with this radius, of so many samples in all, which determine it or do not.
 MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std::int64_t samples,

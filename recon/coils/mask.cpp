@@ -105,7 +105,8 @@ constexpr double of_voxels = 1e-3;  ///< the share of noise that is taken for ti
 
 /// Connected voxels above what one voxel of noise in a thousand exceeds, where one of them is above what the
 /// highest of an image of noise exceeds once in a hundred images; and nowhere below `share` of the typical magnitude.
-Mask tissue_of(const Signal& signal, std::int64_t coils, double share, const std::array<int, 3>& n) {
+Mask tissue_of(const Signal& signal, std::int64_t coils, const std::array<int, 3>& n) {
+  constexpr double share = 0.05;
   constexpr double of_images = 1e-2;
   const auto voxels = static_cast<std::int64_t>(signal.energy.size());
   const double least = share * share * typical_energy(signal.energy);
@@ -167,14 +168,14 @@ Mask background_of(const Mask& wanted, const std::array<int, 3>& n) {
 
 }  // namespace
 
-Mask signal_mask(const CalibrationRegion& region, const std::vector<double>& noise, double share,
+Mask signal_mask(const CalibrationRegion& region, const std::vector<double>& noise,
                  std::array<int, 3> matrix_size) {
   const auto n = region.matrix_size();
   const std::int64_t coils = region.kspace.extent(0);
   Signal signal = signal_of(region, noise);
   bound_noise(coils, signal);
   constexpr double of_margin = 1.0 / 16;
-  const Mask tissue = tissue_of(signal, coils, share, n),
+  const Mask tissue = tissue_of(signal, coils, n),
              beside_tissue = background_of(with_hidden_edge(tissue, signal, coils, n), n),
              air = background_of(near(tissue, of_margin, n), n);
   std::array<std::vector<int>, 3> nearest;  // of the region, to a voxel of the matrix

@@ -36,8 +36,7 @@ struct MatrixField {
 /// Returns the radius of neighbourhoods in k-space, cycles/FOV: `wanted`, but at most 0.4 of the calibration region's radius.
 std::array<double, 3> neighbourhood_radius(const CalibrationRegion& region, double wanted);
 
-/// espirit.cpp; `signal_threshold` is that of MapSettings.
-MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius, double signal_threshold);
+MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius);
 /// adaptive.cpp.
 MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius);
 

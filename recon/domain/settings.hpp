@@ -181,29 +181,11 @@ using CompressionChoice = std::variant<AutomaticCompression, NoCompression, Virt
 enum class MapSetCount { one, two, automatic };
 constexpr std::array<const char*, 3> names_of(MapSetCount) { return {"1", "2", "auto"}; }
 
-struct MapSettings {
-  MapSetCount sets = MapSetCount::one;  ///< two, automatic: least squares alone, and see validate
-  /// Radius of the calibration region, cycles/FOV; smaller where the trajectory or the matrix asks for it.
-  int calibration_radius = 16, calibration_radius_3d = 12;
-  /// Radius of the k-space neighbourhood (espirit) or of the spectrum of the smoothed covariance (adaptive),
-  /// cycles/FOV.
-  double kernel_radius = 3, kernel_radius_3d = 2.5;
-  /// espirit: singular values of the calibration matrix above this share of the largest, and twice their median, which
-  /// noise reaches, span the signal.
-  double signal_threshold = 0.04;
-  /// espirit: near tissue maps are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact,
-  /// is below.
-  double eigenvalue_mask = 0.8;
-  /// Tissue is where the low-resolution image stands out of the noise (coils/mask.cpp) and is above this share of the root
-  /// mean square of its signal, and what it surrounds; near it is what lies within 1/16 FOV. Elsewhere maps are zero.
-  double signal_mask = 0.05;
-};
-
 struct CoilSettings {
   CoilMaps maps = CoilMaps::automatic;
   NoiseWhitening whitening = NoiseWhitening::automatic;
   CompressionChoice compression{};
-  MapSettings estimation{};
+  MapSetCount map_sets = MapSetCount::one;  ///< two, automatic: least squares alone, and see validate
   /// Solves a regularly undersampled Cartesian scan though nothing unfolds it; the report then holds a suspicion.
   bool allow_folding = false;
 

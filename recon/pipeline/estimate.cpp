@@ -136,8 +136,7 @@ class Walk {
     out_.host.hold(voxels_ * coils() * 8);
     const MapsCost maps = maps_cost(
         scan_.matrix_size, scan_.calibration_samples > 0 ? scan_.calibration_samples : scan_.samples.all,
-        out_.coils, map_method(settings.coils.maps), scan_.calibration_sampled, settings.coils.estimation,
-        device_);
+        out_.coils, map_method(settings.coils.maps), scan_.calibration_sampled, device_);
     out_.host.hold_briefly(maps.scratch_bytes);
     stage("sensitivity maps", maps.device_work, maps.work);
   }

@@ -101,7 +101,7 @@ void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device dev
   const MapMethod method = map_method(settings.maps);
   const bool of_reference = scan.calibration.has_value();
   MapEstimate estimate = on_device_or_cpu(device, log, "sensitivity maps are found", [&](Device here) {
-    return estimate_maps(scan, method, settings.estimation, here, log.progress(),
+    return estimate_maps(scan, method, settings.map_sets, here, log.progress(),
                          cache != nullptr ? &cache->maps : nullptr);
   });
   scan.sensitivity_maps = std::move(estimate.maps);
@@ -121,13 +121,12 @@ void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device dev
           (estimate.calibration_sampled || method == MapMethod::joint
                ? ""
                : "; it is undersampled, and is completed by estimating image and sensitivities together"));
-  if (settings.estimation.sets == MapSetCount::one) return;
+  if (settings.map_sets == MapSetCount::one) return;
   log.setting("sets of maps", scan.second_maps ? "2" : "1");
   log.note("map_sets",
            "a second set of maps " + std::string(scan.second_maps ? "is" : "is not") +
                " used: " + short_number(100 * estimate.second_share) +
-               " % of the voxels with a map have a second eigenvalue above " +
-               short_number(settings.estimation.eigenvalue_mask) +
+               " % of the voxels with a map have a second eigenvalue above " + short_number(eigenvalue_mask) +
                (scan.second_maps
                     ? "; the image is the root of the sum of squares of both, with the phase of the first"
                     : ""));
@@ -136,7 +135,7 @@ void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device dev
 /// Throws Error where two sets of maps cannot be had; notes where `auto` has none to find.
 void require_sets_can(const CoilSettings& settings, const CoilDecision& decision, const Scan& scan,
                       RunLog& log) {
-  const MapSetCount sets = settings.estimation.sets;
+  const MapSetCount sets = settings.map_sets;
   if (sets == MapSetCount::one) return;
   refuse_incompatible(
       Features().with(Feature::map_sets).with(Feature::field_map, scan.field_map && scan.sample_time_s));

@@ -260,7 +260,7 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
   const auto* method = least_squares(settings);
   if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || !method->sparse.empty() ||
       method->partial_fourier != PartialFourier::off || reference.field_map ||
-      settings.coils.estimation.sets != MapSetCount::one)
+      settings.coils.map_sets != MapSetCount::one)
     return false;
   const std::int64_t coils = reference.kspace.coil_count();
   const auto decision = decide_coils(

@@ -422,10 +422,10 @@ class Alternatives {
 /// the maps are not one set by espirit.
 double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
   const bool finds_one_set = (coils.maps == CoilMaps::automatic || coils.maps == CoilMaps::espirit) &&
-                             coils.estimation.sets == MapSetCount::one && !scan.sensitivity_maps &&
+                             coils.map_sets == MapSetCount::one && !scan.sensitivity_maps &&
                              !scan.field_map && scan.kspace.coil_count() > 1;
   if (!finds_one_set) return std::numeric_limits<double>::infinity();
-  coils.estimation.sets = MapSetCount::automatic;
+  coils.map_sets = MapSetCount::automatic;
   return misfit(scan, coils);
 }
 

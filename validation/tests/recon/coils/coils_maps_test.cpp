@@ -208,7 +208,8 @@ TEST(SensitivityMaps, take_from_the_scan_before_what_the_trajectory_shares_and_n
   std::optional<CalibrationSystem> kept;
   for (const Scan* scan : std::initializer_list<const Scan*>{&first, &second, &turned, &narrow, &first}) {
     const auto alone = estimate_maps(*scan, MapMethod::espirit).maps.values,
-               after = estimate_maps(*scan, MapMethod::espirit, {}, Device::cpu(), {}, &kept).maps.values;
+               after = estimate_maps(*scan, MapMethod::espirit, MapSetCount::one, Device::cpu(), {}, &kept)
+                           .maps.values;
     EXPECT_EQ(io::largest_difference(after, alone), 0);
     ASSERT_TRUE(kept);
   }
@@ -227,7 +228,7 @@ TEST(SensitivityMaps, of_a_volume_leave_nothing_behind) {
   const Scan scan =
       data::simulate(Case{TrajectoryKind::golden_means_radial_3d, {24, 24, 24}, 1, 2, 30}.settings()).scan;
   std::optional<CalibrationSystem> kept;
-  estimate_maps(scan, MapMethod::espirit, {}, Device::cpu(), {}, &kept);
+  estimate_maps(scan, MapMethod::espirit, MapSetCount::one, Device::cpu(), {}, &kept);
   EXPECT_FALSE(kept.has_value());
 }
 

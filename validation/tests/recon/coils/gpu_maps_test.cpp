@@ -178,7 +178,9 @@ TEST_F(GpuMaps, span_what_the_cpus_span) {
       const Scan scan = one.scan();
       std::printf("%s, %s:", one.text().c_str(), method == MapMethod::espirit ? "espirit" : "adaptive");
       const auto here = timed("CPU", [&] { return estimate_maps(scan, method).maps.values; });
-      const auto find = [&] { return estimate_maps(scan, method, {}, Device::cuda()).maps.values; };
+      const auto find = [&] {
+        return estimate_maps(scan, method, MapSetCount::one, Device::cuda()).maps.values;
+      };
       const auto first = timed("GPU, first", find), there = timed("GPU", find);
       const double rounding =
                        projector_difference(here, estimate_maps(rounded_otherwise(scan), method).maps.values),
