@@ -325,22 +325,15 @@ CalibrationRegion CalibrationSystem::region(const Array<Complex<float>>& kspace)
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                                      const CalibrationExtent& extent, Device device,
                                      std::optional<CalibrationSystem>* kept) {
+  // A large system would take memory that plans count on, and making it costs little beside the rest.
+  const bool keeps = kept && is_small_region(calibration_matrix(extent.matrix_size, extent.largest_radius));
   std::optional<CalibrationSystem> own;
-  auto& system = kept != nullptr ? *kept : own;
+  auto& system = keeps ? *kept : own;
   if (!system || !system->is_of(trajectory, extent, device)) {
     system.reset();  // its memory
     system.emplace(trajectory, extent, device);
   }
-  // A large system would take memory that plans count on, and making it costs little beside the rest.
-  const bool keeps = is_small_region(system->matrix_size());
-  try {
-    auto region = system->region(kspace);
-    if (!keeps) system.reset();
-    return region;
-  } catch (...) {
-    if (!keeps) system.reset();
-    throw;
-  }
+  return system->region(kspace);
 }
 
 Array<Complex<float>> windowed(const CalibrationRegion& region) {

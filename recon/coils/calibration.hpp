@@ -76,7 +76,6 @@ class CalibrationSystem {
 
   /// Returns whether it was made for these inputs, positions near the centre among them.
   bool is_of(const Trajectory& trajectory, const CalibrationExtent& extent, Device device) const;
-  const std::array<int, 3>& matrix_size() const { return small_; }  ///< of its region
   /// Returns the region of k-space [coil][sample] of all samples; both in host memory. One call at a time. Throws Error
   /// where k-space near the centre is zero.
   CalibrationRegion region(const Array<Complex<float>>& kspace);

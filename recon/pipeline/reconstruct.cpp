@@ -18,7 +18,6 @@ struct Reconstructor::State {
   Cache<float> in_single{};
   Cache<double> in_double{};
   CalibrationCache calibrations{};
-  std::unique_ptr<State> of_prepared{};  ///< for volumes at other positions than those of their preparation
 
   State(const Settings& all, const Execution& where, const Services& helpers)
       : settings(all), execution(where), services(helpers) {
@@ -30,7 +29,7 @@ struct Reconstructor::State {
   auto in_precision(const Work& work) {
     return settings.precision == Precision::single_precision ? work(in_single) : work(in_double);
   }
-  Reconstruction one(const Scan& scan, const ProgressCallback& progress);
+  Reconstruction one(const Scan& scan, const Settings& used, const ProgressCallback& progress);
   Reconstruction elsewhere(const Preparation& preparation, const Scan& volume, const ProgressCallback& progress);
   std::vector<Reconstruction> together(const std::shared_ptr<const Preparation>& preparation,
                                        const std::vector<const Scan*>& volumes, const ProgressCallback& progress);
@@ -85,14 +84,15 @@ bool has_positions_of(const Scan& volume, const Scan& reference) {
 
 }  // namespace
 
-Reconstruction Reconstructor::State::one(const Scan& scan, const ProgressCallback& progress) {
-  refuse_incompatible(features_of(settings).with(Feature::one_image));
+Reconstruction Reconstructor::State::one(const Scan& scan, const Settings& used,
+                                         const ProgressCallback& progress) {
+  refuse_incompatible(features_of(used).with(Feature::one_image));
   scan.validate("scan");
-  if (const auto obstacle = obstacle_to_group(settings, scan, execution.processes->size()); !obstacle.empty())
+  if (const auto obstacle = obstacle_to_group(used, scan, execution.processes->size()); !obstacle.empty())
     throw Error("a reconstruction by several processes", "a request that they can share", obstacle,
                 "run it as one process");
   RunLog log(execution.device, progress);
-  const Context context{settings, execution, services, log};
+  const Context context{used, execution, services, log};
   Preparation preparation = fhd::prepare(scan, context, calibrations);
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation.scan(), {&preparation.scan().kspace}, {}, context, cache);
@@ -130,15 +130,12 @@ std::vector<Reconstruction> Reconstructor::State::together(const std::shared_ptr
 
 Reconstruction Reconstructor::State::elsewhere(const Preparation& preparation, const Scan& volume,
                                                const ProgressCallback& progress) {
-  if (!of_prepared) {
-    Settings as_prepared = settings;
-    as_prepared.coils = CoilSettings::as_they_are();
-    as_prepared.outside_fov = OutsideFov::off;
-    of_prepared = std::make_unique<State>(as_prepared, execution, services);
-  }
+  Settings as_prepared = settings;
+  as_prepared.coils = CoilSettings::as_they_are();
+  as_prepared.outside_fov = OutsideFov::off;
   const Scan alike =
       prepared_alike(preparation, volume, settings.precision == Precision::double_precision);
-  Reconstruction result = of_prepared->one(alike, progress);
+  Reconstruction result = one(alike, as_prepared, progress);
   result.prepared.reset();
   return result;
 }
@@ -221,7 +218,7 @@ Reconstructor& Reconstructor::operator=(Reconstructor&&) noexcept = default;
 
 Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallback& progress) {
   const ThreadLimit limit(state_->execution.threads);
-  return state_->one(scan, progress);
+  return state_->one(scan, state_->settings, progress);
 }
 
 std::vector<Reconstruction> Reconstructor::operator()(const Scan& scan, const FrameLayout& layout,
