@@ -37,7 +37,6 @@ struct MatrixField {
 std::array<double, 3> neighbourhood_radius(const CalibrationRegion& region, double wanted);
 
 MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius);
-/// adaptive.cpp.
 MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius);
 
 /// Where eigenvectors are wanted, and which.

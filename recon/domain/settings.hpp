@@ -1,6 +1,6 @@
 #pragma once
 // The image that is wanted. A method holds only the settings that belong to it. An Execution (array/execution.hpp) says
-// where the work runs; Services (pipeline/services.hpp) help it.
+// where the work runs; Services (pipeline/context.hpp) help it.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -103,7 +103,7 @@ constexpr std::array<const char*, 2> names_of(PreconditionerKind) { return {"aut
 enum class PartialFourier { off, phase };
 constexpr std::array<const char*, 2> names_of(PartialFourier) { return {"off", "phase"}; }
 
-/// For frames (pipeline/subspace.hpp): a voxel may take real sums of these courses in time.
+/// For frames (pipeline/frames.hpp): a voxel may take real sums of these courses in time.
 struct LeadingCourses {
   std::int64_t count = 1;  ///< those of most energy in an image of low resolution
 };

@@ -1,6 +1,6 @@
 #pragma once
 // Which readouts of a continuous acquisition make a frame: some that follow each other, or those of one bin of a
-// motion signal (gating.hpp).
+// motion signal.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ struct FrameChoice {
   bool asks() const { return frames > 0 || readouts_per_frame > 0 || step > 0; }
 };
 
-/// A motion: one number for each readout of a scan. gating.hpp finds it.
+/// A motion: one number for each readout of a scan.
 struct GatingSignal {
   std::string source;            ///< "self-gated: 0.25 Hz, 2 % noise"
   std::vector<double> values{};  ///< [readout]
