@@ -102,7 +102,6 @@ TEST(CoilPreparation, compresses_32_coils_with_their_maps_and_keeps_the_image) {
   const auto virtual_coils = std::find_if(fewer.report.settings.begin(), fewer.report.settings.end(),
                                           [](const auto& item) { return item.first == "virtual coils"; });
   ASSERT_NE(virtual_coils, fewer.report.settings.end());
-  std::printf("32 coils -> %s, image changes by %.4f\n", virtual_coils->second.c_str(), relative);
   EXPECT_EQ(virtual_coils->second, "12");
   // Beyond 12 virtual coils there is noise alone: 0.3 % of the energy, and less of an image that the others
   // determine.

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <ostream>
@@ -23,10 +22,6 @@ namespace {
 using namespace fhd;
 using data::TrajectoryKind;
 using io::error_of;
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 struct Case {
   TrajectoryKind kind;
@@ -93,16 +88,9 @@ class Espirit : public testing::TestWithParam<Case> {};
 TEST_P(Espirit, spans_the_true_maps_inside_the_object) {
   const auto simulation = data::simulate(GetParam().settings());
   const auto& truth = simulation.scan.sensitivity_maps->values;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto estimate = estimate_maps(simulation.scan, MapMethod::espirit);
-  const double seconds = seconds_since(begin);
-  const auto& maps = estimate.maps.values;
+  const auto maps = estimate_maps(simulation.scan, MapMethod::espirit).maps.values;
   ASSERT_TRUE(maps.shape() == truth.shape());
   const auto found = agreement(truth, maps, simulation.ideal);
-  std::printf("%s: %.3f s, radius %d%s, cosine mean %.5f, least %.4f, below 0.99: %ld of %ld voxels\n",
-              GetParam().text().c_str(), seconds, estimate.calibration_radius[0],
-              estimate.calibration_sampled ? "" : " (joint)", found.mean, found.least,
-              static_cast<long>(found.below_099), static_cast<long>(found.voxels));
   EXPECT_GE(found.mean, 0.999);
   EXPECT_EQ(found.missing, 0);
   // At the very edge of the FOV, which is periodic for the maps and not for the coils, single voxels may
@@ -166,9 +154,6 @@ class SelfMadeMaps : public testing::TestWithParam<Case> {};
 
 TEST_P(SelfMadeMaps, reconstruct_as_well_as_the_true_maps) {
   const auto errors = errors_of(GetParam());
-  std::printf("%s: error with true maps %.4f, ESPIRiT %.4f (%.3f), adaptive %.4f (%.3f)\n",
-              GetParam().text().c_str(), errors.true_maps, errors.espirit, errors.espirit / errors.true_maps,
-              errors.adaptive, errors.adaptive / errors.true_maps);
   EXPECT_LE(errors.espirit, 1.15 * errors.true_maps);
   EXPECT_LE(errors.adaptive, 1.5 * errors.true_maps);  // the simpler choice
 }
@@ -337,10 +322,7 @@ TEST(SensitivityMaps, of_a_real_head_give_the_image_of_the_maps_in_its_file) {
     // Without a preconditioner, which is nearer to the converged image at the same residual.
     Settings settings{LeastSquares{.preconditioner = PreconditionerKind::none, .tolerance = 1e-3}};
     settings.coils.maps = maps;
-    const auto begin = std::chrono::steady_clock::now();
     const auto result = reconstruct(scan, settings);
-    std::printf("%s: %.2f s, |F rho - d| / |d| = %.4f\n", result.report.settings.front().second.c_str(),
-                seconds_since(begin), result.report.data_residual);
     Array<Complex<double>> values(result.image.values.shape());
     for (std::int64_t p = 0; p < values.size(); ++p) values[p] = double(abs(result.image.values[p]));
     return values;
@@ -357,7 +339,6 @@ TEST(SensitivityMaps, of_a_real_head_give_the_image_of_the_maps_in_its_file) {
     const auto image = magnitude(maps);
     const auto scaled = metrics::scaled(image, metrics::best_scale(image, reference, head));
     const double ssim = metrics::ssim(scaled, reference, scan.geometry.matrix_size, head);
-    std::printf("  SSIM %.4f, NRMSE %.4f\n", ssim, metrics::relative_l2(scaled, reference, head));
     EXPECT_GE(ssim, 0.95);
   }
 }

@@ -87,7 +87,6 @@ TEST(Whitening, makes_other_noise_of_the_same_coils_white) {
   // Both estimates err by 1 / sqrt(samples) per element, relative to the variance; 5 standard deviations of
   // the two.
   const double distance = distance_from_white(after, std::pow(white.standard_deviation, 2));
-  std::printf("largest element of C - 1: %.4f\n", distance);
   EXPECT_LE(distance, 5 * std::sqrt(2.0 / samples));
 }
 
@@ -180,9 +179,6 @@ TEST(NoiseCovariance, of_the_edge_of_kspace_finds_correlated_noise_above_the_sig
   const auto white = whitening(edge);
   const auto after = noise_covariance(apply_mixing(white.matrix, noise));
   const double distance = distance_from_white(after, std::pow(white.standard_deviation, 2));
-  std::printf("%ld of %ld edge samples, largest element of C - 1: %.3f\n",
-              static_cast<long>(edge.sample_count), static_cast<long>(scan.kspace.sample_count() / 20),
-              distance);
   // 5 standard deviations of an estimate from as many samples, and the signal that is left, relative to the
   // smallest noise: 0.1 random numbers move the eigenvalues of the mixing by about 0.1 (2 sqrt(8)), to 0.43.
   double energy = 0;
@@ -221,7 +217,6 @@ TEST(CoilPreparation, whitens_by_the_noise_of_the_scan_and_the_image_gains) {
                                 converted<Complex<double>>(truth.values));
   };
   const double without = error(NoiseWhitening::off), with = error(NoiseWhitening::automatic);
-  std::printf("image error %.4f, whitened %.4f\n", without, with);
   EXPECT_LE(with, 0.9 * without);
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <string>
 
@@ -107,15 +106,6 @@ Scan rounded_otherwise(Scan scan) {
   return scan;
 }
 
-template <class Make>
-Maps timed(const char* what, const Make& make) {
-  const auto begin = std::chrono::steady_clock::now();
-  Maps maps = make();
-  std::printf("  %s %.4f s", what,
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  return maps;
-}
-
 /// The rank of a subspace jumps where an eigenvalue lies at its threshold, and with another number of threads products
 /// of matrices are rounded otherwise: both devices work with the same few.
 class GpuMaps : public tests::GpuTest {
@@ -176,16 +166,14 @@ TEST_F(GpuMaps, span_what_the_cpus_span) {
   for (const auto& one : cases())
     for (const auto method : {MapMethod::espirit, MapMethod::adaptive}) {
       const Scan scan = one.scan();
-      std::printf("%s, %s:", one.text().c_str(), method == MapMethod::espirit ? "espirit" : "adaptive");
-      const auto here = timed("CPU", [&] { return estimate_maps(scan, method).maps.values; });
+      const auto here = estimate_maps(scan, method).maps.values;
       const auto find = [&] {
         return estimate_maps(scan, method, MapSetCount::one, Device::cuda()).maps.values;
       };
-      const auto first = timed("GPU, first", find), there = timed("GPU", find);
+      const auto first = find(), there = find();
       const double rounding =
                        projector_difference(here, estimate_maps(rounded_otherwise(scan), method).maps.values),
                    difference = projector_difference(here, there);
-      std::printf(", difference %.1e, of rounding on the CPU %.1e\n", difference, rounding);
       EXPECT_LE(difference, std::max(1e-4, 3 * rounding)) << one.text();
       EXPECT_LE(on_one_side(here, there), within_rounding_of_thresholds(here)) << one.text();
       EXPECT_LE(rounding, 1e-3) << "the case proves nothing: " << one.text();
@@ -209,8 +197,6 @@ TEST_F(GpuMaps, give_the_cpus_image) {
     EXPECT_LE(apart, here.size() / 10000 + 1) << one.text();
     const double difference = metrics::relative_l2(there, here),
                  rounding = metrics::relative_l2(image(rounded_otherwise(scan), Device::cpu()), here);
-    std::printf("%s: difference of images %.1e, of rounding on the CPU %.1e, %lld voxels apart\n",
-                one.text().c_str(), difference, rounding, static_cast<long long>(apart));
     // A voxel whose map is missing leaves its signal to its neighbours.
     EXPECT_LE(difference, std::max(apart == 0 ? 1e-4 : 3e-4, 3 * rounding)) << one.text();
   }
@@ -251,8 +237,6 @@ TEST_F(GpuMaps, what_lies_beyond_the_field_of_view_is_what_the_cpu_sees) {
       const auto told_apart = field_told_apart(scan);
       const auto here = object_beyond_fov(scan, told_apart),
                  there = object_beyond_fov(scan, told_apart, Device::cuda());
-      std::printf("%dx%dx%d, scale %.1f: share %.6f and %.6f\n", n[0], n[1], n[2], scale, here.energy_share,
-                  there.energy_share);
       EXPECT_EQ(here.matrix_size, there.matrix_size);
       EXPECT_NEAR(here.energy_share, there.energy_share, 1e-4);
     }

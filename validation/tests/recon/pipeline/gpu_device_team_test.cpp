@@ -64,7 +64,6 @@ TEST_F(GpuTeam, sums_are_right_and_the_same_bits_in_every_rank_and_every_run) {
       const DeviceTeam team(some, way);
       expect_sums<float>(team, 1e-6);  // a few roundings of 6e-8
       expect_sums<double>(team, 1e-15);
-      std::printf("%d GPUs: sums by %s\n", team.size(), team.way_of_sums().c_str());
     }
 }
 

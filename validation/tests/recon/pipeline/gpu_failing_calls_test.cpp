@@ -54,8 +54,6 @@ class GpuFailingCalls : public tests::GpuTest {
         ASSERT_TRUE(tests::identical(run().values, expected.values)) << "after call " << number;
       }
       EXPECT_GT(failed, went_on);
-      std::printf("calls: %lld: %lld failed, %lld went on\n", static_cast<long long>(count),
-                  static_cast<long long>(failed), static_cast<long long>(went_on));
     }
   }
 };

@@ -124,7 +124,6 @@ TEST(PartialFourier, takes_most_of_the_error_off_where_phase_is_smooth) {
   for (const int coils : {1, 4})
     for (const double share : {0.625, 0.75}) {
       const double left = share_left(share, coils, {64, 64, 1});
-      RecordProperty(std::to_string(coils) + " coils, " + std::to_string(share), std::to_string(left));
       EXPECT_LE(left, 0.5) << coils << " coils, " << share;
     }
 }
