@@ -15,7 +15,7 @@
 
 #include "app/python/arrays.hpp"
 #include "recon/array/device.hpp"
-#include "recon/domain/positions.hpp"
+#include "recon/domain/scan.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/gridded/gridded.hpp"

@@ -11,7 +11,7 @@
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "io/scan/scan_parts.hpp"
-#include "recon/domain/resampling.hpp"
+#include "recon/domain/geometry.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
