@@ -109,10 +109,10 @@ Array<Complex<float>> read_noise(const hdf5::File& file, std::int64_t coils) {
 void find_maps(const hdf5::File& file, ScanSummary& summary) {
   summary.has_sensitivity_maps = holds(file, maps_name);
   summary.has_field_map = holds(file, field_name);
-  summary.has_sample_time = holds(file, time_name);
   for (const char* also : {noise_name, calibration_name})
     if (holds(file, also)) summary.facts.emplace_back(also + 1, "yes");
-  if (!summary.has_sample_time) return;
+  if (!holds(file, time_name)) return;
+  summary.has_sample_time = true;
   const auto stated =
       file.has_attribute(time_name, "origin") ? file.text_attribute(time_name, "origin") : std::string();
   summary.time_origin = TimeOrigin::unknown;
@@ -125,7 +125,7 @@ void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t
                std::int64_t repetition, Precision precision, Scan& scan) {
   if (holds(file, maps_name))
     scan.sensitivity_maps = read_sensitivity_maps(file, scan.kspace.coil_count(), n, slice, precision);
-  if (holds(file, noise_name)) scan.noise = read_noise(file, scan.kspace.coil_count());
+  if (holds(file, noise_name) && !scan.noise) scan.noise = read_noise(file, scan.kspace.coil_count());
   if (holds(file, calibration_name)) read_calibration(file, slice, scan);
   if (holds(file, field_name)) {
     const auto map = file.dataset(field_name);

@@ -171,11 +171,14 @@ std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, c
                                       const std::string& path, ScanFormat format) {
   const auto& summary = file.summary();
   require_room(format, summary.slice_count, summary.repetition_count, summary.coil_count, path);
-  const bool copies = format == ScanFormat::ismrmrd && summary.format == "ISMRMRD";
-  if (!copies || !summary.outside_pieces.empty()) {
+  const bool is_same_format = format == ScanFormat::ismrmrd && summary.format == "ISMRMRD";
+  if (!is_same_format || !summary.outside_pieces.empty() || options.matrix_size || options.fov_mm) {
     auto lost = write_scan(path, format, read_all(file));
-    if (copies)
-      lost.emplace_back("Readouts are made anew, without flags and counters: pieces come from other files.");
+    if (is_same_format)
+      lost.emplace_back(
+          "Header and readouts are made anew, without flags and counters: pieces come from other files, or "
+          "the "
+          "matrix or FOV is not that of the header.");
     return lost;
   }
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)

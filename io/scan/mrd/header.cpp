@@ -233,4 +233,27 @@ EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, co
   return space;
 }
 
+namespace {
+
+/// Returns the ticks from one stamp to the next; 0 where they are not even, to a tick each.
+double even_step(const std::vector<std::uint32_t>& stamps) {
+  if (stamps.size() < 2 || stamps.back() <= stamps.front()) return 0;
+  const double step = (stamps.back() - stamps.front()) / static_cast<double>(stamps.size() - 1);
+  for (std::size_t i = 0; i < stamps.size(); ++i)
+    if (std::abs(stamps.front() + static_cast<double>(i) * step - stamps[i]) > 1) return 0;
+  return step < 1 ? 0 : step;
+}
+
+}  // namespace
+
+std::pair<double, const char*> repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
+                                               std::size_t readouts_per_image) {
+  constexpr double tick_s = 2.5e-3;
+  const auto& acquisition = header.acquisition;
+  if (lower_case(acquisition.vendor).find("siemens") != std::string::npos)
+    if (const double step = even_step(stamps); step > 0) return {step * tick_s, "time stamps of 2.5 ms"};
+  if (readouts_per_image == 1) return {acquisition.excitation_time_s, "TR, one readout an image"};
+  return {0, ""};
+}
+
 }  // namespace fhd::io::mrd

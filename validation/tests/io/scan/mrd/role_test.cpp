@@ -1,5 +1,5 @@
 // Roles of readouts.
-#include "io/scan/mrd/role.hpp"
+#include "io/scan/mrd/readout.hpp"
 
 #include <gtest/gtest.h>
 
