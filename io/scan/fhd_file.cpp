@@ -80,20 +80,18 @@ class FhdFile {
     read_geometry(options);
     find_maps(file_, summary_);
     if (file_.has_attribute("/", "readout_length")) {
-      const auto numbers = file_.number_attribute("/", "readout_length");
-      if (numbers.size() == 1 && numbers[0] >= 1 &&
-          numbers[0] <= static_cast<double>(summary_.samples_per_scan))
-        summary_.readout_length = static_cast<std::int64_t>(numbers[0]);
+      const auto length = file_.number_attribute("/", "readout_length");
+      if (length.size() == 1 && length[0] >= 1 && length[0] <= static_cast<double>(summary_.samples_per_scan))
+        summary_.readout_length = static_cast<std::int64_t>(length[0]);
     }
-    if (has_trajectory_) look_at_trajectory(options);
-    if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
+    if (has_trajectory_) read_unit(options);
+    note_missing_fov(summary_);
   }
 
   const ScanSummary& summary() const { return summary_; }
 
   Scan read(std::int64_t slice, std::int64_t repetition) {
     hdf5::be_silent();
-    require_volume(summary_, slice, repetition);
     Scan scan;
     scan.geometry = summary_.geometry;
     scan.geometry.position_mm = positions_[positions_.size() > 1 ? slice : 0];
@@ -105,8 +103,6 @@ class FhdFile {
     kspace.read(coils_samples, has_leading_axes_ ? Extents{repetition, slice} : Extents{}, precision_,
                 scan.kspace.values, scan.kspace.in_double);
     read_maps(file_, file_matrix_size_, slice, repetition, precision_, scan);
-    scan.validate(summary_.path);
-    if (scan.field_map) note_time_origin(summary_, scan);
     return scan;
   }
 
@@ -179,31 +175,28 @@ class FhdFile {
     summary_.unit_geometry = apply_options(geometry, options);
   }
 
-  void look_at_trajectory(const ReadOptions& options) {
+  void read_unit(const ReadOptions& options) {
     unit_ = unit_of_trajectory(file_, options.trajectory_unit, summary_.inferred);
     summary_.facts.emplace_back("trajectory unit", file_.has_attribute(trajectory_name, "unit")
                                                        ? file_.text_attribute(trajectory_name, "unit")
                                                        : "not stated");
-    auto stored = read_stored_trajectory(file_, 0, 0);
-    const auto largest_k = largest_magnitude(stored);
-    summary_.cartesian = lies_on_grid(in_cycles_per_fov(std::move(stored)));
-    note_ignored_third_axis(largest_k, summary_.unit_geometry, summary_.inferred);
-    if (options.trajectory_unit == TrajectoryUnit::automatic)
-      require_credible_unit(unit_, largest_k, summary_.unit_geometry, file_.subject(trajectory_name));
+    auto k = stored_trajectory(0, 0);
+    look_at_trajectory(summary_, unit_, options, file_.subject(trajectory_name), k);
   }
 
-  Trajectory in_cycles_per_fov(Array<double> stored) const {
-    const auto dataset = file_.dataset(trajectory_name);
-    if (stored.extent(1) != summary_.samples_per_scan)
-      throw Error(dataset.subject(),
-                  fmt::format("[{}][{}]", summary_.samples_per_scan, dataset.extents().back()),
-                  hdf5::text_of(dataset.extents()));
-    convert_to_cycles_per_fov(stored, unit_, summary_.unit_geometry, dataset.subject());
-    return {std::move(stored)};
+  Array<double> stored_trajectory(std::int64_t slice, std::int64_t repetition) const {
+    auto k = read_stored_trajectory(file_, slice, repetition);
+    const auto extents = file_.dataset(trajectory_name).extents();
+    if (k.extent(1) != summary_.samples_per_scan)
+      throw Error(file_.subject(trajectory_name),
+                  fmt::format("[{}][{}]", summary_.samples_per_scan, extents.back()), hdf5::text_of(extents));
+    return k;
   }
 
   Trajectory read_trajectory(std::int64_t slice, std::int64_t repetition) const {
-    return in_cycles_per_fov(read_stored_trajectory(file_, slice, repetition));
+    auto k = stored_trajectory(slice, repetition);
+    convert_to_cycles_per_fov(k, unit_, summary_.unit_geometry, file_.subject(trajectory_name));
+    return {std::move(k)};
   }
 
   hdf5::File file_;

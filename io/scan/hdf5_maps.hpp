@@ -27,8 +27,7 @@ namespace fhd::io {
 
 /// Says in `summary` which of the datasets are there.
 void find_maps(const hdf5::File& file, ScanSummary& summary);
-/// Reads the datasets that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps,
-/// `precision` that of ReadOptions.
+/// Reads the datasets that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps.
 void read_maps(const hdf5::File& file, const std::array<int, 3>& matrix_size, std::int64_t slice,
                std::int64_t repetition, Precision precision, Scan& scan);
 /// Returns whether there is a dataset of that name; a group is a measurement that happens to be called so.
@@ -50,12 +49,10 @@ std::vector<std::string> lost_calibration(const ScanSeries& series);
 
 constexpr auto trajectory_name = "/trajectory";
 
-/// Returns the unit that the user told or, where that is automatic, the file states. Says in `inferred` that it is the
-/// user's. Throws Error where neither is known.
+/// Returns the user's unit, which `inferred` then says, else that of the file. Throws Error where neither is known.
 TrajectoryUnit unit_of_trajectory(const hdf5::File& file, TrajectoryUnit told,
                                   std::vector<std::string>& inferred);
-/// Reads positions [axis][sample] of one slice and repetition, in the unit of the file; 0 along an axis that is left out.
-/// Throws Error.
+/// Reads positions [axis][sample] in the unit of the file; 0 along an axis that is left out. Throws Error.
 Array<double> read_stored_trajectory(const hdf5::File& file, std::int64_t slice, std::int64_t repetition);
 
 }  // namespace fhd::io

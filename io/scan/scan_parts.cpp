@@ -22,7 +22,26 @@ Geometry apply_options(Geometry& geometry, const ReadOptions& options) {
 }
 
 std::string unit_of_options(TrajectoryUnit unit) {
-  return "The trajectory is taken to be in " + std::string(name_of(unit)) + ", as --trajectory-unit says.";
+  return fmt::format("The trajectory is taken to be in {}, as --trajectory-unit says.", name_of(unit));
+}
+
+TrajectoryUnit unit_of_format(const char* format, const ReadOptions& options, Sentences& inferred) {
+  if (const auto told = options.trajectory_unit; told != TrajectoryUnit::automatic) {
+    inferred.push_back(unit_of_options(told));
+    return told;
+  }
+  inferred.push_back(fmt::format("The trajectory is taken to be in cycles/FOV, the unit of {}.", format));
+  return TrajectoryUnit::cycles_per_fov;
+}
+
+void look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOptions& options,
+                        const std::string& subject, Array<double>& k) {
+  const auto largest = largest_magnitude(k);
+  if (options.trajectory_unit == TrajectoryUnit::automatic)
+    require_credible_unit(unit, largest, summary.unit_geometry, subject);
+  note_ignored_third_axis(largest, summary.unit_geometry, summary.inferred);
+  convert_to_cycles_per_fov(k, unit, summary.unit_geometry, subject);
+  summary.cartesian = lies_on_grid({k});
 }
 
 std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::string& subject,
@@ -57,26 +76,30 @@ std::array<double, 3> largest_magnitude(const Array<double>& k) {
 }
 
 bool lies_on_grid(const Trajectory& trajectory) {
-  return std::all_of(trajectory.k.begin(), trajectory.k.end(),
-                     [](double k) { return std::abs(k - std::round(k)) <= 1e-3; });
+  return std::ranges::all_of(trajectory.k, [](double k) { return std::abs(k - std::round(k)) <= 1e-3; });
 }
 
-void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
-                               const std::string& subject) {
-  const auto scale = scale_to_cycles_per_fov(unit, {geometry}, subject);
+void multiply_axes(Array<double>& k, const std::array<double, 3>& scale) {
   const auto samples = k.extent(1);
   for (int axis = 0; axis < 3; ++axis)
     for (std::int64_t m = 0; m < samples; ++m) k[axis * samples + m] *= scale[axis];
 }
 
-std::optional<std::string> missing_fov(const Geometry& geometry) {
+void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
+                               const std::string& subject) {
+  multiply_axes(k, scale_to_cycles_per_fov(unit, {geometry}, subject));
+}
+
+void note_missing_fov(ScanSummary& summary) {
   std::string axes;
   for (int axis = 0; axis < 3; ++axis)
-    if (geometry.fov_mm[axis] == 0 && geometry.matrix_size[axis] > 1)
+    if (summary.geometry.fov_mm[axis] == 0 && summary.geometry.matrix_size[axis] > 1)
       axes += std::string(axes.empty() ? "" : ", ") + "xyz"[axis];
-  if (axes.empty()) return std::nullopt;
-  return "The FOV along " + axes +
-         " is unknown: images will have voxels of 1 mm there; --fov-mm X,Y,Z supplies it.";
+  if (!axes.empty())
+    summary.missing.push_back(
+        fmt::format("The FOV along {} is unknown: images will have voxels of 1 mm there; --fov-mm X,Y,Z "
+                    "supplies it.",
+                    axes));
 }
 
 bool are_axes(const Geometry& geometry) {

@@ -1,10 +1,10 @@
-#include "io/scan/zero_samples.hpp"
-
+// Samples that are exactly zero in every coil: in zero-filled files they were never measured.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "io/scan/scan_parts.hpp"
 #include "recon/array/execution.hpp"
 
 namespace fhd::io {

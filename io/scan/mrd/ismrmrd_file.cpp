@@ -18,7 +18,6 @@
 #include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
-#include "recon/array/thread_limit.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -53,10 +52,6 @@ class IsmrmrdFile {
       idle_.push_back(std::move(reader));
     }
     read_maps(measurement_.file, volumes.map_matrix_size(), slice, repetition, precision_, scan);
-    constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
-    const ThreadLimit limit(static_cast<int>(1 + scan.kspace.values.size() / values_per_thread));
-    scan.validate(summary_.path);
-    if (scan.field_map) note_time_origin(summary_, scan);
     return scan;
   }
 

@@ -89,7 +89,7 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
     m += head->sample_count();
   }
   summary_.cartesian = lies_on_grid(trajectory);
-  if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
+  note_missing_fov(summary_);
   add_facts();
 }
 
@@ -425,7 +425,6 @@ bool VolumeAssembler::states_times(const ReadoutList& readouts) const {
 }
 
 const ReadoutList& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t repetition) const {
-  require_volume(summary_, slice, repetition);
   const auto found = volumes_.find({repetition, slice});
   if (found == volumes_.end())
     throw Error(
@@ -462,9 +461,7 @@ ReadoutScan::ReadoutScan(Header header, const ReadOptions& options, Subjects sub
 }
 
 Scan ReadoutScan::read(std::int64_t slice, std::int64_t repetition) const {
-  auto scan = volumes_.volume(slice, repetition, [this](std::int64_t number) { return readout(number); });
-  scan.validate(summary().path);
-  return scan;
+  return volumes_.volume(slice, repetition, [this](std::int64_t number) { return readout(number); });
 }
 
 }  // namespace fhd::io::mrd
