@@ -35,19 +35,17 @@ std::array<T, 3> three_of(const pugi::xml_node& node, const std::string& subject
 
 std::optional<Limit> limit_of(const pugi::xml_node& limits, const char* name) {
   const auto limit = limits.child(name);
-  if (!limit) return std::nullopt;
-  const auto number = [&](const char* member) { return limit.child(member).text().as_int(); };
-  return Limit{number("maximum"), number("center"), number("minimum")};
+  if (!limit) return {};
+  return Limit{limit.child("maximum").text().as_int(), limit.child("center").text().as_int()};
 }
 
-/// Returns whether the FOV is in metres, as some programs write it. Nobody images 1 mm in-plane with a matrix worth the name, or 1000 mm.
+/// Returns whether the FOV is in metres, as some programs write it: nobody images 1 mm in-plane, or 1000 mm.
 bool in_metres(const std::array<double, 3>& fov) {
   return fov[0] > 0 && fov[0] < 1 && fov[1] > 0 && fov[1] < 1;
 }
+/// An untouched 1 along z is the millimetre that writers put where they know nothing.
 void metres_to_mm(std::array<double, 3>& fov) {
-  for (double& length : fov)
-    if (length < 1)
-      length *= 1000;  // an untouched 1 along z is the millimetre that writers put where they know nothing
+  for (double& length : fov) length *= length < 1 ? 1000 : 1;
 }
 
 /// Returns the matrix to crop to where the encoded FOV is larger than the one to show (readout oversampling); 0 along
@@ -65,30 +63,22 @@ std::array<int, 3> cropped_matrix_size(const EncodingHeader& header, std::vector
       inferred.push_back(
           fmt::format("The image is cropped along {} from {} to {} voxels: the header shows {} of {} mm.",
                       name, encoded, shown, recon_fov, encoded_fov));
-      if (shown != recon)
-        inferred.push_back(
-            fmt::format("The header's reconstructed matrix of {} along {} is not used: the "
-                        "voxels are those that were encoded.",
-                        recon, name));
     } else if (recon < encoded && encoded_fov == 0) {
       cropped[axis] = recon;
-      inferred.push_back(
-          fmt::format("The image is cropped along {} from {} to {} voxels, as the header's "
-                      "reconstructed matrix says.",
-                      name, encoded, recon));
+      inferred.push_back(fmt::format(
+          "The image is cropped along {} from {} to {} voxels, the header's reconstructed matrix.", name,
+          encoded, recon));
     } else if (recon != encoded) {
-      inferred.push_back(
-          fmt::format("Along {} the header states {} encoded and {} reconstructed voxels: the "
-                      "encoded matrix is used.",
-                      name, encoded, recon));
+      inferred.push_back(fmt::format(
+          "Along {} the header states {} encoded and {} reconstructed voxels: the encoded matrix is used.",
+          name, encoded, recon));
     }
   }
   return cropped;
 }
 
 std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
@@ -100,11 +90,10 @@ bool is_ramp_sampled(const pugi::xml_node& description) {
         return parameter.child("value").text().as_double(0);
     return 0.0;
   };
-  const double ramp_us = number("userParameterLong", "rampUpTime"),
-               flat_us = number("userParameterLong", "flatTopTime"),
-               samples = number("userParameterLong", "numSamples"),
-               dwell_us = number("userParameterDouble", "dwellTime");
-  return ramp_us > 0 && samples * dwell_us > 1.01 * flat_us;
+  const double sampled_us =
+      number("userParameterLong", "numSamples") * number("userParameterDouble", "dwellTime");
+  return number("userParameterLong", "rampUpTime") > 0 &&
+         sampled_us > 1.01 * number("userParameterLong", "flatTopTime");
 }
 
 /// Texts of the header, each a member of AcquisitionInfo.

@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "io/result/results.hpp"
 #include "io/files/sha256.hpp"
+#include "io/result/results.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {
