@@ -36,7 +36,8 @@ std::array<T, 3> three_of(const pugi::xml_node& node, const std::string& subject
 std::optional<Limit> limit_of(const pugi::xml_node& limits, const char* name) {
   const auto limit = limits.child(name);
   if (!limit) return {};
-  return Limit{limit.child("maximum").text().as_int(), limit.child("center").text().as_int()};
+  const auto number = [&](const char* member) { return limit.child(member).text().as_int(); };
+  return Limit{number("maximum"), number("center"), number("minimum")};
 }
 
 /// Returns whether the FOV is in metres, as some programs write it: nobody images 1 mm in-plane, or 1000 mm.

@@ -16,7 +16,7 @@ namespace fhd::io::mrd {
 constexpr auto unit_parameter = "trajectory_unit";  ///< a userParameterString
 
 struct Limit {
-  int maximum = 0, center = 0;
+  int maximum = 0, center = 0, minimum = 0;
 };
 
 /// The part of an encoding that is used.
