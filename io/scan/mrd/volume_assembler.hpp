@@ -2,7 +2,7 @@
 // Readouts -> volumes: what the flags, counters and encoding spaces of an ISMRMRD measurement mean, from a file or a
 // connection.
 //
-//   - The role of a readout follows from its flags and encoding space: role.cpp. Noise readouts become the noise of
+//   - The role of a readout follows from its flags and encoding space: readout.cpp. Noise readouts become the noise of
 //     every scan; readouts of other roles than image, reference and navigator are skipped.
 //   - References (flagged as calibration alone) are samples of the image where the header calls them embedded or
 //     interleaved or, where it says nothing, where they are Cartesian readouts of the image's own encoding space,
