@@ -100,6 +100,8 @@ TEST(VolumeAssembler, takes_noise_and_leaves_out_what_is_not_of_the_image) {
   const auto scan = stream.assembler.volume(0, 0, stream.source());
   EXPECT_EQ(scan.kspace.sample_count(), samples - 3);
   EXPECT_EQ(scan.kspace.values[0], (Complex<float>{3, 1}));
+  EXPECT_DOUBLE_EQ((*scan.sample_time_s)[0], 2.0F * 1e-6)
+      << "from the start of the readout, the first is discarded";
   const auto& found = scan.noise;
   ASSERT_TRUE(found.has_value());
   ASSERT_EQ(found->shape(), (Shape{coils, samples - 3}));
@@ -237,11 +239,17 @@ TEST(VolumeAssembler, names_the_readout_that_contradicts_its_head_or_the_others)
   stream.assembler.finish(stream.source(), stream.source());
   EXPECT_REFUSED(stream.assembler.volume(0, 0, stream.source()), "readout[3].data: expected 32 numbers");
 
-  Stream disagreeing;
+  Stream disagreeing, mixed;
   disagreeing.deliver(line_readout(0, 0));
-  auto one_coil = line_readout(1, 1);
+  mixed.deliver(line_readout(0, 0));
+  auto one_coil = line_readout(1, 1), no_trajectory = one_coil;
   one_coil.head.active_channels = 1;
   disagreeing.deliver(one_coil);
+  no_trajectory.head.trajectory_dimensions = 0;
+  no_trajectory.trajectory.clear();
+  mixed.deliver(no_trajectory);
+  EXPECT_REFUSED(mixed.assembler.finish(mixed.source(), mixed.source()),
+                 "2 trajectory dimensions as in the first");
   EXPECT_REFUSED(disagreeing.assembler.finish(disagreeing.source(), disagreeing.source()),
                  "readout[1]: expected 2 channels");
   Stream nothing;
