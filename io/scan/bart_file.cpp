@@ -48,7 +48,7 @@ class BartFile {
 
     trajectory_ ? choose_unit_and_matrix(options) : choose_matrix(options, {});
     summary_.states_directions = false;
-    summary_.missing.push_back(
+    say(summary_.missing,
         "BART files state no FOV, position or directions: --fov-mm X,Y,Z supplies the FOV.");
   }
 
@@ -116,7 +116,7 @@ class BartFile {
       for (int axis = 0; axis < 3; ++axis)
         matrix_size[axis] =
             static_cast<int>(std::min<std::int64_t>(sensitivity_maps_->extents()[axis], 1 << 20));
-      summary_.inferred.push_back("The matrix is that of the sensitivity maps.");
+      say(summary_.inferred, "The matrix is that of the sensitivity maps.");
     } else if (options.matrix_size) {
       matrix_size = *options.matrix_size;
     } else if (trajectory_ && unit_ == TrajectoryUnit::cycles_per_fov) {

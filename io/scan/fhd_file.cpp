@@ -40,7 +40,7 @@ std::vector<double> three_numbers(const hdf5::File& file, const char* name, Sent
   auto numbers = file.number_attribute("/", name);
   if (meaning != nullptr && numbers.size() == 2) {
     numbers.push_back(z);
-    inferred.push_back(fmt::format("The attribute '{}' has two numbers: {}.", name, meaning));
+    say(inferred, "The attribute '{}' has two numbers: {}.", name, meaning);
   }
   if (const auto found = std::ssize(numbers); found != 3 && found != 3 * count)
     throw Error(file.subject("/") + " attribute '" + name + "'", "3 numbers (x, y, z)",

@@ -136,7 +136,7 @@ class ImpatientDirectory {
     if (has("ix") && has("iy") && has("iz")) voxels_ = arrange_voxels();
     if (voxels_ && voxels_->swapped) {
       std::swap(k[0], k[1]);
-      summary_.inferred.emplace_back(
+      say(summary_.inferred,
           "The directory's y is the x of the image, because its voxels run fastest along iy: images are "
           "shown row by row as stored.");
     }
@@ -281,12 +281,11 @@ class ImpatientDirectory {
                     fmt::format("{} values", count));
       summary_.coil_count = count / samples;
     } else {
-      summary_.missing.emplace_back(
-          "There is no k-space (kdata_r.dat, kdata_i.dat): nothing can be reconstructed.");
+      say(summary_.missing, "There is no k-space (kdata_r.dat, kdata_i.dat): nothing can be reconstructed.");
     }
     const bool maps_stored = has("sensi_r") && has("sensi_i");
     if (!voxels_ && (maps_stored || has("fm")))
-      summary_.missing.emplace_back(
+      say(summary_.missing,
           "Sensitivity maps and field map are not used: ix.dat, iy.dat and iz.dat, which tell the order of "
           "their voxels, are missing.");
     summary_.has_sensitivity_maps = voxels_ && maps_stored;
@@ -307,9 +306,9 @@ class ImpatientDirectory {
     }
     for (int axis = 0; voxels_ && axis < 3; ++axis)
       if (std::abs(voxels_->offset[axis]) > 1e-6)
-        summary_.inferred.push_back(fmt::format(
+        say(summary_.inferred,
             "Voxels lie {:.4g} voxels off centre along {}: corrected by a linear phase of k-space.",
-            voxels_->offset[axis] * voxels_->matrix_size[axis], "xyz"[axis]));
+            voxels_->offset[axis] * voxels_->matrix_size[axis], "xyz"[axis]);
     note_missing_fov(summary_);
   }
 

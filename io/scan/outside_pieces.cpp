@@ -116,9 +116,9 @@ Source from_scan(const std::string& path, const ReadOptions& options, ScanSummar
     if (!(own > 0 && of_scan > 0) || std::abs(own - of_scan) <= 1e-6 * of_scan) continue;
     scale[axis] = of_scan / own;
     if (scan.geometry.matrix_size[axis] > 1)
-      scan.inferred.push_back(fmt::format(
+      say(scan.inferred,
           "The FOV along {} of {} is {:g} mm and that of the scan {:g} mm: k is scaled by their ratio.",
-          "xyz"[axis], path, own, of_scan));
+          "xyz"[axis], path, own, of_scan);
   }
   const auto shape =
       summary.readout_length > 0
@@ -313,11 +313,10 @@ PutFieldMap open_nifti_map(const std::string& path, const ScanSummary& summary) 
     const auto seen = interpolated_at_voxels(*volume, shown(scan), path);
     const auto inside = seen.values.size() - seen.voxels_outside;
     if (2 * inside < seen.values.size())
-      throw Error(
-          path, "a field map of the same place: at least half of the voxels of " + of_scan,
-          fmt::format("{} of {}", inside, seen.values.size()),
-          "check the affine map (sform, qform) of the one and position, directions and FOV of the other "
-          "('fhd info')");
+      throw Error(path, "a field map of the same place: at least half of the voxels of " + of_scan,
+                  fmt::format("{} of {}", inside, seen.values.size()),
+                  "check the affine map (sform, qform) of the one and position, directions and FOV of the "
+                  "other ('fhd info')");
     auto [omega, outside] = interpolated_at_voxels(*volume, scan.geometry, path);
     for (float& value : omega) value = static_cast<float>(value * factor);
     const auto count = omega.size();

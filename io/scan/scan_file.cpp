@@ -125,10 +125,9 @@ std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, c
   if (!is_same_format || !summary.outside_pieces.empty() || options.matrix_size || options.fov_mm) {
     auto lost = write_scan(path, format, read_all(file));
     if (is_same_format)
-      lost.emplace_back(
+      say(lost,
           "Header and readouts are made anew, without flags and counters: pieces come from other files, or "
-          "the "
-          "matrix or FOV is not that of the header.");
+          "the matrix or FOV is not that of the header.");
     return lost;
   }
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)

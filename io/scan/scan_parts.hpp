@@ -1,8 +1,11 @@
 #pragma once
 // Functions that the readers and writers of several formats share.
+#include <fmt/format.h>
+
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/hdf5/hdf5.hpp"
@@ -11,6 +14,11 @@
 namespace fhd::io {
 
 using Sentences = std::vector<std::string>;
+/// Adds a sentence, for ScanSummary::inferred and others.
+template <class... T>
+void say(Sentences& sentences, fmt::format_string<T...> text, T&&... values) {
+  sentences.push_back(fmt::format(text, std::forward<T>(values)...));
+}
 
 /// Puts the user's matrix and FOV over those of the file. Returns what the unit of the file's trajectory
 /// refers to: the matrix of the file, with the FOV that results.

@@ -76,8 +76,7 @@ void leave_out_zeros(Scan& scan, VolumeContext& context) {
   scan.messages.push_back(
       {"zeros", Severity::note,
        fmt::format("{} of {} samples ({:.0f} %) are exactly zero in every coil: the file is zero-filled, and "
-                   "they are left out "
-                   "as not measured (--zeros measured keeps them)",
+                   "they are left out as not measured (--zeros measured keeps them)",
                    zeros, samples, 100 * static_cast<double>(zeros) / static_cast<double>(samples))});
   const auto length = context.readout_length;
   if (!are_whole_readouts(measured, length)) {

@@ -61,18 +61,16 @@ std::array<int, 3> cropped_matrix_size(const EncodingHeader& header, std::vector
     if (recon_fov > 0 && recon_fov < encoded_fov * 0.999) {
       const int shown = std::max(1, static_cast<int>(std::lround(encoded * recon_fov / encoded_fov)));
       if (shown < encoded) cropped[axis] = shown;
-      inferred.push_back(
-          fmt::format("The image is cropped along {} from {} to {} voxels: the header shows {} of {} mm.",
-                      name, encoded, shown, recon_fov, encoded_fov));
+      say(inferred, "The image is cropped along {} from {} to {} voxels: the header shows {} of {} mm.", name,
+          encoded, shown, recon_fov, encoded_fov);
     } else if (recon < encoded && encoded_fov == 0) {
       cropped[axis] = recon;
-      inferred.push_back(fmt::format(
-          "The image is cropped along {} from {} to {} voxels, the header's reconstructed matrix.", name,
-          encoded, recon));
+      say(inferred, "The image is cropped along {} from {} to {} voxels, the header's reconstructed matrix.",
+          name, encoded, recon);
     } else if (recon != encoded) {
-      inferred.push_back(fmt::format(
+      say(inferred,
           "Along {} the header states {} encoded and {} reconstructed voxels: the encoded matrix is used.",
-          name, encoded, recon));
+          name, encoded, recon);
     }
   }
   return cropped;
@@ -209,9 +207,8 @@ EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, co
     }
   auto& fov = header.encoded_fov_mm;
   if (in_metres(fov)) {
-    inferred.push_back(
-        fmt::format("The FOV {} x {} of the header is taken to be in metres: no image is that small in mm.",
-                    fov[0], fov[1]));
+    say(inferred, "The FOV {} x {} of the header is taken to be in metres: no image is that small in mm.",
+        fov[0], fov[1]);
     metres_to_mm(fov);
     metres_to_mm(header.recon_fov_mm);
   }

@@ -89,8 +89,7 @@ std::string group_of(const hdf5::File& file, const ReadOptions& options, Sentenc
                 "choose one with --group NAME");
   if (groups.empty()) return mrd::usual_group;  // errors name what is missing
   if ("/" + groups[0] != mrd::usual_group)
-    inferred.push_back(
-        fmt::format("The measurement is the group '{}', the only one in the file.", groups[0]));
+    say(inferred, "The measurement is the group '{}', the only one in the file.", groups[0]);
   return "/" + groups[0];
 }
 
@@ -231,10 +230,9 @@ Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options,
   copy_maps(measurement.file, file);
   file.close();
   if (left_out == 0) return {};
-  return {
-      fmt::format("{} readouts of other encoding spaces are not written: the unit of their trajectories is "
-                  "not known.",
-                  left_out)};
+  return {fmt::format(
+      "{} readouts of other encoding spaces are not written: the unit of their trajectories is not known.",
+      left_out)};
 }
 
 Sentences copy_ismrmrd(FileSet& files, const std::string& from, const ReadOptions& options,

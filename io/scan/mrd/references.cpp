@@ -67,10 +67,9 @@ void VolumeAssembler::sort_references(const Source& source, const Source& with_v
   embedded_ = are_embedded(source);
   if (!embedded_) return place_references(source, with_values);
   const bool stated = header_.calibration_mode == "embedded" || header_.calibration_mode == "interleaved";
-  summary_.inferred.push_back(fmt::format("{} calibration readouts are samples of the image too, because {}.",
-                                          count,
-                                          stated ? "the header calls them " + header_.calibration_mode
-                                                 : "they lie between its lines, and are like them"));
+  say(summary_.inferred, "{} calibration readouts are samples of the image too, because {}.", count,
+      stated ? "the header calls them " + header_.calibration_mode
+             : "they lie between its lines, and are like them");
   summary_.facts.emplace_back("calibration",
                               fmt::format("{} embedded readouts, samples of the image", count));
   for (const auto& readout : image_readouts_)
@@ -99,9 +98,8 @@ void VolumeAssembler::place_references(const Source& source, const Source& with_
                            encoded_space(encoding, options, subjects_.header, not_told), reference_extent_,
                            length, subjects_, not_told);
   } catch (const Error& error) {
-    summary_.missing.push_back(
-        fmt::format("{} calibration readouts are left out, because their positions are unknown: {}.", count,
-                    error.what()));
+    say(summary_.missing, "{} calibration readouts are left out, because their positions are unknown: {}.",
+        count, error.what());
     skipped_["calibration"] += static_cast<std::int64_t>(count);
     return references_.clear();
   }
@@ -132,10 +130,10 @@ void VolumeAssembler::require_references_in_place() {
                          std::abs(double{reference.phase_dir[axis]} - image.phase_dir[axis])});
     }
     if (offset_mm <= 1 && turned <= 0.01) continue;
-    summary_.missing.push_back(fmt::format(
+    say(summary_.missing,
         "{} calibration readouts are left out, because they lie elsewhere than the image: {:.3g} mm off, "
         "directions that differ by {:.2g}.",
-        references_.size(), offset_mm, turned));
+        references_.size(), offset_mm, turned);
     reference_volumes_.clear();
     return;
   }

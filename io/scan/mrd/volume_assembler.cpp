@@ -131,22 +131,21 @@ void VolumeAssembler::tell_ghost() {
   };
   const bool has_trajectory = extent_.axis_count > 0;
   if (!has_trajectory && header_.ramp_sampled)
-    summary_.missing.emplace_back(
+    say(summary_.missing,
         "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
-        "taken "
-        "to be equally spaced; the image is distorted along x unless they were regridded.");
+        "taken to be equally spaced; the image is distorted along x unless they were regridded.");
   if (!has_both(image_readouts_)) return;
   if (!has_both(navigators_))
-    summary_.missing.emplace_back(
+    say(summary_.missing,
         "No phase-correction readouts of both directions tell how echoes of opposite directions are delayed: "
         "the image may have a ghost at half the FOV.");
   else if (has_trajectory)
-    summary_.missing.emplace_back(
+    say(summary_.missing,
         "Echoes of opposite directions are taken as the trajectory says: phase-correction readouts are not "
         "used.");
   else
-    summary_.inferred.push_back(fmt::format(
-        "Echoes of opposite directions are aligned by {} phase-correction readouts.", navigators_.size()));
+    say(summary_.inferred, "Echoes of opposite directions are aligned by {} phase-correction readouts.",
+        navigators_.size());
 }
 
 /// Returns whether the readouts count slices that the header denies.
@@ -162,7 +161,7 @@ bool VolumeAssembler::is_one_slice() const {
 void VolumeAssembler::group_by_volume() {
   const bool one_slice = is_one_slice();
   if (one_slice)
-    summary_.inferred.push_back(
+    say(summary_.inferred,
         "All readouts are taken to be of one slice: the header's limits state one, and all positions are the "
         "same, though the readouts count slices.");
   const auto slice_of = [&](const ReadoutHead& head) { return one_slice ? 0 : int{head.idx.slice}; };
@@ -178,11 +177,9 @@ void VolumeAssembler::group_by_volume() {
   summary_.slice_counters.assign(slices.begin(), slices.end());
   summary_.slice_count = std::ssize(slices), summary_.repetition_count = std::ssize(counters);
   if (std::ranges::any_of(counters, [&](const RepetitionCounters& own) { return is_other_kind(own); }))
-    summary_.inferred.emplace_back(
-        "Each combination of repetition, contrast, phase and set is one repetition.");
+    say(summary_.inferred, "Each combination of repetition, contrast, phase and set is one repetition.");
   if (averages.size() > 1)
-    summary_.inferred.push_back(
-        fmt::format("The {} averages are further samples of the same image.", averages.size()));
+    say(summary_.inferred, "The {} averages are further samples of the same image.", averages.size());
   const auto rank = [](const auto& all, const auto& value) -> std::int64_t {
     const auto found = std::ranges::lower_bound(all, value);
     return found == all.end() || *found != value ? -1 : found - all.begin();
@@ -199,9 +196,9 @@ void VolumeAssembler::group_by_volume() {
   navigator_volumes_ = grouped(navigators_);
   const auto expected = summary_.slice_count * summary_.repetition_count;
   if (std::ssize(volumes_) < expected)
-    summary_.missing.push_back(fmt::format(
+    say(summary_.missing,
         "{} of {} slices and repetitions have no readout; choose others with --slices and --repetitions.",
-        expected - std::ssize(volumes_), expected));
+        expected - std::ssize(volumes_), expected);
   const auto& first = volumes_.begin()->second;
   summary_.samples_per_scan = sample_count(first);
   summary_.has_sample_time = states_times(first);
@@ -248,7 +245,7 @@ void VolumeAssembler::read_directions() {
   if (summary_.states_directions)
     geometry = read;
   else
-    summary_.inferred.push_back(
+    say(summary_.inferred,
         "The directions of the image are not stated, or not at right angles: x, y, z are taken to be the "
         "patient's left, posterior and superior.");
   geometry.position_mm = position_mm(head);

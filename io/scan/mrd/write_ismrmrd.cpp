@@ -159,8 +159,7 @@ Sentences write_ismrmrd(FileSet& files, const std::string& path, const ScanSerie
   if (!series.made_by.empty()) file.write_attribute("/", made_by_attribute, series.made_by);
   file.close();
   auto lost = lost_calibration(series);
-  if (!series.scans.front().kspace.in_double.empty())
-    lost.emplace_back("Samples are rounded to single precision.");
+  if (!series.scans.front().kspace.in_double.empty()) say(lost, "Samples are rounded to single precision.");
   return lost;
 }
 
