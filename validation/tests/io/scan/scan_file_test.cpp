@@ -395,7 +395,7 @@ TEST_F(ScanFile, bart_matrix_is_inferred_from_the_extent_of_k_space) {
   write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}});
   const auto file = open_scan(path("scan"));
   EXPECT_EQ(file->summary().geometry.matrix_size, (std::array{16, 12, 1}));
-  EXPECT_CONTAINS(file->summary().inferred[0], "twice the largest |k|");
+  EXPECT_CONTAINS(file->summary().inferred[1], "twice the largest |k|");
 }
 
 /// BART itself would write these bytes: first axis fastest, positions as x, y, z triplets.

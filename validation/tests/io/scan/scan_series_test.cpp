@@ -68,7 +68,11 @@ TEST_F(ScanSeriesTest, is_converted_volume_by_volume) {
 TEST(Corrections, are_applied_in_their_order_and_copies_have_lists_of_their_own) {
   fhd::io::ScanSource source;
   source.summary.readout_length = 10;
-  source.read = [](std::int64_t, std::int64_t) { return random_scan({8, 8, 1}, 1, 10, 2); };
+  source.read = [](std::int64_t, std::int64_t) {
+    auto scan = random_scan({8, 8, 1}, 1, 10, 2);
+    scan.field_map.reset();
+    return scan;
+  };
   fhd::io::ScanFile file(source);
   const auto adding = [](const char* remark) {
     return [remark](fhd::Scan& scan, fhd::io::VolumeContext& context) {
