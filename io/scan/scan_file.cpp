@@ -126,8 +126,8 @@ std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, c
     auto lost = write_scan(path, format, read_all(file));
     if (is_same_format)
       say(lost,
-          "Header and readouts are made anew, without flags and counters: pieces come from other files, or "
-          "the matrix or FOV is not that of the header.");
+          "Readouts are made anew, without flags and counters, and the header: pieces come from other files, "
+          "or the matrix or FOV is not that of the header.");
     return lost;
   }
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
