@@ -290,7 +290,7 @@ class WorkerProcess {
     now.input_checksum = io::checksum_of(scan.path, 1);
     auto before = io::read_manifest(manifest_path(job));
     if (before && !missing_of(work_, job.scan, *before, [&] {
-          return io::is_checksum_of(before->input_checksum, scan.path, now.input_checksum);
+          return before->input_checksum == now.input_checksum;
         })) {  // the same content with other times
       before->scan = now.scan;
       before->input = now.input;

@@ -5,8 +5,6 @@
 
 #include "io/reader/process.hpp"
 #include "io/reader/readers.hpp"
-#include "io/scan/scan_parts.hpp"
-#include "recon/array/thread_limit.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::reader {
@@ -65,11 +63,7 @@ class ScanInReader {
   }
   const ScanSummary& summary() const { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) {
-    require_volume(summary_, slice, repetition);
     auto scan = process_.ask<Scan>(request_volume, slice, repetition);
-    constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
-    const ThreadLimit limit(static_cast<int>(1 + scan.kspace.values.size() / values_per_thread));
-    scan.validate(summary_.path);
     if (scan.calibration && !is_sane(scan.calibration->matrix_size, scan.calibration->fov_mm))
       throw Error(summary_.path + ": calibration", "a matrix and a FOV", "numbers that no scan has", harmful);
     // No file holds these; their users rely on the code that makes them.

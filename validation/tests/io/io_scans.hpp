@@ -35,6 +35,9 @@ inline bool contains(const std::string& text, const std::string& part) {
 }
 #define EXPECT_CONTAINS(text, part) \
   EXPECT_TRUE(fhd::io::contains(text, part)) << "'" << (text) << "' lacks '" << (part) << "'"
+/// The action ends with an Error whose line contains `part`.
+#define EXPECT_REFUSED(action, part) \
+  EXPECT_CONTAINS(fhd::io::error_of([&] { static_cast<void>(action); }), part)
 
 /// A scan of random values, with maps, field map and times; positions fill k-space of the matrix to its edge.
 inline Scan random_scan(std::array<int, 3> matrix_size, std::int64_t coils, std::int64_t readout,
