@@ -25,6 +25,7 @@ std::recursive_mutex unfinished_mutex;
 std::set<std::pair<std::shared_ptr<const Folder>, std::string>> unfinished;
 
 constexpr mode_t permissions = 0777;
+constexpr auto writable = "a file that can be written to its end";
 
 }  // namespace
 
@@ -41,20 +42,16 @@ void end_unfinished(const std::shared_ptr<const Folder>& folder, const std::stri
 
 void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,
               const std::string& reported_path) {
-  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
-    const auto written = ::pwrite(descriptor, next, count, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail_by_errno(reported_path, "a file that can be written to its end");
-    next += written;
-    offset += static_cast<std::uint64_t>(written);
-    count -= static_cast<std::size_t>(written);
-  }
+  const auto* const begin = static_cast<const char*>(bytes);
+  const auto put = [&](const char* from, std::size_t left) {
+    return ::pwrite(descriptor, from, left, static_cast<off_t>(offset) + (from - begin));
+  };
+  if (!move_all(begin, count, put)) fail_by_errno(reported_path, writable);
 }
 
 void flush_descriptor(int descriptor, const std::string& reported_path) {
   // Some file systems cannot fsync (EINVAL).
-  if (fdatasync(descriptor) != 0 && errno != EINVAL)
-    fail_by_errno(reported_path, "a file that can be written to its end");
+  if (fdatasync(descriptor) != 0 && errno != EINVAL) fail_by_errno(reported_path, writable);
 }
 
 void require_writable_folder(const std::string& path) {
@@ -293,18 +290,12 @@ OutputFile::OutputFile(Descriptor opened, const std::string& reported_path)
 }
 
 void OutputFile::write(const void* bytes, std::size_t count) {
-  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
-    const auto written = ::write(descriptor_.get(), next, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail_by_errno(reported_path_, "a file that can be written to its end");
-    next += written;
-    count -= static_cast<std::size_t>(written);
-  }
+  const auto put = [&](const char* from, std::size_t left) { return ::write(descriptor_.get(), from, left); };
+  if (!move_all(static_cast<const char*>(bytes), count, put)) fail_by_errno(reported_path_, writable);
 }
 
 void OutputFile::close() {
-  if (::close(descriptor_.release()) != 0)
-    fail_by_errno(reported_path_, "a file that can be written to its end");
+  if (::close(descriptor_.release()) != 0) fail_by_errno(reported_path_, writable);
 }
 
 void write_bytes(const std::string& path, const void* bytes, std::size_t count,

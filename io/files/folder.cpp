@@ -208,14 +208,10 @@ std::optional<std::string> text_of_file(const Descriptor& file, std::size_t most
       static_cast<std::uintmax_t>(found.st_size) > most_bytes)
     return {};
   std::string text(static_cast<std::size_t>(found.st_size), '\0');
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const auto count = ::pread(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    at += static_cast<std::size_t>(count);
-  }
-  text.resize(at);
+  const auto get = [&](char* to, std::size_t left) {
+    return ::pread(file.get(), to, left, static_cast<off_t>(to - text.data()));
+  };
+  if (!move_all(text.data(), text.size(), get)) return {};  // it is being cut
   return text;
 }
 

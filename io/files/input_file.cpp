@@ -45,17 +45,13 @@ InputFile::InputFile(std::string path, const char* expected)
 }
 
 void InputFile::read(std::uint64_t offset, void* to, std::size_t count) const {
-  for (auto* next = static_cast<char*>(to); count > 0;) {
-    const auto found = ::pread(descriptor_.get(), next, count, static_cast<off_t>(offset));
-    if (found < 0 && errno == EINTR) continue;
-    if (found < 0) throw Error(path_, "a readable file", std::strerror(errno));
-    if (found == 0)
-      throw Error(path_, "a readable file", "a file that changes while it is read",
-                  "wait until it is written");
-    offset += static_cast<std::uint64_t>(found);
-    next += found;
-    count -= static_cast<std::size_t>(found);
-  }
+  auto* const begin = static_cast<char*>(to);
+  const auto get = [&](char* next, std::size_t left) {
+    return ::pread(descriptor_.get(), next, left, static_cast<off_t>(offset) + (next - begin));
+  };
+  if (move_all(begin, count, get)) return;
+  if (errno != 0) throw Error(path_, "a readable file", std::strerror(errno));
+  throw Error(path_, "a readable file", "a file that changes while it is read", "wait until it is written");
 }
 
 std::string content_of_file(const std::string& path, std::uint64_t longest, const char* expected) {
