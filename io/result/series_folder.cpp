@@ -202,7 +202,7 @@ void SeriesFolder::begin(const Image& image, const Image* gridded) {
   if (gridded) json["gridded_shape"] = shape_json(*(gridded_shape = gridded->values.shape()));
   open_files(image.values.shape(), gridded_shape, !image.in_double.empty());
   const auto text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  write_atomically(folder_, "series.json", text.data(), text.size());
+  write_atomically(AtomicFile(folder_, "series.json"), text.data(), text.size());
 }
 
 void SeriesFolder::open_files(const Shape& shape, const std::optional<Shape>& gridded, bool in_double) {

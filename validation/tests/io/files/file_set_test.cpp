@@ -166,10 +166,11 @@ TEST_F(AtomicFiles, of_a_folder_that_is_held_replace_files_alone) {
   fs::create_directories(path("held/folder"));
   ASSERT_EQ(::mkfifo(path("held/pipe").c_str(), 0600), 0);
   const auto held = Folder::within(path("held"));
-  write_atomically(held, "x", "new", 3);
+  write_atomically(AtomicFile(held, "x"), "new", 3);
   EXPECT_EQ(tests::bytes_of(path("held/x")), "new");
-  EXPECT_CONTAINS(error_of([&] { write_atomically(held, "folder", "new", 3); }), "found a directory");
-  EXPECT_CONTAINS(error_of([&] { write_atomically(held, "pipe", "new", 3); }), "found a pipe");
+  EXPECT_CONTAINS(error_of([&] { write_atomically(AtomicFile(held, "folder"), "new", 3); }),
+                  "found a directory");
+  EXPECT_CONTAINS(error_of([&] { write_atomically(AtomicFile(held, "pipe"), "new", 3); }), "found a pipe");
 }
 
 TEST_F(FileSets, whose_last_flush_fails_are_whole) {
