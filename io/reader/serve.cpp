@@ -135,7 +135,12 @@ class FileServer {
       file_ = open_scan_here(path, options);
       const bool side_by_side = file_->reads_concurrently();
       for (std::size_t channel = 1; side_by_side && channel < channel_count; ++channel)
-        std::thread([this, channel] { serve_until_the_end(channel); }).detach();
+        std::thread([this, channel] {
+          try {
+            serve(channel);
+          } catch (const EndOfRequests&) {
+          }
+        }).detach();
       return std::pair(file_->summary(), side_by_side);
     });
   }
@@ -144,13 +149,6 @@ class FileServer {
     std::int64_t slice = 0, repetition = 0;
     in(slice, repetition);
     answer(in, out, [&] { return file_->read(slice, repetition); });
-  }
-
-  void serve_until_the_end(std::size_t channel) {
-    try {
-      serve(channel);
-    } catch (const EndOfRequests&) {
-    }
   }
 
   int threads_ = 1;
