@@ -44,12 +44,15 @@ InputFile::InputFile(std::string path, const char* expected)
   require_stored_whole(descriptor_.get(), path_);
 }
 
-void InputFile::read(std::uint64_t offset, void* to, std::size_t count) const {
+bool read_at(int descriptor, void* to, std::size_t count, std::uint64_t offset) {
   auto* const begin = static_cast<char*>(to);
-  const auto get = [&](char* next, std::size_t left) {
-    return ::pread(descriptor_.get(), next, left, static_cast<off_t>(offset) + (next - begin));
-  };
-  if (move_all(begin, count, get)) return;
+  return move_all(begin, count, [&](char* next, std::size_t left) {
+    return ::pread(descriptor, next, left, static_cast<off_t>(offset) + (next - begin));
+  });
+}
+
+void InputFile::read(std::uint64_t offset, void* to, std::size_t count) const {
+  if (read_at(descriptor_.get(), to, count, offset)) return;
   if (errno != 0) throw Error(path_, "a readable file", std::strerror(errno));
   throw Error(path_, "a readable file", "a file that changes while it is read", "wait until it is written");
 }

@@ -1,12 +1,10 @@
-#include "io/page/judgements.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
 
-#include "io/page/fields.hpp"
+#include "io/page/page_parts.hpp"
 #include "io/result/message_json.hpp"
 
 namespace fhd::io {

@@ -7,8 +7,6 @@
 #include <cmath>
 
 #include "io/files/atomic_file.hpp"
-#include "io/files/input_file.hpp"
-#include "io/files/stored_bytes.hpp"
 #include "io/result/formats.hpp"
 #include "recon/error.hpp"
 
@@ -53,34 +51,26 @@ constexpr std::array<std::array<std::uint8_t, 5>, 95> font{{
     {0x00, 0x41, 0x36, 0x08, 0x00}, {0x08, 0x04, 0x08, 0x10, 0x08},
 }};
 
-/// Sets width x height pixels from (x, y) on to shade(column, row); what lies outside is cut off.
-template <class Shade>
-void fill(GrayImage& image, int x, int y, int width, int height, const Shade& shade) {
-  for (int row = std::max(0, -y); row < std::min(height, image.height - y); ++row)
-    for (int column = std::max(0, -x); column < std::min(width, image.width - x); ++column)
-      image.at(x + column, y + row) = shade(column, row);
-}
-
-/// Copies `panel` into `image` with its top left corner at (x, y); what lies outside is cut off.
+/// Copies `panel` into `image`, in which it lies, with its top left corner at (x, y).
 void paste(GrayImage& image, const GrayImage& panel, int x, int y) {
-  const int left = std::max(0, -x), right = std::min(panel.width, image.width - x);
-  for (int row = std::max(0, -y); row < std::min(panel.height, image.height - y) && left < right; ++row)
-    std::copy_n(panel.pixels.begin() + std::ptrdiff_t{row} * panel.width + left, right - left,
-                &image.at(x + left, y + row));
+  for (int row = 0; row < panel.height; ++row)
+    std::copy_n(panel.pixels.begin() + std::ptrdiff_t{row} * panel.width, panel.width, &image.at(x, y + row));
 }
 
-/// Panels of these sizes [width, height], each made and pasted in its turn: panel(number).
-template <class Panel>
-GrayImage tile(const std::vector<std::array<int, 2>>& sizes, int panels_per_row, int gap,
-               const Panel& panel) {
-  if (sizes.empty() || panels_per_row < 1)
-    throw Error("picture", "at least one panel and one column", "none");
-  int width = 0, height = 0;
-  for (const auto& size : sizes) {
-    width = std::max(width, size[0]);
-    height = std::max(height, size[1]);
+/// Writes one line of ASCII text with its top left corner at (x, y); what lies outside is cut off.
+void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale) {
+  for (const char character : text) {
+    const auto& glyph = font[character >= ' ' && character <= '~' ? character - ' ' : '?' - ' '];
+    for (int column = 0; column < 5 * scale && x + column < image.width; ++column)
+      for (int row = 0; row < 7 * scale && y + row < image.height; ++row)
+        if ((glyph[column / scale] >> row / scale) & 1) image.at(x + column, y + row) = 255;
+    x += 6 * scale;
   }
-  const int count = static_cast<int>(sizes.size());
+}
+
+/// Returns panel(i), i from 0 to `count` - 1, row by row in equal cells of this size, `gap` pixels between them.
+template <class Panel>
+GrayImage tile(int count, int width, int height, int panels_per_row, int gap, const Panel& panel) {
   panels_per_row = std::min(panels_per_row, count);
   const int rows = (count + panels_per_row - 1) / panels_per_row;
   auto image = make_gray_image(panels_per_row * (width + gap) - gap, rows * (height + gap) - gap);
@@ -91,17 +81,6 @@ GrayImage tile(const std::vector<std::array<int, 2>>& sizes, int panels_per_row,
 }
 
 }  // namespace
-
-void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale, std::uint8_t shade) {
-  for (const char character : text) {
-    const auto& glyph = font[character >= ' ' && character <= '~' ? character - ' ' : '?' - ' '];
-    for (int column = 0; column < 5; ++column)
-      for (int row = 0; row < 7; ++row)
-        if ((glyph[column] >> row) & 1)
-          fill(image, x + column * scale, y + row * scale, scale, scale, [&](int, int) { return shade; });
-    x += 6 * scale;
-  }
-}
 
 GrayImage make_gray_image(int width, int height) {
   if (width < 1 || height < 1 || width > largest_side || height > largest_side)
@@ -156,12 +135,15 @@ GrayImage reduced(const GrayImage& image, int side) {
 }
 
 GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap) {
-  std::vector<std::array<int, 2>> sizes;
-  for (const auto& panel : panels) sizes.push_back({panel.width, panel.height});
-  return tile(sizes, panels_per_row, gap, [&](std::size_t i) -> const GrayImage& { return panels[i]; });
+  int width = 0, height = 0;
+  for (const auto& panel : panels)
+    width = std::max(width, panel.width), height = std::max(height, panel.height);
+  return tile(static_cast<int>(panels.size()), width, height, panels_per_row, gap,
+              [&](std::size_t i) -> const GrayImage& { return panels[i]; });
 }
 
-GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale) {
+GrayImage captioned(const GrayImage& panel, std::string_view caption) {
+  constexpr int scale = 2, text_height = 8;
   const int band = (text_height + 2) * scale;
   auto image = make_gray_image(panel.width, panel.height + band);
   draw_text(image, scale, scale, caption, scale);
@@ -199,16 +181,17 @@ GrayImage montage(const std::vector<Image>& images,
   const int panels_per_row = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(panel_count))));
   int side = 1;
   for (const auto& size : sizes) side = std::max({side, size[0], size[1]});
-  constexpr int wanted_side = 256, wanted_width = 2048;
+  constexpr int wanted_side = 256, wanted_width = 2048, gap = 2;
   const int factor =
       std::max(1, std::min((wanted_side + side - 1) / side, wanted_width / (panels_per_row * side)));
-  const int largest_panel = largest_side / panels_per_row - default_gap;
-  std::vector<std::array<int, 2>> panel_sizes;
-  for (const auto& [width, height] : sizes)
-    panel_sizes.push_back(
-        {std::min(width * factor, largest_panel), std::min(height * factor, largest_panel)});
+  const int largest_panel = largest_side / panels_per_row - gap;
+  const auto cell = [&](std::size_t axis) {
+    int most = 1;
+    for (const auto& size : sizes) most = std::max(most, std::min(size[axis] * factor, largest_panel));
+    return most;
+  };
   const float* magnitudes = shown.data();
-  return tile(panel_sizes, panels_per_row, default_gap, [&](std::size_t i) {
+  return tile(static_cast<int>(sizes.size()), cell(0), cell(1), panels_per_row, gap, [&](std::size_t i) {
     const auto [width, height] = sizes[i];
     const auto panel = gray_of(magnitudes, width, height, white);
     magnitudes += std::ptrdiff_t{width} * height;
@@ -216,30 +199,8 @@ GrayImage montage(const std::vector<Image>& images,
   });
 }
 
-GrayImage read_png(const std::string& path) {
-  constexpr std::uint64_t longest = std::uint64_t{1} << 30;
-  const auto content = content_of_file(path, longest, "a PNG picture");
-  png_image header{};
-  header.version = PNG_IMAGE_VERSION;
-  if (!png_image_begin_read_from_memory(&header, content.data(), content.size()))
-    throw Error(path, "a PNG picture", header.message);
-  // Pictures of fhd have rows of 8 bits or more.
-  constexpr png_uint_32 largest = largest_side;
-  const bool can_hold = static_cast<double>(header.width) * static_cast<double>(header.height) <=
-                        static_cast<double>(content.size()) * deflate_limit;
-  if (header.width > largest || header.height > largest || !can_hold) {
-    png_image_free(&header);
-    throw Error(path, can_hold ? "at most 32768 pixels per side" : "as many pixels as it states",
-                can_hold ? "more" : "fewer");
-  }
-  header.format = PNG_FORMAT_GRAY;
-  auto image = make_gray_image(static_cast<int>(header.width), static_cast<int>(header.height));
-  if (!png_image_finish_read(&header, nullptr, image.pixels.data(), 0, nullptr))
-    throw Error(path, "a PNG picture", header.message);
-  return image;
-}
-
-std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& reported_path, bool small) {
+void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path,
+               bool small) {
   png_image header{};
   header.version = PNG_IMAGE_VERSION;
   header.width = static_cast<png_uint_32>(image.width);
@@ -250,14 +211,7 @@ std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& 
   std::vector<std::uint8_t> bytes(size);
   if (!png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr))
     throw Error(reported_path, "a picture that can be encoded", header.message);
-  bytes.resize(size);
-  return bytes;
-}
-
-void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path,
-               bool small) {
-  const auto bytes = encode_png(image, reported_path, small);
-  write_bytes(path, bytes.data(), bytes.size(), reported_path);
+  write_bytes(path, bytes.data(), size, reported_path);
 }
 
 const ResultFormat png_format{.name = "png",

@@ -38,11 +38,6 @@ bool are_stacked(const ImageSeries& series) {
   return series.images.front().geometry.position_mm == last.geometry.position_mm;
 }
 
-Report Provenance::report(std::size_t i) const {
-  if (stored_report) return stored_report(i);
-  return i < reports.size() ? reports[i] : Report{};
-}
-
 namespace {
 
 std::int64_t number_of(const std::vector<std::int64_t>& chosen, std::size_t i) {
@@ -85,9 +80,9 @@ std::string made_by(const Provenance& provenance) {
                                                           {"adjoint", "adjoint"},
                                                           {"fft", "FFT"}};
   std::string text = "fhd " + provenance.program_version;
-  for (const auto& [name, value] : provenance.report(0).settings)
-    for (const auto& [method, words] : methods)
-      if (name == "method" && value == method) text += std::string(" ") + words;
+  const auto settings = provenance.report(0).report.value("settings", nlohmann::ordered_json::object());
+  for (const auto& [method, words] : methods)
+    if (settings.value("method", "") == method) text += std::string(" ") + words;
   return text;
 }
 

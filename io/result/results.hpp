@@ -20,6 +20,8 @@
 
 namespace fhd::io {
 
+struct ReportJson;  // io/result/report_json.hpp
+
 /// All reconstructed volumes of one scan, in the order [repetition][slice].
 struct ImageSeries {
   std::int64_t repetition_count = 1, slice_count = 1;
@@ -72,10 +74,10 @@ struct Provenance {
   std::optional<FrameNumbers> frames{};  ///< the repetitions are frames, repetition_time_s apart
   std::vector<InputPiece> pieces{};
   /// Gives the reports in place of `reports`, to several threads at a time. Throws Error.
-  std::function<Report(std::size_t)> stored_report{};
+  std::function<ReportJson(std::size_t)> stored_report{};
 
   /// Returns the report of image `i`; an empty one where there is none.
-  Report report(std::size_t i) const;
+  ReportJson report(std::size_t i) const;
   /// Returns the number in the scan of repetition, or slice, `i` of the results.
   std::int64_t repetition_number(std::size_t i) const;
   std::int64_t slice_number(std::size_t i) const;

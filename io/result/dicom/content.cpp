@@ -139,7 +139,7 @@ SeriesContent::SeriesContent(const ResultContent& results, const Scaling& scalin
       series_(results.series),
       provenance_(results.provenance),
       acquisition_(results.companions.acquisition),
-      settings_(json_line(settings_json(provenance_.report(0).settings))),
+      settings_(json_line(provenance_.report(0).report.value("settings", nlohmann::ordered_json::object()))),
       series_uid_(uid_of_name("series " + provenance_.input_checksum + " " + scaling.digest + " " +
                               provenance_.program_version + " " + settings_)) {
   add("SpecificCharacterSet", "ISO_IR 192");

@@ -267,18 +267,17 @@ TEST_F(ReportPage, of_a_batch_lists_every_scan) {
     {"name": "bare", "scan": "/s/bare.h5", "status": "finished", "seconds": 1.5, "data_residual": 0.1},
     {"name": "bad<b>", "scan": "/s/bad.h5", "status": "failed", "why": "expected </script>"},
     {"name": "../escape", "scan": "x", "status": "finished"}]})";
-  const auto pages = io::write_batch_pages(path(""));
+  const auto pages = io::write_batch_pages(path(""), true);
   EXPECT_TRUE(pages.failures.empty()) << pages.failures.front();
   const auto data = data_of(content(pages.index));
   ASSERT_EQ(data["scans"].size(), 3U);
   EXPECT_EQ(data["scans"][0]["status"], "failed") << "failures come first";
   EXPECT_FALSE(data["scans"][0].contains("page"));
   EXPECT_EQ(data["scans"][1]["page"], "bare.html");
-  EXPECT_EQ(data["scans"][1]["thumbnail"].get<std::string>().substr(0, 34),
-            "data:image/png;base64,iVBORw0KGgoA");
+  EXPECT_EQ(data["scans"][1]["picture"], "bare.png");
   EXPECT_FALSE(data["scans"][2].contains("page"));
   EXPECT_EQ(data_of(content(path("bare.html")))["results"].size(), 1U);
-  EXPECT_THROW(io::write_batch_pages(path("no/such")), Error);
+  EXPECT_THROW(io::write_batch_pages(path("no/such"), true), Error);
 }
 
 TEST_F(ReportPage, of_a_batch_shows_all_results_that_it_can_and_says_which_it_cannot) {
@@ -329,23 +328,21 @@ TEST_F(ReportPage, of_json_that_nests_deeper_than_any_report_is_refused_in_a_lin
   EXPECT_THROW(io::require_replaceable({path("other")}, "scan.h5", io::ChecksumInBackground::of("00")), Error);
 }
 
-TEST_F(ReportPage, of_a_large_batch_shows_the_pictures_beside_it) {
-  bare_result({200, 200, 1});
+TEST_F(ReportPage, of_a_batch_shows_the_pictures_beside_it_and_what_is_suspicious) {
+  bare_result({20, 20, 1});
   std::ofstream(path("odd #1.png")) << content(path("bare.png"));
   std::ofstream(path("odd #1.h5")) << "only has to be there";
-  std::ofstream(path("summary.json")) << R"({"scans": [{"name": "bare", "status": "finished"},
-    {"name": "odd #1", "status": "finished"}]})";
-  const auto small = content(io::write_batch_index(path("")));
-  for (const auto& scan : data_of(small)["scans"]) {
-    const auto thumbnail = scan["thumbnail"].get<std::string>();
-    EXPECT_EQ(thumbnail.find("data:image/png;base64,"), 0U);
-    EXPECT_LE(thumbnail.size(), 25000U) << "128 x 128 pixels, not the picture itself";
-  }
-  EXPECT_EQ(small.find("file:"), std::string::npos);
-  const auto large = content(io::write_batch_index(path(""), 1000));
-  EXPECT_EQ(data_of(large)["scans"][0]["thumbnail"], "bare.png");
-  EXPECT_EQ(data_of(large)["scans"][1]["thumbnail"], "odd%20%231.png");
-  EXPECT_NE(large.find("img-src data: file:; base-uri 'none'"), std::string::npos);
+  std::ofstream(path("summary.json")) << R"({"scans": [{"name": "bare", "status": "x", "suspicious": true},
+    {"name": "odd #1", "status": "suspicious"}, {"name": "gone", "status": "failed earlier"}]})";
+  const auto page = content(io::write_batch_pages(path(""), false).index);
+  const auto scans = data_of(page)["scans"];
+  EXPECT_EQ(scans[0]["failed"], true);
+  EXPECT_FALSE(scans[0].contains("picture"));
+  EXPECT_EQ(scans[1]["picture"], "bare.png");
+  EXPECT_EQ(scans[1]["suspicious"], true);
+  EXPECT_EQ(scans[2]["picture"], "odd%20%231.png");
+  EXPECT_EQ(scans[2]["suspicious"], false) << "a field says so, not a word";
+  EXPECT_NE(page.find("img-src data: file:; base-uri 'none'"), std::string::npos);
 }
 
 TEST_F(ReportPageDrawn, runs_in_a_browser) {
@@ -501,11 +498,9 @@ TEST_F(ReportPageDrawn, of_a_batch_sorts_and_shows_pictures) {
     need(document.querySelector("[aria-sort=descending]").innerText.includes("time"), "the head tells");
     for (const i of document.images) i.loading = "eager";
     setTimeout(() => need([...document.images].length === 2 && [...document.images].every(i => i.naturalWidth > 0), "pictures"), 2000);)js";
-  for (const std::size_t most_bytes : {5000000, 1000}) {
-    const int status = draw(content(io::write_batch_index(path(""), most_bytes)), check);
-    if (status == no_browser) GTEST_SKIP() << install;
-    EXPECT_EQ(status, 0) << most_bytes << text("said");
-  }
+  const int status = draw(content(io::write_batch_pages(path(""), false).index), check);
+  if (status == no_browser) GTEST_SKIP() << install;
+  EXPECT_EQ(status, 0) << text("said");
   std::filesystem::remove(path("b2.png"));
   EXPECT_EQ(draw(content(path("index.html")), check), 1) << "a picture that is missing is noticed";
 }

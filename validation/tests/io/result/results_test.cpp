@@ -329,12 +329,11 @@ TEST_F(Results, gray_values_survive_nan) {
 }
 
 TEST_F(Results, captions_are_drawn_and_cut_off_at_the_edge) {
-  auto image = make_gray_image(20, 10);
-  draw_text(image, 0, 0, "I");  // columns 1 ... 3, the stem in column 2
-  for (int row = 0; row < 7; ++row) EXPECT_EQ(image.pixels[row * 20 + 2], 255);
-  EXPECT_EQ(image.pixels[0], 0);
-  EXPECT_NO_THROW(draw_text(image, 15, -3, "cut off \xff", 3));
-  EXPECT_EQ(captioned(image, "caption").height, 10 + 2 * (text_height + 2));
+  const auto image = make_gray_image(20, 10), labelled = captioned(image, "I, cut off \xff");
+  EXPECT_EQ(labelled.height, 10 + 2 * 10);
+  // Twice as large from (2, 2) on; the stem of the I is its third column.
+  for (int row = 2; row < 16; ++row) EXPECT_EQ(labelled.at(6, row), 255);
+  EXPECT_EQ(labelled.at(2, 2), 0);
   EXPECT_EQ(tile({image, image, image}, 2, 4).width, 44);
 }
 
