@@ -19,12 +19,11 @@ using Elements = std::vector<Element>;
 
 /// How the magnitudes of a series become numbers of 16 bits, and back.
 struct Scaling {
-  static constexpr std::uint16_t largest_stored =
-      32767;               ///< also of readers that take the sign bit for a sign
-  std::string slope_text;  ///< RescaleSlope
-  double slope = 0;        ///< the number that readers find in it
-  float white = 0;         ///< upper end of the window
-  std::string digest;      ///< SHA-256 of all magnitudes
+  static constexpr std::uint16_t largest_stored = 32767;  ///< also of readers that read signed numbers
+  std::string slope_text;                                 ///< RescaleSlope
+  double slope = 0;                                       ///< the number that readers find in it
+  float white = 0;                                        ///< upper end of the window
+  std::string digest;                                     ///< SHA-256 of all magnitudes
 
   /// Returns the nearest number; slope * stored is the magnitude to half a slope.
   std::uint16_t stored(float magnitude) const;
@@ -42,37 +41,21 @@ struct Plane {
 /// Returns the planes in the order of InstanceNumber.
 std::vector<Plane> planes_of(const ImageSeries& series);
 
-/// Returns the centre of the plane's first voxel, mm, LPS. Slices that state one position are stacked by their thickness, as in NIfTI
-/// files.
-std::array<double, 3> position_of(const ImageSeries& series, const Plane& plane);
-
-/// The attributes that all files of a series have in common, and those of one file.
+/// The attributes of a series of results, which outlive it.
 class SeriesContent {
  public:
-  /// `results` outlive this.
   SeriesContent(const ResultContent& results, const Scaling& scaling);
+  /// Returns those that all files have in common.
   const Elements& common() const { return common_; }
   /// Returns those of the file with InstanceNumber `number`, from 1 on.
   Elements of_plane(const Plane& plane, std::size_t number) const;
 
  private:
-  void add_patient();
-  void add_study();
-  void add_origin();
-  void add_scanner();
-  void add_values(const Scaling& scaling);
-  void add_sequence();
   void add_course();
-  void add(std::string path, std::string value) { common_.push_back({std::move(path), std::move(value)}); }
-  void add_known(const std::string& path, const std::string& value);
-  void add_known(const std::string& path, double value);
-  void add_time(std::int64_t repetition, Elements& elements) const;
+  void add_time(std::size_t repetition, Elements& elements) const;
 
   const ResultContent& results_;
-  const ImageSeries& series_;
-  const Provenance& provenance_;
-  const AcquisitionInfo& acquisition_;
-  std::string settings_, series_uid_;
+  std::string series_uid_;
   std::vector<std::int64_t> temporal_positions_;  ///< of each repetition, from 1 on
   Elements common_;
 };
