@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "io/files/atomic_file.hpp"
@@ -31,26 +30,6 @@ FileStamp stamp_of(const std::string& path) {
   if (::stat(path.c_str(), &found) != 0) throw Error(path, "a readable file", std::strerror(errno));
   return {fs::path(path).filename().string(), static_cast<std::uint64_t>(found.st_size),
           std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
-}
-
-/// Returns whether a name is one of products_of(): of a file of the folder, or of one folder in it.
-bool is_name_of_product(const std::string& name) {
-  const fs::path path(name);
-  if (path.empty() || path.is_absolute() || name.find('\0') != std::string::npos) return false;
-  const bool is_within = std::all_of(path.begin(), path.end(), [](const fs::path& part) {
-    return part != ".." && part != "." && !part.empty();
-  });
-  return is_within && std::distance(path.begin(), path.end()) <= 2;
-}
-
-/// Returns whether nearly nothing is stored of what the file says to hold: it would be read for hours, and fhd writes no
-/// such file. File systems may compress, as deflate does: by at most 1032.
-bool is_hollow(const std::string& path) {
-  constexpr double block = 512, largest_compression = 1032, small = 1 << 26;
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return true;
-  return static_cast<double>(found.st_size) >
-         small + largest_compression * block * static_cast<double>(found.st_blocks);
 }
 
 /// Calls field(name, value) for every field of a manifest but its format, in the order of the file.
@@ -121,10 +100,8 @@ std::optional<Manifest> read_manifest(const std::string& path) {
     Manifest m;
     for_each_field(m, [&](const char* name, auto& value) { json.at(name).get_to(value); });
     return m;
-  } catch (const Json::exception&) {
-    return {};  // damaged, or of another version: the scan is done again
-  } catch (const Error&) {
-    return {};  // none, or no file at all
+  } catch (const Json::exception&) {  // damaged, or of another version: the scan is done again
+  } catch (const Error&) {            // none, or no file at all
   }
   return {};
 }
@@ -151,17 +128,15 @@ std::optional<std::string> missing_product(const std::string& directory, const M
                                            const IsAbandoned& is_abandoned) {
   if (manifest.products.empty()) return "results";
   for (const auto& [stamp, checksum] : manifest.products) {
-    if (!is_name_of_product(stamp.name)) return "a file that no batch makes";
     const auto path = (fs::path(directory) / stamp.name).string();
     try {
-      FileStamp now = stamp_of(path);
-      now.name = stamp.name;
-      if (now == stamp) continue;
-      if (now.bytes != stamp.bytes || is_hollow(path) || !has_checksum(path, checksum, is_abandoned))
-        return stamp.name;
-    } catch (const Error&) {
-      return stamp.name;
+      const auto now = stamp_of(path);
+      if (now.bytes == stamp.bytes &&
+          (now.modified_ns == stamp.modified_ns || has_checksum(path, checksum, is_abandoned)))
+        continue;
+    } catch (const Error&) {  // there is none
     }
+    return stamp.name;
   }
   return {};
 }
