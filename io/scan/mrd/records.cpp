@@ -253,15 +253,15 @@ RecordReader::Lists::Lists(const hdf5::HeapLayout& layout, const Handle& number)
 /// Reads a list. `wrong` tells what is wrong, if anything.
 std::span<const float> RecordReader::Lists::floats(const HeapReference& reference, const char*& wrong) {
   const auto found = heap_.value(reference, number_bytes_);
-  wrong = found.wrong;
-  if (found.bytes.empty()) return {};
-  const char* const bytes = found.bytes.data();
+  wrong = found ? nullptr : "a reference to none of this length";
+  if (!found || found->empty()) return {};
+  const char* const bytes = found->data();
   const std::size_t count = reference.length;
   if (is_native_ && reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) == 0)
     return {reinterpret_cast<const float*>(bytes), count};
   // Converted in place: room for the longer of the two.
   converted_.resize(count * std::max<std::size_t>((number_bytes_ + sizeof(float) - 1) / sizeof(float), 1));
-  std::memcpy(converted_.data(), bytes, found.bytes.size());
+  std::memcpy(converted_.data(), bytes, found->size());
   if (!is_native_ &&
       H5Tconvert(number_, H5T_NATIVE_FLOAT, count, converted_.data(), nullptr, H5P_DEFAULT) < 0)
     wrong = "numbers that cannot be converted";
