@@ -204,8 +204,8 @@ nb::dict load(const std::string& path) {
     const nb::gil_scoped_release released;
     images = io::read_image(path);
     report = io::read_report_text(path);
-    const auto facts = io::facts_of_hdf5(path, {{"/gridded"}, {}});
-    if (facts && facts->has[0] != 0) gridded = io::read_image(path, "/gridded");
+    const auto facts = io::facts_of_hdf5(path, {"/gridded"});
+    if (facts && facts->front()) gridded = io::read_image(path, "/gridded");
   }
   nb::dict told;
   told["image"] = to_python(images);

@@ -5,7 +5,6 @@
 #include <tuple>
 #include <type_traits>
 
-#include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/gradient_response.hpp"
@@ -58,7 +57,5 @@ FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan,
                 inferred, missing)
 FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
 FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, precision, zeros_are_measured, group, outside)
-FHD_MEMBERS(Hdf5Question, objects, attributes)
-FHD_MEMBERS(Hdf5Facts, has, texts)
 
 }  // namespace fhd::io::reader

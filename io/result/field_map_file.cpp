@@ -2,7 +2,7 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_geometry.hpp"
-#include "io/hdf5/made_by.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
 
 namespace fhd::io {
 

@@ -12,7 +12,6 @@
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/hdf5/hdf5_geometry.hpp"
-#include "io/hdf5/made_by.hpp"
 #include "io/result/formats.hpp"
 #include "recon/error.hpp"
 
@@ -203,10 +202,11 @@ void write_h5(const AtomicFile& to, ResultContent& results) {
 }
 
 RecordedScan scan_in_hdf5(const std::string& path) {
-  const auto facts = facts_of_hdf5(path, {{"/environment"}, {{"/report", input_checksum_attribute}}});
-  if (!facts || !facts->texts[0]) return {};
-  RecordedScan found{*facts->texts[0]};
-  if (facts->has[0] == 0) return found;
+  const auto facts =
+      facts_of_hdf5(path, {"/environment", std::string("/report@") + input_checksum_attribute});
+  if (!facts || !facts->back()) return {};
+  RecordedScan found{*facts->back()};
+  if (!facts->front()) return found;
   const auto environment = flat_json(text_in_hdf5(path, "/environment"));
   if (environment.is_object() && environment.contains("input_path") && environment["input_path"].is_string())
     found.path = environment["input_path"].get<std::string>();
@@ -241,9 +241,9 @@ std::string joined_report(std::string report, const std::string& environment) {
 }
 
 std::string read_report_text(const std::string& path) {
-  const auto facts = facts_of_hdf5(path, {{"/environment"}, {}});
+  const auto facts = facts_of_hdf5(path, {"/environment"});
   return joined_report(text_in_hdf5(path, "/report/json"),
-                       facts && facts->has[0] != 0 ? text_in_hdf5(path, "/environment") : "");
+                       facts && facts->front() ? text_in_hdf5(path, "/environment") : "");
 }
 
 }  // namespace fhd::io

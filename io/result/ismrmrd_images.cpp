@@ -15,7 +15,6 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/hdf5/made_by.hpp"
 #include "io/result/formats.hpp"
 #include "io/scan/mrd/readout.hpp"
 #include "recon/error.hpp"
@@ -189,8 +188,8 @@ void write_ismrmrd_images(const AtomicFile& to, ResultContent& results) {
 }
 
 RecordedScan scan_in_ismrmrd(const std::string& path) {
-  const auto facts = facts_of_hdf5(path, {{images_group}, {{"/", checksum_of_input}}});
-  return {facts && facts->has[0] != 0 ? facts->texts[0].value_or("") : ""};
+  const auto facts = facts_of_hdf5(path, {images_group, std::string("/@") + checksum_of_input});
+  return {facts && facts->front() ? facts->back().value_or("") : ""};
 }
 
 }  // namespace

@@ -41,8 +41,7 @@ class Filler : public Archive<Filler> {
 
 template <class T>
 class Fields : public testing::Test {};
-using Passed = testing::Types<Scan, ScanSummary, ReadOptions, ImageSeries, Volume, GradientResponse,
-                              Hdf5Question, Hdf5Facts>;
+using Passed = testing::Types<Scan, ScanSummary, ReadOptions, ImageSeries, Volume, GradientResponse>;
 TYPED_TEST_SUITE(Fields, Passed);
 
 TYPED_TEST(Fields, every_member_comes_back) {
