@@ -16,7 +16,6 @@
 #include "io/files/input_memory.hpp"
 #include "io/files/stored_bytes.hpp"
 #include "io/hdf5/hdf5_library.hpp"
-#include "io/hdf5/superblock.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {
@@ -419,21 +418,15 @@ void File::close() {
   write_bytes(destination_, image.data(), image.size(), path_);
 }
 
-template Array<float> Dataset::read(const Shape&, const Extents&) const;
-template Array<double> Dataset::read(const Shape&, const Extents&) const;
-template Array<Complex<float>> Dataset::read(const Shape&, const Extents&) const;
-template Array<Complex<double>> Dataset::read(const Shape&, const Extents&) const;
-template void File::create<float>(const std::string&, const Extents&);
-template void File::create<double>(const std::string&, const Extents&);
-template void File::create<Complex<float>>(const std::string&, const Extents&);
-template void File::create<Complex<double>>(const std::string&, const Extents&);
-template void File::write(const std::string&, const float*, const Extents&);
-template void File::write(const std::string&, const double*, const Extents&);
-template void File::write(const std::string&, const Complex<float>*, const Extents&);
-template void File::write(const std::string&, const Complex<double>*, const Extents&);
-template void File::write_block(const std::string&, const Array<float>&, const Extents&);
-template void File::write_block(const std::string&, const Array<double>&, const Extents&);
-template void File::write_block(const std::string&, const Array<Complex<float>>&, const Extents&);
-template void File::write_block(const std::string&, const Array<Complex<double>>&, const Extents&);
+#define FHD_HDF5_OF(T)                                                     \
+  template Array<T> Dataset::read(const Shape&, const Extents&) const;     \
+  template void File::create<T>(const std::string&, const Extents&);       \
+  template void File::write(const std::string&, const T*, const Extents&); \
+  template void File::write_block(const std::string&, const Array<T>&, const Extents&);
+FHD_HDF5_OF(float)
+FHD_HDF5_OF(double)
+FHD_HDF5_OF(Complex<float>)
+FHD_HDF5_OF(Complex<double>)
+#undef FHD_HDF5_OF
 
 }  // namespace fhd::io::hdf5
