@@ -20,7 +20,6 @@
 #include "app/options/values.hpp"
 #include "app/run/outputs.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/result/field_map_file.hpp"
 #include "io/files/file_set.hpp"
 #include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"

@@ -142,10 +142,8 @@ class ResultHandle {
   }
   /// Returns the text of OUT.json.
   std::string report() const {
-    std::string text;
-    io::write_report_json(results().series(), results().provenance(),
-                          [&](std::string_view piece) { text += piece; });
-    return text;
+    const auto made = io::report_text(results().series(), results().provenance());
+    return io::joined_report(made.report, made.environment);
   }
   /// Returns the matrix from voxel (x, y, z, 1) of the first slice to LPS, mm.
   std::array<std::array<double, 4>, 3> affine() const {

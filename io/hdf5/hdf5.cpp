@@ -131,6 +131,12 @@ Handle space_of(const Extents& extents, const std::string& subject) {
           "valid extents"};
 }
 
+Extents extents_of(const Shape& shape) {
+  Extents extents;
+  for (int axis = 0; axis < shape.rank(); ++axis) extents.push_back(shape[axis]);
+  return extents;
+}
+
 Extents extents_of(hid_t space, const std::string& subject) {
   const int rank = H5Sget_simple_extent_ndims(space);
   check(rank, subject, "a simple dataspace");
@@ -214,8 +220,7 @@ template <class T>
 Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
   if (!is_complex<T> && compound_) throw Error(subject_, "real numbers", "complex numbers");
   const auto extents = is_complex<T> ? complex_extents() : extents_;
-  Extents block;
-  for (int axis = 0; axis < shape.rank(); ++axis) block.push_back(shape[axis]);
+  const auto block = extents_of(shape);
   if (extents.size() != leading.size() + block.size() ||
       !std::equal(block.begin(), block.end(), extents.end() - shape.rank()))
     throw Error(subject_, (leading.empty() ? "" : "blocks of ") + shape.text(), text_of(extents));
@@ -344,6 +349,11 @@ void File::write(const std::string& name, std::string_view text) {
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
   const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
   write_values(create_dataset(name, type.get(), space.get()), type.get(), padded.data(), where);
+}
+
+void File::write_list(const std::string& name, const Handle& type, const void* values, std::int64_t count) {
+  const auto where = subject(name);
+  write_values(create_dataset(name, type.get(), space_of({count}, where).get()), type.get(), values, where);
 }
 
 template <class T>

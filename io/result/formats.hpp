@@ -14,10 +14,9 @@ struct ResultContent {
   const ImageSeries& series;
   const Provenance& provenance;
   const CompanionResults& companions;
-  Compression compression;    ///< with the threads of this machine
-  std::string made_by;        ///< "fhd 0.1.0 least squares"
-  ReportText report{};        ///< of OUT.json, which is written first
-  std::string report_path{};  ///< where OUT.json is written
+  Compression compression;  ///< with the threads of this machine
+  std::string made_by;      ///< "fhd 0.1.0 least squares"
+  ReportText report{};
 };
 
 /// The sizes that a format must have room for.

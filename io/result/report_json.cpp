@@ -236,9 +236,9 @@ std::string begun(const Json& object, std::size_t columns, const char* name) {
   return text + ",\n" + std::string(columns + 2, ' ') + "\"" + name + "\": ";
 }
 
-/// Writes a list of text_of(image), which several threads make.
-template <class TextOf, class Write>
-void write_list(std::size_t count, std::size_t columns, const TextOf& text_of, const Write& write) {
+/// Returns a list of text_of(image), which several threads make.
+std::string list_of(std::size_t count, std::size_t columns,
+                    const std::function<std::string(std::size_t)>& text_of) {
   constexpr std::size_t in_block = 32;
   const auto make = [&](std::int64_t block) {
     std::string text;
@@ -247,9 +247,10 @@ void write_list(std::size_t count, std::size_t columns, const TextOf& text_of, c
       text += (i == 0 ? "\n" : ",\n") + std::string(columns + 2, ' ') + text_of(i);
     return text;
   };
-  write("[");
-  in_order(static_cast<std::int64_t>((count + in_block - 1) / in_block), threads_or_all(0), make, write);
-  write("\n" + std::string(columns, ' ') + "]");
+  std::string list = "[";
+  in_order(static_cast<std::int64_t>((count + in_block - 1) / in_block), threads_or_all(0), make,
+           [&](const std::string& text) { list += text; });
+  return list + "\n" + std::string(columns, ' ') + "]";
 }
 
 /// Returns the numbers of a list; of others, which JSON holds as null, NaN.
@@ -261,19 +262,8 @@ std::vector<double> numbers_in(const Json& list) {
 }
 
 void write_json(const AtomicFile& to, ResultContent& results) {
-  OutputFile file(to.temporary(), to.path());
-  std::string waiting;
-  const auto write = [&](std::string_view text) {
-    constexpr std::size_t enough = std::size_t{1} << 18;
-    waiting += text;
-    if (waiting.size() < enough) return;
-    file.write(waiting.data(), waiting.size());
-    waiting.clear();
-  };
-  results.report = write_report_json(results.series, results.provenance, write);
-  results.report_path = to.temporary();
-  file.write(waiting.data(), waiting.size());
-  file.close();
+  const auto text = joined_report(results.report.report, results.report.environment);
+  write_bytes(to.temporary(), text.data(), text.size(), to.path());
 }
 
 /// Reads no more into memory than the scan, whatever else is in the file.
@@ -304,37 +294,29 @@ RecordedScan scan_in_json(const std::string& path) {
 const ResultFormat json_format{.name = "json",
                                .ending = ".json",
                                .is_optional = false,
-                               .in_calling_thread = true,
                                .recorded_scan = scan_in_json,
                                .write = write_json};
 
-ReportText write_report_json(const ImageSeries& series, const Provenance& provenance,
-                             const std::function<void(std::string_view)>& write) {
+ReportText report_text(const ImageSeries& series, const Provenance& provenance) {
   const auto count = series.images.size();
-  ReportText parts;
-  parts.relative_residuals.resize(count);
-  std::uint64_t bytes = 0;
-  const auto put = [&](std::string_view text) {
-    write(text);
-    bytes += text.size();
-  };
-  put(begun(head_of(provenance), 0, "images"));
+  ReportText made;
+  made.relative_residuals.resize(count);
   const auto image_text = [&](std::size_t i) {
     const auto report = provenance.report(i).report;
-    parts.relative_residuals[i] = numbers_in(report.value("relative_residuals", Json()));
+    made.relative_residuals[i] = numbers_in(report.value("relative_residuals", Json()));
     return indented(image_json(series, provenance, i, report), 4);
   };
-  write_list(count, 2, image_text, put);
-  parts.images_end = bytes;
-  put(",\n  \"environment\": ");
-  parts.environment_begin = bytes;
-  put(begun(environment_of(provenance), 2, "images"));
-  write_list(
-      count, 4, [&](std::size_t i) { return json_line(provenance.report(i).times); }, put);
-  put("\n  }");
-  parts.environment_end = bytes;
-  put("\n}\n");
-  return parts;
+  const auto times_text = [&](std::size_t i) { return json_line(provenance.report(i).times); };
+  made.report = begun(head_of(provenance), 0, "images") + list_of(count, 2, image_text) + "\n}\n";
+  made.environment = begun(environment_of(provenance), 2, "images") + list_of(count, 4, times_text) + "\n  }";
+  return made;
+}
+
+std::string joined_report(const std::string& report, const std::string& environment) {
+  const auto end = report.find_last_of('}');
+  if (environment.empty() || end == std::string::npos) return report;
+  return report.substr(0, report.find_last_not_of(" \n", end - 1) + 1) +
+         ",\n  \"environment\": " + environment + "\n}\n";
 }
 
 }  // namespace io

@@ -122,11 +122,8 @@ void write_outputs(const std::vector<Output>& outputs, ResultContent& results) {
   for (const auto& output : outputs)
     if (!output.format->in_calling_thread)
       others.push_back(std::async(policy, [&results, output] { write_output(output, results); }));
-  // The others copy the text of OUT.json.
-  for (const bool is_report : {true, false})
-    for (const auto& output : outputs)
-      if (output.format->in_calling_thread && (output.format == &json_format) == is_report)
-        write_output(output, results);
+  for (const auto& output : outputs)
+    if (output.format->in_calling_thread) write_output(output, results);
   for (auto& other : others) other.get();
 }
 
@@ -136,7 +133,12 @@ std::vector<std::string> write_results(const OutputLock& lock, const ResultReque
                                        const ImageSeries& series, const Provenance& provenance,
                                        const CompanionResults& companions) {
   require_series(series, request.prefix);
-  ResultContent results{series, provenance, companions, companions.compression, made_by(provenance)};
+  ResultContent results{series,
+                        provenance,
+                        companions,
+                        companions.compression,
+                        made_by(provenance),
+                        report_text(series, provenance)};
   results.compression.threads = threads_or_all(results.compression.threads);
   const auto locks_elsewhere = locks_of(request, lock);
   FileSet files(lock, locks_elsewhere);

@@ -142,13 +142,9 @@ void select(const Handle& space, hsize_t first, hsize_t count, const std::string
 }
 
 void write_header(hdf5::File& file, const std::string& header) {
-  const auto name = header_name(usual_group), subject = file.subject(name);
-  const auto type = hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject);
-  Handle dataset = file.create_dataset(name, type.get(), hdf5::space_of({1}, subject).get());
+  const auto name = header_name(usual_group);
   const char* text = header.c_str();
-  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), subject,
-              "a file that can be written");
-  dataset.close(subject);
+  file.write_list(name, hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, file.subject(name)), &text, 1);
 }
 
 }  // namespace
