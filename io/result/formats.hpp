@@ -1,6 +1,6 @@
 #pragma once
-// The formats of results. A new format is a file of its own that defines a ResultFormat, and a line in the table of
-// formats.cpp.
+// The formats of results. A new format is a file of its own that defines a ResultFormat, and an entry in the table of
+// results.cpp.
 #include <span>
 #include <string>
 

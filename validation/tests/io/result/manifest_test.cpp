@@ -79,6 +79,18 @@ TEST_F(Manifests, of_many_products_are_read) {
   EXPECT_EQ(read->products.size(), n);
 }
 
+TEST_F(Manifests, know_products_of_their_folder_alone) {
+  std::filesystem::create_directory(path("batch"));
+  write_text(path("outside"), "abc");
+  write_text(path("batch/x.png"), "abc");
+  for (const auto& name : {std::string("x.png"), std::string("../outside"), path("outside"),
+                           std::string("x_dicom/../../outside")}) {
+    Manifest manifest;
+    manifest.products = {{{name, 3, 1}, checksum_of(path("outside"))}};
+    EXPECT_EQ(missing_product(path("batch"), manifest).value_or("x.png"), name);
+  }
+}
+
 TEST_F(Manifests, stop_reading_what_nobody_waits_for) {
   write_text(path("x.h5"), std::string(8 << 20, 'a'));
   Manifest manifest;
