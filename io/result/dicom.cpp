@@ -14,7 +14,6 @@
 #include "io/files/installed_file.hpp"
 #include "io/result/dicom/content.hpp"
 #include "io/result/dicom/module.hpp"
-#include "io/result/dicom/values.hpp"
 #include "io/result/formats.hpp"
 #include "recon/error.hpp"
 
@@ -25,9 +24,8 @@ namespace fs = std::filesystem;
 
 /// The functions of fhd_dicom.so, which stays open.
 struct DicomModule {
-  FhdDicomEncode* encode = nullptr;
-  FhdDicomFree* free = nullptr;
-  FhdDicomReadText* read_text = nullptr;
+  dicom::Encode* encode = nullptr;
+  dicom::ReadChecksum* read_checksum = nullptr;
 };
 
 DicomModule opened_module() {
@@ -40,46 +38,16 @@ DicomModule opened_module() {
                 fs::exists(path, unknown) ? reason : "none",
                 "install fhd-dicom where fhd is a package; else libdcmtk-dev, and build fhd again");
   }
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr) throw Error("fhd_dicom.so", name, "none", "build fhd again");
-  };
-  DicomModule module;
-  find("fhd_dicom_encode", module.encode);
-  find("fhd_dicom_free", module.free);
-  find("fhd_dicom_read_text", module.read_text);
+  const DicomModule module{reinterpret_cast<dicom::Encode*>(dlsym(library, "fhd_dicom_encode")),
+                           reinterpret_cast<dicom::ReadChecksum*>(dlsym(library, "fhd_dicom_read_checksum"))};
+  if (module.encode == nullptr || module.read_checksum == nullptr)
+    throw Error("fhd_dicom.so", "that of this fhd", "another", "build fhd again");
   return module;
 }
 
 const DicomModule& dicom_module() {
   static const DicomModule module = opened_module();
   return module;
-}
-
-void write_file(const dicom::Elements& common, const dicom::Elements& own,
-                const std::vector<std::uint16_t>& pixels, const std::string& path,
-                const std::string& reported_path) {
-  std::vector<FhdDicomElement> elements;
-  for (const auto* some : {&common, &own})
-    for (const auto& [name, value, vr] : *some)
-      elements.push_back({name.c_str(), vr.empty() ? nullptr : vr.c_str(), value.c_str()});
-  unsigned char* bytes = nullptr;
-  std::size_t count = 0;
-  if (const char* failed = dicom_module().encode(elements.data(), elements.size(), pixels.data(),
-                                                 pixels.size(), &bytes, &count))
-    throw Error(reported_path, "attributes that DICOM allows", failed);
-  const std::unique_ptr<unsigned char, FhdDicomFree*> owner(bytes, dicom_module().free);
-  write_bytes(path, bytes, count, reported_path);
-}
-
-/// Returns the checksum of the scan of a file that fhd made; empty: fhd did not make it.
-std::string checksum_in(const std::string& path) {
-  std::array<char, 256> text{};
-  if (dicom_module().read_text(path.c_str(), dicom::private_group, dicom::checksum_element, text.data(),
-                               text.size()) != nullptr)
-    return {};
-  const std::string checksum(text.data());
-  return checksum.substr(0, checksum.find_last_not_of(' ') + 1);
 }
 
 /// Returns the scan of the files in a folder, "several" if they differ. Throws Error unless all are DICOM files of fhd.
@@ -91,7 +59,8 @@ RecordedScan scan_in_dicom(const std::string& folder) {
     const auto path = entry->path();
     std::error_code unknown;
     const bool is_file = !entry->is_symlink(unknown) && entry->is_regular_file(unknown);
-    const auto checksum = is_file && path.extension() == ".dcm" ? checksum_in(path.string()) : "";
+    std::string checksum;
+    if (is_file && path.extension() == ".dcm") dicom_module().read_checksum(path.string(), checksum);
     if (checksum.empty())
       throw Error(folder, "a folder, new, empty or with a DICOM series of fhd",
                   "'" + path.filename().string() + "', which fhd did not make", "choose another folder");
@@ -159,8 +128,11 @@ void write_dicom(const AtomicFile& to, ResultContent& results) {
     for (std::int64_t v = 0; v < voxels; ++v)
       pixels[static_cast<std::size_t>(v)] = scaling.stored(abs(image->values[plane.z * voxels + v]));
     const auto name = fmt::format("/image_{:0{}}.dcm", i + 1, digits);
-    write_file(content.common(), content.of_plane(plane, i + 1), pixels, to.temporary() + name,
-               to.path() + name);
+    std::vector<char> bytes;
+    std::string failure;
+    dicom_module().encode(content.common(), content.of_plane(plane, i + 1), pixels, bytes, failure);
+    if (!failure.empty()) throw Error(to.path() + name, "attributes that DICOM allows", failure);
+    write_bytes(to.temporary() + name, bytes.data(), bytes.size(), to.path() + name);
   }
 }
 

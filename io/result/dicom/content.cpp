@@ -11,7 +11,6 @@
 
 #include "io/files/sha256.hpp"
 #include "io/result/dicom.hpp"
-#include "io/result/dicom/values.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "recon/error.hpp"

@@ -1,5 +1,3 @@
-#include "io/result/dicom/values.hpp"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -11,6 +9,7 @@
 
 #include "io/files/sha256.hpp"
 #include "io/files/shown_text.hpp"
+#include "io/result/dicom/content.hpp"
 
 namespace fhd::io::dicom {
 namespace {
