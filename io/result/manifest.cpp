@@ -12,6 +12,7 @@
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/json_text.hpp"
+#include "io/files/stored_bytes.hpp"
 #include "io/result/message_json.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
@@ -32,48 +33,16 @@ FileStamp stamp_of(const std::string& path) {
           std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-/// Calls field(name, value) for every field of a manifest but its format, in the order of the file.
-template <class M, class Field>
-void for_each_field(M& m, const Field& field) {
-  field("status", m.status);
-  field("error", m.error);
-  field("scan", m.scan);
-  field("input", m.input);
-  field("input_checksum", m.input_checksum);
-  field("examined_ns", m.examined_ns);
-  field("settings", m.settings);
-  field("version", m.program_version);
-  field("products", m.products);
-  field("ended_ns", m.ended_ns);
-  field("seconds", m.seconds);
-  field("images", m.images);
-  field("iterations", m.iterations);
-  field("cache_hits", m.cache_hits);
-  field("residual", m.residual);
-  field("data_residual", m.data_residual);
-  field("converged", m.converged);
-  field("messages", m.messages);
-}
-
 }  // namespace
 
 NLOHMANN_JSON_SERIALIZE_ENUM(Manifest::Status,
                              {{Manifest::Status::failed, "failed"}, {Manifest::Status::finished, "finished"}})
 
-static void to_json(Json& json, const FileStamp& stamp) {
-  json = {{"name", stamp.name}, {"bytes", stamp.bytes}, {"modified_ns", stamp.modified_ns}};
-}
-static void from_json(const Json& json, FileStamp& stamp) {
-  stamp = {json.at("name"), json.at("bytes"), json.at("modified_ns")};
-}
-static void to_json(Json& json, const Product& product) {
-  json = product.stamp;
-  json["checksum"] = product.checksum;
-}
-static void from_json(const Json& json, Product& product) {
-  json.get_to(product.stamp);
-  json.at("checksum").get_to(product.checksum);
-}
+FHD_JSON_FIELDS(FileStamp, name, bytes, modified_ns)
+FHD_JSON_FIELDS(Product, name, bytes, modified_ns, checksum)
+FHD_JSON_FIELDS(Manifest, status, error, scan, input, input_checksum, examined_ns, settings, version,
+                products, ended_ns, seconds, images, iterations, cache_hits, residual, data_residual,
+                converged, messages)
 
 std::int64_t now_ns() {
   return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -97,9 +66,7 @@ std::optional<Manifest> read_manifest(const std::string& path) {
   try {
     auto json = flat_json(content_of_file(path, longest, "a manifest"), characters_of_value);
     if (json.at("format") != format_name) return {};
-    Manifest m;
-    for_each_field(m, [&](const char* name, auto& value) { json.at(name).get_to(value); });
-    return m;
+    return json.get<Manifest>();
   } catch (const Json::exception&) {  // damaged, or of another version: the scan is done again
   } catch (const Error&) {            // none, or no file at all
   }
@@ -108,7 +75,7 @@ std::optional<Manifest> read_manifest(const std::string& path) {
 
 void write_manifest(const std::string& path, const Manifest& m) {
   Json json{{"format", format_name}};
-  for_each_field(m, [&](const char* name, const auto& value) { json[name] = value; });
+  json.update(Json(m));
   // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
   const auto text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   write_atomically(path, text.data(), text.size());
@@ -119,7 +86,7 @@ std::vector<Product> products_of(const std::string& directory, const std::vector
   for (const auto& each : paths)
     for (const auto& path : files_of_scan(each)) {
       products.push_back({stamp_of(path), checksum_of(path)});
-      products.back().stamp.name = fs::path(path).lexically_relative(directory).string();
+      products.back().name = fs::path(path).lexically_relative(directory).string();
     }
   return products;
 }
@@ -127,18 +94,20 @@ std::vector<Product> products_of(const std::string& directory, const std::vector
 std::optional<std::string> missing_product(const std::string& directory, const Manifest& manifest,
                                            const IsAbandoned& is_abandoned) {
   if (manifest.products.empty()) return "results";
-  for (const auto& [stamp, checksum] : manifest.products) {
-    const auto path = (fs::path(directory) / stamp.name).string();
-    const auto name = fs::path(stamp.name).lexically_normal();
-    if (name.empty() || name.is_absolute() || *name.begin() == "..") return stamp.name;  // of another folder
+  for (const auto& product : manifest.products) {
+    const auto path = (fs::path(directory) / product.name).string();
+    const auto name = fs::path(product.name).lexically_normal();
+    if (name.empty() || name.is_absolute() || *name.begin() == "..")
+      return product.name;  // of another folder
     try {
       const auto now = stamp_of(path);
-      if (now.bytes == stamp.bytes &&
-          (now.modified_ns == stamp.modified_ns || has_checksum(path, checksum, is_abandoned)))
+      // Nothing is read of a file of holes, which fhd does not write.
+      if (now.bytes == product.bytes && now.bytes <= stored_bytes_of(path) &&
+          (now.modified_ns == product.modified_ns || has_checksum(path, product.checksum, is_abandoned)))
         continue;
     } catch (const Error&) {  // there is none
     }
-    return stamp.name;
+    return product.name;
   }
   return {};
 }

@@ -64,7 +64,7 @@ static void to_json(Json& json, const ModelChange& c) {
           {"deviations", positive(c.deviations)}};
 }
 
-static void to_json(Json& json, const Cause& c) { json = {{"code", c.code}, {"text", c.text}}; }
+FHD_JSON_FIELDS(Cause, code, text)
 
 static void to_json(Json& json, const Verdict& v) {
   constexpr const char* judgements[] = {"explained", "untested", "not converged", "varies", "unexplained"};
@@ -99,17 +99,9 @@ static void to_json(Json& json, const NoiseSummary& n) {
   json["deviation_unit"] = "that of the image, of the real part";
 }
 
-static void to_json(Json& json, const UsedTerm& t) {
-  json = {{"name", t.name}, {"strength", t.strength}, {"weight", t.weight}};
-}
-
-static void to_json(Json& json, const LambdaPoint& p) {
-  json = {{"lambda", p.lambda}, {"data_residual", p.data_residual}, {"penalty", p.penalty}};
-}
-
-static void to_json(Json& json, const StrengthPoint& p) {
-  json = {{"strength", p.strength}, {"data_residual", p.data_residual}, {"risk", p.risk}};
-}
+FHD_JSON_FIELDS(UsedTerm, name, strength, weight)
+FHD_JSON_FIELDS(LambdaPoint, lambda, data_residual, penalty)
+FHD_JSON_FIELDS(StrengthPoint, strength, data_residual, risk)
 
 namespace io {
 namespace {

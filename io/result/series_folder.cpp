@@ -58,17 +58,6 @@ std::optional<Shape> shape_in(const Json& json, std::size_t axes) {
                      : Shape{json[0], json[1], json[2], json[3]};
 }
 
-Json geometry_json(const Geometry& geometry) {
-  return {{"matrix_size", geometry.matrix_size},         {"fov_mm", geometry.fov_mm},
-          {"position_mm", geometry.position_mm},         {"read_direction", geometry.read_direction},
-          {"phase_direction", geometry.phase_direction}, {"slice_direction", geometry.slice_direction}};
-}
-
-Geometry geometry_in(const Json& json) {
-  return {json.at("matrix_size"),    json.at("fov_mm"),          json.at("position_mm"),
-          json.at("read_direction"), json.at("phase_direction"), json.at("slice_direction")};
-}
-
 /// Calls visit(name, axes, array) for the arrays that exhibits.raw holds, in its order.
 template <class Exhibits, class Visit>
 void for_each_array(Exhibits& exhibits, const Visit& visit) {
@@ -166,7 +155,7 @@ void SeriesFolder::read_lines() {
       const auto json = flat_json(std::string_view(line).substr(0, static_cast<std::size_t>(bytes - 1)));
       if (json.is_discarded()) continue;  // cut off by a crash: this volume is done again
       const auto number = json.at("number").get<std::size_t>();
-      const auto& n = geometry_in(json.at("geometry")).matrix_size;
+      const auto& n = json.at("geometry").get<Geometry>().matrix_size;
       if (!(Shape{n[2], n[1], n[0]} == images_->shape())) continue;  // not of this series
       static_cast<void>(json.at("report").at("settings"));
       const bool there = number < lines_.size() && bytes <= std::numeric_limits<std::uint32_t>::max() &&
@@ -219,7 +208,7 @@ void SeriesFolder::add(std::size_t number, const Image& image, const Image* grid
     if (!gridded) throw Error(path_, "a gridded image of every volume", "none of one");
     json["gridded_crc"] = gridded_->write(number, *gridded);
   }
-  json["geometry"] = geometry_json(image.geometry);
+  json["geometry"] = image.geometry;
   if (number == 0) {
     write_exhibits(exhibits);
     for_each_array(exhibits, [&](const char* name, int, const auto& array) {
@@ -287,7 +276,7 @@ std::pair<Geometry, Report> SeriesFolder::summary(std::size_t number) const {
     take(from, "adjoint_error", certificate.adjoint_error);
     take(from, "normal_error", certificate.normal_error);
   }
-  return {geometry_in(json.at("geometry")), report};
+  return {json.at("geometry").get<Geometry>(), report};
 }
 
 /// Leaves out what is not as the line says: nothing else depends on it.

@@ -38,7 +38,7 @@ TEST_F(Manifests, are_read_as_they_were_written) {
   EXPECT_EQ(read->examined_ns, 9);
   EXPECT_EQ(read->settings.at("lambda"), "1");
   ASSERT_EQ(read->products.size(), 1u);
-  EXPECT_EQ(read->products[0].stamp.name, "x.png");
+  EXPECT_EQ(read->products[0].name, "x.png");
   EXPECT_EQ(read->products[0].checksum, "cd");
   EXPECT_EQ(read->seconds, 1.5);
   EXPECT_TRUE(read->converged);
@@ -95,7 +95,7 @@ TEST_F(Manifests, stop_reading_what_nobody_waits_for) {
   write_text(path("x.h5"), std::string(8 << 20, 'a'));
   Manifest manifest;
   manifest.products = products_of(folder(), {path("x.h5")});
-  manifest.products[0].stamp.modified_ns = 1;
+  manifest.products[0].modified_ns = 1;
   EXPECT_FALSE(missing_product(folder(), manifest));
   std::atomic<int> asked = 0;
   EXPECT_EQ(missing_product(folder(), manifest, [&] { return ++asked > 3; }), "x.h5")
@@ -110,11 +110,11 @@ TEST_F(Manifests, tell_which_product_is_not_what_it_was) {
   write_text(path("y.png"), "def");
   manifest.products = products_of(folder(), {path("x.png"), path("y.png")});
   ASSERT_EQ(manifest.products.size(), 2u);
-  EXPECT_EQ(manifest.products[1].stamp.name, "y.png");
-  EXPECT_EQ(manifest.products[1].stamp.bytes, 3u);
+  EXPECT_EQ(manifest.products[1].name, "y.png");
+  EXPECT_EQ(manifest.products[1].bytes, 3u);
   EXPECT_EQ(manifest.products[1].checksum, checksum_of(path("y.png")));
   EXPECT_FALSE(missing_product(folder(), manifest));
-  manifest.products[0].stamp.modified_ns = 1;  // the content decides
+  manifest.products[0].modified_ns = 1;  // the content decides
   EXPECT_FALSE(missing_product(folder(), manifest));
   manifest.products[0].checksum = manifest.products[1].checksum;
   EXPECT_EQ(missing_product(folder(), manifest), "x.png");
