@@ -16,8 +16,7 @@
 #include "io/files/json_text.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/page/page_parts.hpp"
-#include "io/result/message_json.hpp"
-#include "io/result/picture.hpp"
+#include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 

@@ -17,14 +17,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view ending = ".fhdcache";
-constexpr std::size_t digits = 64;  // of a key, and of a checksum
+constexpr std::size_t key_digits = 64;  // as of a checksum
 
 /// Returns whether this is a file of the cache, and no link.
 bool is_entry(const fs::path& path) {
   const auto name = path.filename().string();
   std::error_code status;
-  return name.size() == digits + ending.size() && name.ends_with(ending) &&
-         name.find_first_not_of("0123456789abcdef") == digits &&
+  return name.size() == key_digits + ending.size() && name.ends_with(ending) &&
+         name.find_first_not_of("0123456789abcdef") == key_digits &&
          fs::is_regular_file(fs::symlink_status(path, status));
 }
 
@@ -48,10 +48,10 @@ class DiskTrajectoryCache final : public TrajectoryCache {
     if (!is_entry(path)) return false;
     try {
       const InputFile file(path);
-      std::string checksum(digits, ' ');
-      if (file.size() == digits + bytes) {
-        file.read(0, checksum.data(), digits);
-        file.read(digits, values, bytes);
+      std::string checksum(key_digits, ' ');
+      if (file.size() == key_digits + bytes) {
+        file.read(0, checksum.data(), key_digits);
+        file.read(key_digits, values, bytes);
       }
       if (checksum == checksum_of(values, bytes)) {
         fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // it was used last
@@ -64,13 +64,13 @@ class DiskTrajectoryCache final : public TrajectoryCache {
   }
 
   void store(const TrajectoryProduct& product, const void* values, std::size_t bytes) override {
-    if (folder_.empty() || bytes + digits > most_bytes_) return;
+    if (folder_.empty() || bytes + key_digits > most_bytes_) return;
     try {
-      remove_oldest(bytes + digits);
+      remove_oldest(bytes + key_digits);
       const auto checksum = checksum_of(values, bytes);
       AtomicFile to(file_of(product));
       OutputFile file(to.temporary(), to.path());
-      file.write(checksum.data(), digits);
+      file.write(checksum.data(), key_digits);
       file.write(values, bytes);
       file.close();
       to.commit();
