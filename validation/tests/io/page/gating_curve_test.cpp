@@ -1,11 +1,9 @@
 // The signal of --gate on the page of `fhd report`.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "recon/error.hpp"
 #include "validation/tests/io/page/report_pages.hpp"
 
 namespace fhd {
@@ -45,30 +43,6 @@ TEST_F(GatingCurve, holds_the_gating_signal_and_the_bins_of_readouts) {
   ASSERT_EQ(longer.at("signal").size(), 8334U);
   ASSERT_EQ(longer.at("bins").size(), 8334U);
   EXPECT_EQ(longer.at("signal").back(), 0.5 * 24999);
-}
-
-TEST_F(GatingCurve, refuses_a_gating_signal_that_does_not_fit_its_bins) {
-  auto provenance = gated(7);
-  for (auto& course : provenance.frames->gating) course.signal.back() = NAN;
-  const auto result = bare_result({8, 8, 1}, provenance);
-  EXPECT_TRUE(data_of(io::report_page({result}))["results"][0].at("gating").at("signal").back().is_null());
-  const auto id = H5Fopen(result.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
-  ASSERT_GE(H5Ldelete(id, "/gating/bin", H5P_DEFAULT), 0);
-  const hsize_t extents[] = {2, 6};
-  const auto space = H5Screate_simple(2, extents, nullptr);
-  const auto made =
-      H5Dcreate2(id, "/gating/bin", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  const double bins[12] = {};
-  ASSERT_GE(H5Dwrite(made, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, bins), 0);
-  H5Dclose(made), H5Sclose(space), H5Fclose(id);
-  try {
-    io::report_page({result});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("/gating/bin: expected [2][7], as the signal has, found [2][6]"),
-              std::string::npos)
-        << error.what();
-  }
 }
 
 TEST_F(GatingCurveDrawn, draws_the_gating_signal_with_its_bins) {

@@ -103,20 +103,14 @@ TEST_F(ReportPage, tells_repetitions_from_slices_by_the_numbers_of_the_scan) {
   io::Provenance provenance;
   provenance.repetitions = {4, 5, 9};
   provenance.slices = {1, 7};
-  for (int i = 0; i < 6; ++i) {
-    Image image;
-    image.geometry.matrix_size = {80, 80, 1};
-    image.values = Array<Complex<float>>(image.geometry.image_shape());
-    series.images.push_back(std::move(image));
-    provenance.reports.emplace_back();
-  }
-  io::write_results(path("many"), series, provenance);
-  const auto all = data_of(io::report_page({path("many.h5")}))["results"][0];
+  series.images.assign(6, image_of({80, 80, 1}));
+  provenance.reports.resize(6);
+  const auto all = shown(series, provenance);
   EXPECT_EQ(all["shown"]["repetitions"], nlohmann::json::array({"4", "5", "9"}));
   EXPECT_EQ(all["shown"]["slices"], nlohmann::json::array({"1", "7"}));
   EXPECT_EQ(voxels_of(all), 6 * 80 * 80);
   // Every repetition has the same slices, also where there is no room for all.
-  const auto some = data_of(io::report_page({path("many.h5")}, 20000))["results"][0];
+  const auto some = shown(series, provenance, {}, 20000);
   EXPECT_EQ(some["shown"]["repetitions"], nlohmann::json::array({"4", "5", "9"}));
   EXPECT_EQ(some["shown"]["slices"], nlohmann::json::array({"7"}));
   EXPECT_EQ(voxels_of(some), 3 * 80 * 80);
@@ -124,14 +118,9 @@ TEST_F(ReportPage, tells_repetitions_from_slices_by_the_numbers_of_the_scan) {
 
 TEST_F(ReportPage, shows_means_of_pixels_not_some_of_them) {
   // Columns 2 and 0 in turn: every second pixel alone would be all white.
-  io::ImageSeries series;
-  Image image;
-  image.geometry.matrix_size = {200, 200, 1};
-  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  Image image = image_of({200, 200, 1});
   for (std::int64_t i = 0; i < image.values.size(); ++i) image.values[i] = {0, i % 2 == 0 ? 2.0F : 0.0F};
-  series.images.push_back(std::move(image));
-  io::write_results(path("stripes"), series, {});
-  const auto result = data_of(io::report_page({path("stripes.h5")}, 20000))["results"][0];
+  const auto result = shown({1, 1, {image}}, {}, {}, 20000);
   EXPECT_EQ(result["shown"]["stride"], 2);
   EXPECT_EQ(result["image"]["largest"], 1.0);
   // 100 x 100 values of 65535: 20,000 bytes of 0xff are 26,666 digits '/', and two more bits.
@@ -141,19 +130,14 @@ TEST_F(ReportPage, shows_means_of_pixels_not_some_of_them) {
 
 TEST_F(ReportPage, shows_means_of_coil_maps) {
   // Stripes of 2 and 0 beside a coil of 1: their means are the same.
-  io::ImageSeries series;
-  Image image;
-  image.geometry.matrix_size = {256, 256, 1};
-  image.values = Array<Complex<float>>(image.geometry.image_shape());
-  series.images.push_back(std::move(image));
   DiagnosticImages diagnostic_images;
   diagnostic_images.sensitivity_maps = Array<Complex<float>>(Shape{2, 256, 256});
   for (std::int64_t i = 0; i < 256 * 256; ++i) {
     diagnostic_images.sensitivity_maps[i] = {i % 2 == 0 ? 2.0F : 0.0F, 0};
     diagnostic_images.sensitivity_maps[256 * 256 + i] = {1, 0};
   }
-  io::write_results(path("maps"), series, {}, {std::nullopt, diagnostic_images});
-  const auto maps = data_of(io::report_page({path("maps.h5")}))["results"][0]["coil_maps"];
+  const auto maps =
+      shown({1, 1, {image_of({256, 256, 1})}}, {}, {std::nullopt, diagnostic_images})["coil_maps"];
   EXPECT_EQ(maps["stride"], 2);
   EXPECT_EQ(maps["of"], 2);
   // 2 x 128 x 128 bytes of 255: 32768 bytes are 43690 digits '/', and two bits more.
@@ -167,16 +151,10 @@ TEST_F(ReportPage, leaves_out_what_is_missing) {
 }
 
 TEST_F(ReportPage, names_the_sides_that_the_scan_states) {
-  io::ImageSeries series;
-  Image image;
-  image.geometry.matrix_size = {8, 6, 1};
-  image.geometry.fov_mm = {200, 150, 5};
+  Image image = image_of({8, 6, 1}, {200, 150, 5});
   image.geometry.read_direction = {0, 0.96, 0.28};  // mostly to the posterior
   image.geometry.phase_direction = {-1, 0, 0};      // to the right
-  image.values = Array<Complex<float>>(image.geometry.image_shape());
-  series.images.push_back(std::move(image));
-  io::write_results(path("placed"), series, {});
-  const auto letters = data_of(io::report_page({path("placed.h5")}))["results"][0]["letters"];
+  const auto letters = shown({1, 1, {image}})["letters"];
   EXPECT_EQ(letters["right"], "P");
   EXPECT_EQ(letters["left"], "A");
   EXPECT_EQ(letters["bottom"], "R");
@@ -185,34 +163,25 @@ TEST_F(ReportPage, names_the_sides_that_the_scan_states) {
 
 TEST_F(ReportPage, shows_the_worst_certificate) {
   const auto page_of = [&](const std::vector<Certificate>& certificates) {
-    io::ImageSeries series;
-    series.slice_count = static_cast<std::int64_t>(certificates.size());
     io::Provenance provenance;
-    for (const auto& certificate : certificates) {
-      Image image;
-      image.geometry.matrix_size = {4, 4, 1};
-      image.values = Array<Complex<float>>(image.geometry.image_shape());
-      series.images.push_back(std::move(image));
-      provenance.reports.emplace_back();
-      provenance.reports.back().certificate = certificate;
-    }
-    io::write_results(path("some"), series, provenance);
-    return data_of(io::report_page({path("some.h5")}))["results"][0];
+    for (const auto& certificate : certificates) provenance.reports.emplace_back().certificate = certificate;
+    const auto slices = static_cast<std::int64_t>(certificates.size());
+    return shown({1, slices, std::vector(certificates.size(), image_of({4, 4, 1}))}, provenance);
   };
   Certificate good, worse, failed, broken;
   good.adjoint_error = 1e-8, good.requested = 1e-5, good.passed = true;
   worse = good, worse.adjoint_error = 1e-6;
   failed = good, failed.adjoint_error = 1e-4, failed.passed = false;
   broken = good, broken.adjoint_error = std::numeric_limits<double>::quiet_NaN();
-  auto shown = page_of({good, worse, good});
-  EXPECT_EQ(shown["certificate"]["adjoint_error"], 1e-6);
-  EXPECT_EQ(shown["certificate"]["passed"], true);
-  EXPECT_EQ(shown["certified"]["failed"], 0);
-  shown = page_of({worse, failed, good});
-  EXPECT_EQ(shown["certificate"]["adjoint_error"], 1e-4);
-  EXPECT_EQ(shown["certificate"]["passed"], false);
-  EXPECT_EQ(shown["certified"]["failed"], 1);
-  EXPECT_EQ(shown["certified"]["images"], 3);
+  auto page = page_of({good, worse, good});
+  EXPECT_EQ(page["certificate"]["adjoint_error"], 1e-6);
+  EXPECT_EQ(page["certificate"]["passed"], true);
+  EXPECT_EQ(page["certified"]["failed"], 0);
+  page = page_of({worse, failed, good});
+  EXPECT_EQ(page["certificate"]["adjoint_error"], 1e-4);
+  EXPECT_EQ(page["certificate"]["passed"], false);
+  EXPECT_EQ(page["certified"]["failed"], 1);
+  EXPECT_EQ(page["certified"]["images"], 3);
   EXPECT_EQ(page_of({good, broken})["certificate"]["passed"], false) << "an error that is not a number";
   broken = good, broken.forward_error = std::numeric_limits<double>::quiet_NaN();
   broken.normal_error = broken.true_residual = 1e-8;
@@ -220,16 +189,11 @@ TEST_F(ReportPage, shows_the_worst_certificate) {
 }
 
 TEST_F(ReportPage, counts_voxels_that_are_not_finite) {
-  io::ImageSeries series;
-  Image image;
-  image.geometry.matrix_size = {4, 4, 1};
-  image.values = Array<Complex<float>>(image.geometry.image_shape());
-  for (std::int64_t i = 0; i < image.values.size(); ++i) image.values[i] = {1, 0};
+  Image image = image_of({4, 4, 1});
+  std::fill(image.values.begin(), image.values.end(), Complex<float>(1, 0));
   image.values[3] = {std::numeric_limits<float>::quiet_NaN(), 0};
   image.values[5] = {0, std::numeric_limits<float>::infinity()};
-  series.images.push_back(std::move(image));
-  io::write_results(path("holes"), series, {});
-  const auto result = data_of(io::report_page({path("holes.h5")}))["results"][0];
+  const auto result = shown({1, 1, {image}});
   EXPECT_EQ(result["image"]["not_finite"], 2);
   EXPECT_EQ(result["image"]["largest"], 1.0);
   EXPECT_FALSE(
@@ -237,17 +201,10 @@ TEST_F(ReportPage, counts_voxels_that_are_not_finite) {
 }
 
 TEST_F(ReportPage, states_the_field_of_view_of_what_is_drawn) {
-  io::ImageSeries series;
-  Image image;
-  image.geometry.matrix_size = {201, 150, 1};
-  image.geometry.fov_mm = {402, 150, 5};
-  image.values = Array<Complex<float>>(image.geometry.image_shape());
-  series.images.push_back(std::move(image));
-  io::write_results(path("wide"), series, {});
-  const auto shown = data_of(io::report_page({path("wide.h5")}, 20000))["results"][0]["shown"];
-  ASSERT_EQ(shown["stride"], 2);
-  EXPECT_EQ(shown["width"], 101);
-  EXPECT_EQ(shown["fov_mm"], nlohmann::json::array({404.0, 150.0})) << "the last block is half outside";
+  const auto drawn = shown({1, 1, {image_of({201, 150, 1}, {402, 150, 5})}}, {}, {}, 20000)["shown"];
+  ASSERT_EQ(drawn["stride"], 2);
+  EXPECT_EQ(drawn["width"], 101);
+  EXPECT_EQ(drawn["fov_mm"], nlohmann::json::array({404.0, 150.0})) << "the last block is half outside";
 }
 
 TEST_F(ReportPage, refuses_what_is_no_result) {
@@ -507,18 +464,11 @@ TEST_F(ReportPageDrawn, of_a_batch_sorts_and_shows_pictures) {
 
 TEST_F(ReportPageDrawn, says_first_whether_the_result_is_as_exact_as_asked) {
   const auto page_of = [&](const std::optional<Certificate>& certificate) {
-    io::ImageSeries series;
-    Image image;
-    image.geometry.matrix_size = {8, 8, 1};
-    image.values = Array<Complex<float>>(image.geometry.image_shape());
-    series.images.push_back(std::move(image));
     io::Provenance provenance;
-    provenance.reports.emplace_back();
-    provenance.reports[0].certificate = certificate;
+    provenance.reports.emplace_back().certificate = certificate;
     provenance.reports[0].stages = {{"Q", 2.0}, {"FhD", 1.0}};
     provenance.reports[0].predicted_stages = {{"Q", 1.5}, {"FhD", 1.0}};
-    io::write_results(path("verdict"), series, provenance);
-    return io::report_page({path("verdict.h5")});
+    return io::report_page({bare_result({8, 8, 1}, provenance)});
   };
   const auto check = [](const std::string& kind, const std::string& words) {
     return "const v = document.querySelector('.verdict'), text = v.innerText.replaceAll('\\u00a0', ' ');"

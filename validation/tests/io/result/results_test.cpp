@@ -5,14 +5,11 @@
 #include <gtest/gtest.h>
 #include <nifti1_io.h>
 #include <png.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "io/files/atomic_file.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
@@ -75,24 +72,6 @@ std::map<std::string, std::string> contents_of(const std::filesystem::path& fold
     if (entry.is_regular_file()) contents[entry.path().filename()] = bytes_of(entry.path());
   return contents;
 }
-
-/// While it lives, no file of this process can grow beyond `bytes`: writes fail as on a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit{bytes, old_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit old_{};
-  void (*handler_)(int);
-};
 
 class ResultsTest : public FolderTest {};
 using Results = ResultsTest;
@@ -362,17 +341,6 @@ TEST_F(Results, nothing_appears_and_nothing_changes_when_the_disk_is_full) {
   write_results(path("out"), series, some_provenance(2));
   EXPECT_EQ(contents_of(folder()).size(), 4u);
   EXPECT_EQ(read_image(path("out.h5")).slice_count, 2);
-}
-
-TEST_F(Results, every_writer_notices_a_full_disk) {
-  const auto series = random_series(oblique_geometry(), 1, 1);
-  const std::string full = "/dev/full";
-  EXPECT_CONTAINS(error_of([&] { write_bytes(full, "text", 4, "out.json"); }),
-                  "out.json: expected a file that can be written to its end");
-  EXPECT_CONTAINS(error_of([&] { write_nifti(full, series, "out.nii.gz"); }),
-                  "out.nii.gz: expected a file that can be written to its end");
-  EXPECT_CONTAINS(error_of([&] { write_png(full, montage(series.images), "out.png"); }),
-                  "out.png: expected a file that can be written to its end");
 }
 
 TEST_F(Results, scans_appear_whole_or_not_at_all) {

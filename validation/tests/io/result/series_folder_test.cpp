@@ -2,14 +2,10 @@
 #include "io/result/series_folder.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -242,14 +238,11 @@ TEST_F(SeriesFolders, large_files_are_complete) {
 TEST_F(SeriesFolders, large_files_appear_whole_or_not_at_all) {
   const auto series = large_series();
   for (const rlim_t bytes : {100 << 10, 5 << 20, 11 << 20, (12 << 20) + 1000}) {
-    rlimit old{};
-    getrlimit(RLIMIT_FSIZE, &old);
-    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{bytes, old.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-    const auto line = error_of([&] { write_results(path("out"), series, {}); });
-    setrlimit(RLIMIT_FSIZE, &old);
-    std::signal(SIGXFSZ, handler);
+    std::string line;
+    {
+      const FileSizeLimit limit(bytes);
+      line = error_of([&] { write_results(path("out"), series, {}); });
+    }
     EXPECT_CONTAINS(line, "expected a file that can be written to its end") << bytes;
     EXPECT_CONTAINS(line, "free some space") << bytes;
     EXPECT_TRUE(fs::is_empty(folder())) << bytes;
