@@ -30,7 +30,7 @@ inline std::string text_or(const nlohmann::ordered_json& json, const char* name,
   return field.is_string() ? field.get<std::string>() : other;
 }
 
-// --- Certificates and verdicts (judgements.cpp). `report` is OUT.json
+// --- Certificates and verdicts. `report` is OUT.json
 
 /// result.certificate: the worst of all images: one that failed, and of those the largest error. One that says
 /// "passed" without its figures did not pass. result.certified: how many there are.

@@ -102,21 +102,6 @@ GrayImage enlarged(const GrayImage& image, int factor) {
   return result;
 }
 
-GrayImage reduced(const GrayImage& image, int side) {
-  const int stride = (std::max(image.width, image.height) + side - 1) / side;
-  if (stride <= 1) return image;
-  auto result = make_gray_image((image.width + stride - 1) / stride, (image.height + stride - 1) / stride);
-  for (int y = 0; y < result.height; ++y)
-    for (int x = 0; x < result.width; ++x) {
-      int sum = 0, count = 0;
-      for (int j = y * stride; j < std::min(image.height, (y + 1) * stride); ++j)
-        for (int i = x * stride; i < std::min(image.width, (x + 1) * stride); ++i, ++count)
-          sum += image.at(i, j);
-      result.at(x, y) = static_cast<std::uint8_t>((sum + count / 2) / count);
-    }
-  return result;
-}
-
 GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap) {
   int width = 0, height = 0;
   for (const auto& panel : panels)
@@ -132,6 +117,22 @@ GrayImage captioned(const GrayImage& panel, std::string_view caption) {
   draw_text(image, scale, scale, caption, scale);
   paste(image, panel, 0, band);
   return image;
+}
+
+/// Returns means of blocks of pixels, at most `side` wide and high; a smaller image as it is.
+static GrayImage reduced(const GrayImage& image, int side) {
+  const int stride = (std::max(image.width, image.height) + side - 1) / side;
+  if (stride <= 1) return image;
+  auto result = make_gray_image((image.width + stride - 1) / stride, (image.height + stride - 1) / stride);
+  for (int y = 0; y < result.height; ++y)
+    for (int x = 0; x < result.width; ++x) {
+      int sum = 0, count = 0;
+      for (int j = y * stride; j < std::min(image.height, (y + 1) * stride); ++j)
+        for (int i = x * stride; i < std::min(image.width, (x + 1) * stride); ++i, ++count)
+          sum += image.at(i, j);
+      result.at(x, y) = static_cast<std::uint8_t>((sum + count / 2) / count);
+    }
+  return result;
 }
 
 GrayImage montage(const std::vector<Image>& images,

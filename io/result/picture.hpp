@@ -32,8 +32,6 @@ inline constexpr double white_quantile = 0.995;
 
 /// Returns an image with every pixel `factor` x `factor` times.
 GrayImage enlarged(const GrayImage& image, int factor);
-/// Returns means of blocks of pixels, at most `side` wide and high; a smaller image as it is.
-GrayImage reduced(const GrayImage& image, int side);
 
 /// Returns the panels row by row, `panels_per_row` of them, in equal cells as large as the largest, `gap` pixels between them.
 GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap);
