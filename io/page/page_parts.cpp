@@ -19,7 +19,7 @@ extern const char* const report_page_template;  // report_page.html, see CMakeLi
 
 namespace {
 
-using Json = Json;
+using Json = nlohmann::ordered_json;
 
 /// Returns the error that a certificate found over the error allowed; infinite where a figure is missing that must be
 /// there. Reports write null for what was not checked, and JSON has nothing else for what is not a number.
