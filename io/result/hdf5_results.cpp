@@ -5,8 +5,8 @@
 // beginning (hdf5::File::create).
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
-#include "io/files/blocks.hpp"
 #include "io/files/json_text.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
@@ -32,20 +32,14 @@ std::uint64_t bytes_of(const ImageSeries& series) {
          (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
 }
 
-void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series, int threads) {
+void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
   require_series(series, file.subject(name));
   const auto& n = series.images.front().geometry.matrix_size;
   const auto write_values = [&]<class T>(Array<Complex<T>> Image::*values) {
     file.create<Complex<T>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
-    std::int64_t next = 0;
-    // Other threads read what is stored.
-    in_order(
-        static_cast<std::int64_t>(series.images.size()), series.stored ? threads : 1,
-        [&](std::int64_t i) { return series.image(static_cast<std::size_t>(i)); },
-        [&](const std::shared_ptr<const Image>& image) {
-          file.write_block(name, (*image).*values, {next / series.slice_count, next % series.slice_count});
-          ++next;
-        });
+    for (std::int64_t i = 0; i < series.repetition_count * series.slice_count; ++i)
+      file.write_block(name, (*series.image(static_cast<std::size_t>(i))).*values,
+                       {i / series.slice_count, i % series.slice_count});
   };
   if (is_in_double(series))
     write_values(&Image::in_double);
@@ -80,8 +74,8 @@ void write_gating(hdf5::File& file, const std::vector<GatingCourse>& gating) {
 
 /// Writes a series with the numbers of its volumes in the scan.
 void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries& series,
-                   const Provenance& provenance, int threads) {
-  write_series(file, name, series, threads);
+                   const Provenance& provenance) {
+  write_series(file, name, series);
   if (provenance.frames) write_frames(file, name, provenance);
   const auto write_numbers = [&](const char* attribute, std::int64_t (Provenance::*number)(std::size_t) const,
                                  std::int64_t count) {
@@ -175,12 +169,12 @@ std::uint64_t expected_bytes(const ResultContent& results) {
 }
 
 void write_h5(const AtomicFile& to, ResultContent& results) {
-  const auto& [series, provenance, companions, compression, made_by, report] = results;
+  const auto& [series, provenance, companions] =
+      std::tie(results.series, results.provenance, results.companions);
   const hdf5::LibraryLock lock;
   auto file = hdf5::File::create(to.temporary(), to.path(), expected_bytes(results));
-  write_volumes(file, "/image", series, provenance, compression.threads);
-  if (companions.gridded)
-    write_volumes(file, "/gridded", *companions.gridded, provenance, compression.threads);
+  write_volumes(file, "/image", series, provenance);
+  if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);
   if (companions.noise) write_noise(file, *companions.noise, series);
   if (provenance.frames && !provenance.frames->gating.empty()) write_gating(file, provenance.frames->gating);
   write_diagnostic_images(file, companions.diagnostic_images);
@@ -214,7 +208,7 @@ void write_image_file(FileSet& files, const std::string& path,
                       const std::string& made_by) {
   files.add(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
-  for (const auto& [name, series] : datasets) write_series(file, name, *series, 1);
+  for (const auto& [name, series] : datasets) write_series(file, name, *series);
   if (!made_by.empty()) file.write_attribute("/", made_by_attribute, made_by);
   file.close();
 }

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <limits>
 
-#include "io/files/blocks.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/result/formats.hpp"
 
 namespace fhd {
@@ -228,23 +228,6 @@ std::string begun(const Json& object, std::size_t columns, const char* name) {
   return text + ",\n" + std::string(columns + 2, ' ') + "\"" + name + "\": ";
 }
 
-/// Returns a list of text_of(image), which several threads make.
-std::string list_of(std::size_t count, std::size_t columns,
-                    const std::function<std::string(std::size_t)>& text_of) {
-  constexpr std::size_t in_block = 32;
-  const auto make = [&](std::int64_t block) {
-    std::string text;
-    const std::size_t first = static_cast<std::size_t>(block) * in_block;
-    for (std::size_t i = first; i < std::min(count, first + in_block); ++i)
-      text += (i == 0 ? "\n" : ",\n") + std::string(columns + 2, ' ') + text_of(i);
-    return text;
-  };
-  std::string list = "[";
-  in_order(static_cast<std::int64_t>((count + in_block - 1) / in_block), threads_or_all(0), make,
-           [&](const std::string& text) { list += text; });
-  return list + "\n" + std::string(columns, ' ') + "]";
-}
-
 /// Returns the numbers of a list; of others, which JSON holds as null, NaN.
 std::vector<double> numbers_in(const Json& list) {
   std::vector<double> numbers;
@@ -290,17 +273,17 @@ const ResultFormat json_format{.name = "json",
                                .write = write_json};
 
 ReportText report_text(const ImageSeries& series, const Provenance& provenance) {
-  const auto count = series.images.size();
   ReportText made;
-  made.relative_residuals.resize(count);
-  const auto image_text = [&](std::size_t i) {
-    const auto report = provenance.report(i).report;
-    made.relative_residuals[i] = numbers_in(report.value("relative_residuals", Json()));
-    return indented(image_json(series, provenance, i, report), 4);
-  };
-  const auto times_text = [&](std::size_t i) { return json_line(provenance.report(i).times); };
-  made.report = begun(head_of(provenance), 0, "images") + list_of(count, 2, image_text) + "\n}\n";
-  made.environment = begun(environment_of(provenance), 2, "images") + list_of(count, 4, times_text) + "\n  }";
+  std::string images, times;
+  for (std::size_t i = 0; i < series.images.size(); ++i) {
+    const auto said = provenance.report(i);
+    made.relative_residuals.push_back(numbers_in(said.report.value("relative_residuals", Json())));
+    const std::string separator = i == 0 ? "\n" : ",\n";
+    images += separator + "    " + indented(image_json(series, provenance, i, said.report), 4);
+    times += separator + "      " + json_line(said.times);
+  }
+  made.report = begun(head_of(provenance), 0, "images") + "[" + images + "\n  ]\n}\n";
+  made.environment = begun(environment_of(provenance), 2, "images") + "[" + times + "\n    ]\n  }";
   return made;
 }
 
