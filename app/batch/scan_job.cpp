@@ -64,7 +64,7 @@ std::uint64_t planned_device_bytes(const ScanRun& run, Device device, std::uint6
 std::vector<std::string> own_files(const std::string& prefix, const io::Manifest& manifest) {
   std::vector<std::string> paths;
   for (const auto& product : manifest.products)
-    paths.push_back((std::filesystem::path(prefix).parent_path() / product.stamp.name).string());
+    paths.push_back((std::filesystem::path(prefix).parent_path() / product.name).string());
   return paths;
 }
 

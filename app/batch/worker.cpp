@@ -282,7 +282,7 @@ class WorkerProcess {
     io::Manifest& now = job.manifest;
     now.scan = absolute_path(scan.path);
     now.settings = work_.settings[work_.settings_of[job.scan]].recorded;
-    now.program_version = program_version;
+    now.version = program_version;
     now.examined_ns = io::now_ns();
     require_readable_kind(scan.path);
     job.inputs = io::InputStamps(io::files_of_scan(scan.path));

@@ -143,13 +143,9 @@ void select(const Handle& space, hsize_t first, hsize_t count, const std::string
 }
 
 void write_header(hdf5::File& file, const std::string& header) {
-  const auto name = header_name(usual_group), subject = file.subject(name);
-  const auto type = hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject);
-  Handle dataset = file.create_dataset(name, type.get(), hdf5::space_of({1}, subject).get());
+  const auto name = header_name(usual_group);
   const char* text = header.c_str();
-  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), subject,
-              "a file that can be written");
-  dataset.close(subject);
+  file.write_list(name, hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, file.subject(name)), &text, 1);
 }
 
 }  // namespace
@@ -240,15 +236,15 @@ RecordReader::Lists::Lists(const hdf5::HeapLayout& layout, const Handle& number)
 /// Reads a list. `wrong` tells what is wrong, if anything.
 std::span<const float> RecordReader::Lists::floats(const HeapReference& reference, const char*& wrong) {
   const auto found = heap_.value(reference, number_bytes_);
-  wrong = found.wrong;
-  if (found.bytes.empty()) return {};
-  const char* const bytes = found.bytes.data();
+  wrong = found ? nullptr : "a reference to none of this length";
+  if (!found || found->empty()) return {};
+  const char* const bytes = found->data();
   const std::size_t count = reference.length;
   if (is_native_ && reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) == 0)
     return {reinterpret_cast<const float*>(bytes), count};
   // Converted in place: room for the longer of the two.
   converted_.resize(count * std::max<std::size_t>((number_bytes_ + sizeof(float) - 1) / sizeof(float), 1));
-  std::memcpy(converted_.data(), bytes, found.bytes.size());
+  std::memcpy(converted_.data(), bytes, found->size());
   if (!is_native_ &&
       H5Tconvert(number_, H5T_NATIVE_FLOAT, count, converted_.data(), nullptr, H5P_DEFAULT) < 0)
     wrong = "numbers that cannot be converted";

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "io/hdf5/hdf5.hpp"
-#include "io/hdf5/made_by.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/header.hpp"
 #include "io/scan/mrd/records.hpp"
