@@ -16,7 +16,6 @@
 
 #include "io/files/atomic_file.hpp"
 #include "io/files/commit_log.hpp"
-#include "io/files/zero_ended.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

@@ -99,31 +99,21 @@ using SparseFiles = ProgramTest;
 
 // A file system gives no place to holes: 8 KiB on the disk were 757 MB of memory, and 3 GB of holes 9 s of a batch.
 TEST_F(SparseFiles, are_refused_before_anything_relies_on_their_length) {
-  std::ofstream(path("holes.hdr")) << "# Dimensions\n1 512 400 32 1 1 1 1 1 1 1 1 1 1 1 1\n";
-  std::ofstream(path("holes_traj.hdr")) << "# Dimensions\n3 512 400 1 1 1 1 1 1 1 1 1 1 1 1 1\n";
-  std::ofstream(path("holes.cfl")) << "some";
-  std::ofstream(path("holes_traj.cfl")) << "some";
-  std::filesystem::resize_file(path("holes.cfl"), std::uintmax_t{8} * 512 * 400 * 32);
-  std::filesystem::resize_file(path("holes_traj.cfl"), std::uintmax_t{8} * 3 * 512 * 400);
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"info", path("holes.cfl")},
-                                                {"info", path("holes.cfl"), "--trust-input"},
-                                                {"plan", path("holes.cfl"), "--device", "cpu"},
-                                                {"convert", path("holes.cfl"), path("copy.h5")}}) {
-    const auto end = measured(words);
-    EXPECT_EQ(end.status, 1);
-    EXPECT_LE(end.peak_bytes, 100 * 0x1p20);
-    EXPECT_NE(text("err_bg").find("sparse"), std::string::npos) << text("err_bg");
-  }
   ASSERT_EQ(run("simulate -o small --matrix 16 --coils 2"), 0) << text("err");
   std::filesystem::copy_file(path("small.h5"), path("long.h5"));
   std::filesystem::resize_file(path("long.h5"), std::uintmax_t{3} << 30);
-  const auto end =
-      measured({"batch", path("long.h5"), path("small.h5"), "-o", path("results"), "--device", "cpu"});
-  EXPECT_EQ(end.status, 1);
-  EXPECT_LE(end.processor_seconds, 5);
-  const auto said = text("out_bg") + text("err_bg");
-  EXPECT_NE(said.find("sparse"), std::string::npos) << said;
-  EXPECT_TRUE(std::filesystem::exists(path("results/small.nii.gz"))) << said;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"info", path("long.h5")},
+        {"info", path("long.h5"), "--trust-input"},
+        {"convert", path("long.h5"), path("copy.h5")},
+        {"batch", path("long.h5"), path("small.h5"), "-o", path("results"), "--device", "cpu"}}) {
+    const auto end = measured(words);
+    EXPECT_EQ(end.status, 1);
+    EXPECT_LE(end.processor_seconds, 5);
+    EXPECT_LE(end.peak_bytes, 300 * 0x1p20);
+    EXPECT_NE((text("out_bg") + text("err_bg")).find("sparse"), std::string::npos) << text("err_bg");
+  }
+  EXPECT_TRUE(std::filesystem::exists(path("results/small.nii.gz")));
 }
 
 using InputLimits = ProgramTest;

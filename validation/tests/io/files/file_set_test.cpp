@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "io/files/commit_log.hpp"
-#include "io/files/zero_ended.hpp"
 #include "recon/error.hpp"
 #include "validation/tests/io/failing_disk.hpp"
 #include "validation/tests/io/io_scans.hpp"
