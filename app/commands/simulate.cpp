@@ -20,8 +20,6 @@
 #include "app/options/values.hpp"
 #include "app/run/outputs.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/hdf5/made_by.hpp"
-#include "io/result/field_map_file.hpp"
 #include "io/files/file_set.hpp"
 #include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"
@@ -239,8 +237,8 @@ constexpr auto maker = "fhd simulate";
 
 /// Returns whether a file states that it was simulated.
 bool is_simulated(const std::string& path) {
-  const auto facts = io::facts_of_hdf5(path, {{}, {{"/", io::made_by_attribute}}});
-  return facts && facts->texts[0] == maker;
+  const auto facts = io::facts_of_hdf5(path, {std::string("/@") + io::made_by_attribute});
+  return facts && facts->front() == maker;
 }
 
 /// Throws Error where the files cannot be written, or one is there that this command has not made. Pictures do not

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -214,8 +213,6 @@ std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() con
 
 DevicesInBackground::DevicesInBackground(DeviceOption option, int preferred)
     : chosen_(promise_.get_future().share()) {
-  // For DeviceTeam, while no other thread reads the environment; what the user set stays.
-  if (option.names_several()) setenv("NCCL_NVLS_ENABLE", "0", 0);
   const auto work = [this, option, preferred] {
     std::vector<ChosenDevice> devices;
     try {

@@ -8,7 +8,7 @@
 #include "io/files/input_file.hpp"
 #include "io/scan/number_table.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/gating.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 
 namespace fhd::app {
 namespace {

@@ -131,10 +131,9 @@ std::string cost_text(std::int64_t images, double seconds, double bytes) {
 
 ReconstructionCost default_cost(io::ScanFile& file, std::size_t memory_bytes) {
   const auto verifier = validation::make_verifier();
-  const auto companion = companion_settings({});
   EstimateSettings how;
   how.verifier = verifier.get();
-  how.companion = &*companion;
+  how.companion = true;
   how.images = image_count(file.summary(), {});
   const ScanSizes sizes = sizes_of(file, how.settings);
   const MachineRates rates = machine_rates(Device::cpu());

@@ -19,6 +19,7 @@
 #include "app/terminal/console.hpp"
 #include "app/terminal/processes.hpp"
 #include "recon/array/thread_limit.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "validation/doctor/diagnosis.hpp"
@@ -70,9 +71,9 @@ void start_reading(ScanRun& run) {
 bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
   const auto volumes = run.results.volumes().size();
   if (devices.size() == 1) return false;
-  return volumes == 1 ||
-         (volumes < devices.size() && run.file->summary().geometry.voxel_count() > voxels_of_small_volume &&
-          !missing_for_group(run.settings->settings));
+  return volumes == 1 || (volumes < devices.size() &&
+                          run.file->summary().geometry.voxel_count() > voxels_of_small_volume &&
+                          !conflict_among(features_of(run.settings->settings).with(Feature::several_processes)));
 }
 
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
@@ -93,7 +94,7 @@ RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, con
     // As many on every device, and at most as many as there are volumes.
     const auto device_count = static_cast<std::int64_t>(all.size()),
                volumes = static_cast<std::int64_t>(run.results.volumes().size());
-    const auto of_device = volumes_side_by_side(
+    const auto of_device = concurrent_volumes(
         all.front().device, (volumes + device_count - 1) / device_count,
         run.file->summary().geometry.voxel_count(), omp_get_max_threads() / device_count);
     engines.count = static_cast<int>(

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "io/scan/mrd/role.hpp"
+#include "io/scan/mrd/readout.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {

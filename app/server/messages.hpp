@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/scan/mrd/readout_scan.hpp"
+#include "io/scan/mrd/volume_assembler.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {

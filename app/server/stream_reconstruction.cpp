@@ -296,7 +296,7 @@ std::optional<StreamReconstruction::Images> StreamReconstruction::next() {
     const auto voxels = images.front().image.geometry.voxel_count();
     most_threads_ = static_cast<std::size_t>(
         limits_.at_once > 0 ? limits_.at_once
-                            : volumes_side_by_side(device_.device, many, voxels, processors_.threads));
+                            : concurrent_volumes(device_.device, many, voxels, processors_.threads));
     add_threads(under_way_.size());
   }
   changed_.notify_all();
