@@ -1,5 +1,6 @@
 // fhd: parse, call, print. The only place that prints or exits.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <hdf5.h>
 #include <malloc.h>
 #include <omp.h>
@@ -20,10 +21,10 @@
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "app/options/input_limits.hpp"
-#include "app/options/nearest_word.hpp"
+#include "app/options/table.hpp"
 #include "app/terminal/processors.hpp"
 #include "io/reader/reader.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/array/address_space.hpp"
 #include "recon/array/device.hpp"
 #include "version.hpp"
@@ -119,7 +120,8 @@ int parse_and_run(int argc, char** argv) {
                        bool reads_files = true) {
     CLI::App* parser = app.add_subcommand(name, what);
     commands.push_back({parser, add_options(*parser)});
-    if (reads_files) add_input_limits(*parser);
+    static RunOptions none;
+    if (reads_files) fhd::app::add_options(*parser, none, in_process);
   };
   add("recon", "reconstruct an image from a scan file", add_recon);
   add("batch", "reconstruct many scans; run again, it does what is left", add_batch);
@@ -136,17 +138,28 @@ int parse_and_run(int argc, char** argv) {
   add("bench", "measure the speed and error of the transforms on this machine", add_bench, false);
 
   add("options", "what the options are, for manual pages and shells", add_documentation, false);
-  app.footer(text_of_limits());  // behind the commands, which would take it over
+  // Behind the commands, which would take it over.
+  app.footer(fmt::format(
+      "Limits: 1 to {} voxels and {} to {:.0f} mm along each axis; {} volumes (slices times repetitions) "
+      "and {:.1e} samples in a scan; memory and time of reading as the commands' --input-memory and "
+      "--input-seconds say. What goes beyond is refused before the work begins.",
+      largest_matrix, io::least_fov_mm, io::largest_fov_mm, io::most_volumes,
+      static_cast<double>(io::most_samples)));
 
   const std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
+  const auto refuse = [&](const std::string& reason, bool has_remedy) {
+    const auto line = usage_error(app, words, reason, has_remedy);
+    print_error(line);
+    tell_refusal(app, words, told_line(line));
+    return 2;
+  };
   try {
     parse_words(app, words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return with_output_written(app.exit(error));  // --help, --version
-    const auto reason = usage_error(app, words, error.what());
-    print_error(reason);
-    tell_refusal(app, words, told_line(reason));
-    return 2;
+    return refuse(error.what(), false);
+  } catch (const Error& error) {
+    return refuse(error.what(), !error.parts().remedy.empty());
   }
   return run(commands);
 }

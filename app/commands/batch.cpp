@@ -20,7 +20,7 @@
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands/commands.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/terminal/console.hpp"
@@ -242,13 +242,10 @@ Run add_batch(CLI::App& app) {
                  "{protocol}, "
                  "{series}, {study}, {date}, {slice}, such as '{subject}_{protocol}_{slice}' [{stem}]")
       ->type_name("PATTERN");
-  app.add_option("--at-once", command->at_once,
-                 "scans at a time, at most [as many as threads; on a GPU up to sixteen]")
-      ->type_name("N")
-      ->check(whole_number(1, 4096));
-  app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")
-      ->type_name("MIB")
-      ->check(whole_number(1));
+  add_whole(app, "--at-once", command->at_once,
+            "scans at a time, at most [as many as threads; on a GPU up to sixteen]", 1, 4096);
+  add_whole(app, "--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]", 1)
+      ->type_name("MIB");
   app.add_flag(
       "--list", command->lists_missing,
       "print the scans that are not done yet, a JSON object a line (name, path, reason), and do nothing");

@@ -13,7 +13,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/run/scan_cost.hpp"
 #include "recon/error.hpp"
@@ -122,7 +122,7 @@ ChosenDevice BenchCommand::gpu() const {
   if (device.device.is_cpu())
     throw Error("bench " + what, "a GPU", device.text,
                 "run it where there is one; 'fhd bench' measures the CPU");
-  print_environment(device.environment());
+  print_environment(environment_of({device}));
   return device;
 }
 
@@ -218,7 +218,7 @@ int BenchCommand::bench_chain() const {
   const std::chrono::duration<double> starting = std::chrono::steady_clock::now() - begin;
   const double start_s = device.device.is_cuda() ? starting.count() : 0;
   const FileRates rates = measure_file_rates(scratch.path());
-  print_environment(device.environment());
+  print_environment(environment_of({device}));
   print_out(
       "date: {}\ncommand: {}\nfiles: {:.2g} GB/s read, {:.2g} GB/s written, in the cache of the system\n",
       utc_now(), command_line(), rates.read * 1e-9, rates.write * 1e-9);
@@ -245,13 +245,10 @@ int BenchCommand::bench_chain() const {
 Run add_bench(CLI::App& app) {
   const auto command = std::make_shared<BenchCommand>();
   command->app = &app;
-  app.add_option(
-         "WHAT", command->what,
-         "cpu: the transforms on the CPU; kernels: on a GPU; ladder: of direct sums on a GPU, from the "
-         "simplest to ours; gridding: the gridded transform on a GPU; chain: whole runs of recon and "
-         "batch, and where their time goes")
-      ->check(one_of({"cpu", "kernels", "ladder", "gridding", "chain"}))
-      ->capture_default_str();
+  add_choice(app, "WHAT", command->what, {"cpu", "kernels", "ladder", "gridding", "chain"},
+             "cpu: the transforms on the CPU; kernels: on a GPU; ladder: of direct sums on a GPU, from the "
+             "simplest to ours; gridding: the gridded transform on a GPU; chain: whole runs of recon and "
+             "batch, and where their time goes");
   app.add_flag("--quick", command->quick, "smaller sizes");
   app.add_option("--case", command->only, "of chain: only the cases whose name contains this")
       ->type_name("TEXT");

@@ -9,10 +9,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <string_view>
 #include <system_error>
 
 #include "app/options/nearest_word.hpp"
+#include "app/options/values.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/processors.hpp"
 #include "recon/error.hpp"
@@ -39,27 +41,6 @@ std::string of_each_gpu(const std::vector<ChosenDevice>& devices, const What& wh
   return fmt::format("GPU {}: {} x {}", fmt::join(numbers, ", "), devices.size(), what(devices.front()));
 }
 
-}  // namespace
-
-std::vector<int> gpu_numbers_of(const std::string& text) {
-  std::vector<int> numbers;
-  if (!text.starts_with(gpus_by_number)) return {};
-  const char *at = text.data() + gpus_by_number.size(), *end = text.data() + text.size();
-  while (true) {
-    int number = -1;
-    const auto [stop, status] = std::from_chars(at, end, number);
-    if (status != std::errc() || number < 0 ||
-        std::find(numbers.begin(), numbers.end(), number) != numbers.end())
-      return {};
-    numbers.push_back(number);
-    if (stop == end) return numbers;
-    if (*stop != ',') return {};
-    at = stop + 1;
-  }
-}
-
-namespace {
-
 ChosenDevice gpu(Device device) {
   const auto description = device::start(device);
   return {device, false, fmt::format("GPU {}: {}", device.number(), description.text()), description};
@@ -80,6 +61,17 @@ ChosenDevice choose_any(int preferred) {
 }
 
 }  // namespace
+
+std::vector<int> gpu_numbers_of(const std::string& text) {
+  std::vector<int> numbers;
+  if (!text.starts_with(gpus_by_number)) return {};
+  for (const auto& piece : split_at(text.substr(gpus_by_number.size()), ',')) {
+    const auto number = parse_whole(piece, 0, std::numeric_limits<int>::max());
+    if (!number || std::find(numbers.begin(), numbers.end(), *number) != numbers.end()) return {};
+    numbers.push_back(static_cast<int>(*number));
+  }
+  return numbers;
+}
 
 void DeviceOption::set_name(const std::string& text) {
   const std::vector<std::string> names{"auto", "cpu", "cuda", "cuda:all"};
@@ -206,10 +198,6 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
        {"CUDA of the driver", device::version_text(d.driver_version)},
        {"CUDA runtime", device::version_text(d.runtime_version)}});
   return environment;
-}
-
-std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const {
-  return environment_of({*this});
 }
 
 DevicesInBackground::DevicesInBackground(DeviceOption option, int preferred)

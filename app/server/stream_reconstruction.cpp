@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "app/terminal/report_lines.hpp"
+#include "app/terminal/console.hpp"
 #include "recon/pipeline/decisions.hpp"
 
 namespace fhd::app {

@@ -8,9 +8,9 @@
 
 namespace fhd::app {
 
-/// The processors whose time the control groups of this process allot to it, rounded up, at least 1: the
-/// least of its own group and those above it, of version 2 (cpu.max) and version 1 (cpu.cfs_quota_us). Empty:
-/// no quota, or none that can be read. `root` stands for "/".
+/// Returns the processors whose time the control groups of this process allot to it, rounded up, at least 1: the
+/// least of its own group and those above it, of version 2 (/sys/fs/cgroup/GROUP/cpu.max) and version 1
+/// (/sys/fs/cgroup/cpu/GROUP/cpu.cfs_quota_us). Empty: no quota, or none that can be read. `root` stands for "/".
 std::optional<int> processor_quota(const std::filesystem::path& root = "/");
 
 /// Returns how many processors this process may run on (its affinity), at most the quota.

@@ -23,20 +23,7 @@ class ProcessorQuota : public tests::ScratchTest {
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
-  void second_version(const std::string& group, const std::string& mounted = "/") const {
-    write("proc/self/cgroup", "0::" + group + "\n");
-    write("proc/self/mountinfo",
-          "22 1 0:20 / /proc rw shared:5 - proc proc rw\n"
-          "31 24 0:27 " +
-              mounted + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
-  }
-  void first_version(const std::string& group, const std::string& mounted = "/") const {
-    write("proc/self/cgroup", "7:memory:/other\n4:cpu,cpuacct:" + group + "\n0::/\n");
-    write("proc/self/mountinfo",
-          "36 32 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-          "37 32 0:32 " +
-              mounted + " /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
-  }
+  void second_version(const std::string& group) const { write("proc/self/cgroup", "0::" + group + "\n"); }
   std::optional<int> quota() const { return processor_quota(folder()); }
 };
 
@@ -73,27 +60,23 @@ TEST_F(ProcessorQuota, is_the_least_of_a_group_and_those_above_it) {
   EXPECT_EQ(quota(), 2);
 }
 
-TEST_F(ProcessorQuota, of_version_1_is_read_where_its_group_is_mounted) {
-  first_version("/docker/1f2e");
-  write("sys/fs/cgroup/cpu,cpuacct/docker/1f2e/cpu.cfs_quota_us", "250000\n");
-  write("sys/fs/cgroup/cpu,cpuacct/docker/1f2e/cpu.cfs_period_us", "100000\n");
-  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
-  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(quota(), 3);
-  // Sees the group as the container itself does: it is the mount's.
-  first_version("/docker/1f2e", "/docker/1f2e");
-  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "400000\n");
+TEST_F(ProcessorQuota, of_version_1_is_read_where_its_group_is_shown) {
+  write("proc/self/cgroup", "7:memory:/other\n4:cpu,cpuacct:/docker/1f2e\n0::/\n");
+  const auto allot = [&](const std::string& group, const char* quota) {
+    write("sys/fs/cgroup/cpu" + group + "/cpu.cfs_quota_us", quota);
+    write("sys/fs/cgroup/cpu" + group + "/cpu.cfs_period_us", "100000\n");
+  };
+  allot("", "400000\n");  // the container itself sees its group here
   EXPECT_EQ(quota(), 4);
+  allot("/docker/1f2e", "250000\n");
+  allot("", "-1\n");
+  EXPECT_EQ(quota(), 3);
 }
 
 TEST_F(ProcessorQuota, is_none_where_nothing_tells_of_one) {
   EXPECT_EQ(quota(), std::nullopt);
   second_version("/../outside");
-  EXPECT_EQ(quota(), std::nullopt);
-  write("outside/cpu.max", "100000 100000\n");
   write("sys/fs/outside/cpu.max", "100000 100000\n");
-  EXPECT_EQ(quota(), std::nullopt);
-  write("proc/self/mountinfo", "31\n- - -\n1 2 3 4 5 6 -\n");
   EXPECT_EQ(quota(), std::nullopt);
 }
 
