@@ -148,9 +148,7 @@ int parse_and_run(int argc, char** argv) {
 
   const std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
   const auto refuse = [&](const std::string& reason, bool has_remedy) {
-    const auto line = usage_error(app, words, reason, has_remedy);
-    print_error(line);
-    tell_refusal(app, words, told_line(line));
+    print_failure(usage_error(app, words, reason, has_remedy));
     return 2;
   };
   try {

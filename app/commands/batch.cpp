@@ -54,7 +54,6 @@ struct BatchCommand {
   bool is_part() const { return !only.empty() || !shard.empty(); }
   void print_missing(const BatchWork& work) const;
   BatchLimits limits(const BatchWork& work) const;
-  void require_no_timeline_among(const std::vector<BatchScan>& scans) const;
   bool do_scans(const BatchWork& work, const BatchLimits& limited, BatchLog& log,
                 const std::function<double()>& elapsed) const;
   bool summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, BatchLog& log,
@@ -68,25 +67,6 @@ void make_folder(const std::string& output) {
   if (status) throw Error("-o " + output, "a folder, or a place where one can be made", status.message());
   io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
 }
-
-/// Removes what workers were writing, after they have gone: also where an error ended the batch.
-class RemovesLeftovers {
- public:
-  RemovesLeftovers(const std::string& directory, bool is_locked)
-      : directory_(directory), is_locked_(is_locked) {}
-  ~RemovesLeftovers() {
-    try {
-      if (is_locked_) remove_leftovers(directory_);
-    } catch (const std::exception&) {  // the next batch removes them
-    }
-  }
-  RemovesLeftovers(const RemovesLeftovers&) = delete;
-  RemovesLeftovers& operator=(const RemovesLeftovers&) = delete;
-
- private:
-  const std::string& directory_;
-  const bool is_locked_;
-};
 
 int BatchCommand::run() {
   const auto start = std::chrono::steady_clock::now();
@@ -102,7 +82,6 @@ int BatchCommand::run() {
     return 0;
   }
   if (work.device != "cpu") work.gpus = gpu_count();
-  require_no_timeline_among(work.scans);
   make_folder(output);
   if (!is_part()) {
     require_own_summaries(output);
@@ -137,10 +116,10 @@ int BatchCommand::run() {
 bool BatchCommand::do_scans(const BatchWork& work, const BatchLimits& limited, BatchLog& log,
                             const std::function<double()>& elapsed) const {
   const StopRequests stop_requests;
-  const RemovesLeftovers at_the_end(output, log.has_locks());
   BatchState state(work, log);
   BatchScheduler scheduler(work, limited, state, log);
   scheduler.run();
+  if (log.has_locks()) remove_leftovers(output);  // after an error the next batch removes what workers were writing
   log.clear();
   const bool summarised = summarise(work, state.outcomes(), log, elapsed());
   if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
@@ -180,19 +159,6 @@ BatchLimits BatchCommand::limits(const BatchWork& work) const {
   limits.workers = plan_workers(resources);
   limits.memory_bytes = memory_to_use(memory_mib);
   return limits;
-}
-
-/// Throws UsageError where the timeline would replace a result of these scans.
-void BatchCommand::require_no_timeline_among(const std::vector<BatchScan>& all) const {
-  if (app->get_option("--trace")->count() == 0) return;
-  std::vector<std::string> results;
-  for (const auto& scan : all) {
-    const auto prefix = (std::filesystem::path(output) / scan.name).string();
-    const auto files = io::files_of_results(request_of(options, prefix));
-    results.insert(results.end(), files.begin(), files.end());
-    results.push_back(io::manifest_path(output, scan.name));
-  }
-  require_other_than_timeline(*app, results);
 }
 
 /// Prints the summary and, of a whole batch, writes it and the index page: parts leave that to a run after them, which

@@ -53,15 +53,18 @@ void print_environment(const std::vector<std::pair<std::string, std::string>>& e
   for (const auto& [name, value] : environment) print_out("{}: {}\n", name, value);
 }
 
+/// Returns the rows of a benchmark, while a line shows how far it is.
+template <class Benchmark>
+auto measured(const Benchmark& benchmark, bool quick) {
+  ProgressLine progress(false);
+  return benchmark(quick, progress.callback());
+}
+
 int BenchCommand::bench_cpu() const {
   print_environment(host_environment());
   print_out("measured ceiling: {:.2e} fused multiply-adds/s per thread, single precision\n\n",
             measured_fma_rate());
-  std::vector<BenchRow> rows;
-  {
-    ProgressLine progress(false);
-    rows = run_cpu_bench(quick, progress.callback());
-  }
+  const auto rows = measured(run_cpu_bench, quick);
   print_out(
       "| operation | instructions | threads | ms | pairs/s | share of floor | error "
       "|\n|---|---|---|---|---|---|---|\n");
@@ -106,11 +109,7 @@ void print_ladder(bool quick) {
 }
 
 void print_exact_sums(bool quick) {
-  std::vector<ExactBenchRow> rows;
-  {
-    ProgressLine progress(false);
-    rows = run_exact_bench(quick, progress.callback());
-  }
+  const auto rows = measured(run_exact_bench, quick);
   print_out("\n| direct sums | way | ms | pairs/s | error |\n|---|---|---|---|---|\n");
   for (const auto& row : rows)
     print_out("| {} | {} | {:.3f} | {:.2e} | {} |\n", row.what, row.way, row.ms, row.pairs_per_s,
@@ -128,11 +127,7 @@ ChosenDevice BenchCommand::gpu() const {
 
 int BenchCommand::bench_gridding() const {
   const ChosenDevice device = gpu();
-  std::vector<GriddingBenchRow> rows;
-  {
-    ProgressLine progress(false);
-    rows = run_gridding_bench(quick, progress.callback());
-  }
+  const auto rows = measured(run_gridding_bench, quick);
   print_out(
       "\n| trajectory | coils | accuracy | kernel | F^H ms (per coil) | F ms (per coil) | error F^H, F | "
       "plan s "
@@ -149,11 +144,7 @@ int BenchCommand::bench_gridding() const {
 int BenchCommand::bench_kernels() const {
   const ChosenDevice device = gpu();
 
-  std::vector<GpuBenchRow> rows;
-  {
-    ProgressLine progress(false);
-    rows = run_gpu_bench(quick, progress.callback());
-  }
+  const auto rows = measured(run_gpu_bench, quick);
   print_out("\n| operation | ms | pairs/s | bytes/s | in cuFFT |\n|---|---|---|---|---|\n");
   for (const auto& row : rows)
     print_out("| {} | {:.3f} | {} | {} | {} |\n", row.what, row.ms,

@@ -72,18 +72,6 @@ std::string quoted(const std::string& word) {
   return result + "'";
 }
 
-constexpr const char* events_option = "--json-lines";
-
-/// Turns events on if they are asked for.
-void begin_events(bool asked, const std::string& command) {
-  events_are_told = asked;
-  untold_start = {{"program", "fhd"},
-                  {"version", program_version},
-                  {"command", command},
-                  {"command_line", command_line()},
-                  {"started_at", utc_now()}};
-}
-
 }  // namespace
 
 bool tells_events() { return events_are_told; }
@@ -119,15 +107,6 @@ void say(const char* what, const std::string& text) {
     print_out("{:<9} {}\n", what, text);
 }
 
-void tell_refusal(const CLI::App& app, const std::vector<std::string>& words, const std::string& error) {
-  const auto parsed = app.get_subcommands();
-  const bool asks = !parsed.empty() && parsed.front()->get_option_no_throw(events_option) != nullptr &&
-                    std::find(words.begin(), words.end(), events_option) != words.end() &&
-                    MpiRank::of_environment().number == 0;
-  begin_events(asks, asks ? parsed.front()->get_name() : "");
-  tell_end(2, error);
-}
-
 const std::string& command_line() { return typed; }
 
 void set_command_line(int argc, const char* const* argv) {
@@ -136,11 +115,16 @@ void set_command_line(int argc, const char* const* argv) {
 
 Run with_event_lines(CLI::App& app, Run run) {
   const auto asked = std::make_shared<bool>(false);
-  app.add_flag(events_option, *asked,
+  app.add_flag("--json-lines", *asked,
                "print a JSON object for each event, a line each, in the place of text (for other programs)")
       ->excludes("--quiet");
   return [asked, run, command = app.get_name()] {
-    begin_events(*asked, command);
+    events_are_told = *asked;
+    untold_start = {{"program", "fhd"},
+                    {"version", program_version},
+                    {"command", command},
+                    {"command_line", command_line()},
+                    {"started_at", utc_now()}};
     // Processes of a team that will be silenced have not printed anything then.
     if (events_are_told && MpiRank::of_environment().count == 1) {
       const std::lock_guard lock(event_mutex);

@@ -15,6 +15,7 @@ namespace fhd::io {
 
 using FolderTest = tests::ScratchTest;
 using tests::bytes_of;
+using tests::contains;
 using tests::write_text;
 
 /// The one line of the Error that `action` throws; empty when it throws none.
@@ -29,12 +30,6 @@ std::string error_of(Action action) {
   }
   return {};
 }
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_TRUE(fhd::io::contains(text, part)) << "'" << (text) << "' lacks '" << (part) << "'"
 
 /// A scan of random values, with maps, field map and times; positions fill k-space of the matrix to its edge.
 inline Scan random_scan(std::array<int, 3> matrix_size, std::int64_t coils, std::int64_t readout,

@@ -13,12 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class BatchFormats : public ProgramTest {
+class BatchFormats : public SmallScanTest {
  protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    if (IsSkipped()) return;
-    setenv("OMP_NUM_THREADS", "1", 1);
+  void prepare() override {
     fs::create_directory(path("scans"));
     for (const char* name : {"a", "b"}) {
       ASSERT_EQ(run(std::string("simulate -o ") + name +
@@ -38,13 +35,13 @@ class BatchFormats : public ProgramTest {
 
 TEST_F(BatchFormats, a_dicom_series_that_lost_a_file_is_made_again) {
   if (!has_dicom()) GTEST_SKIP() << "fhd was built without DCMTK";
-  ASSERT_EQ(batch("--dicom"), 0) << text("err");
+  ASSERT_DONE(batch("--dicom"));
   for (const char* name : {"a", "b"})
     EXPECT_TRUE(fs::is_regular_file(path(std::string("results/") + name + "_dicom/image_0001.dcm"))) << name;
-  ASSERT_EQ(batch("--dicom"), 0) << text("err");
+  ASSERT_DONE(batch("--dicom"));
   EXPECT_TRUE(summary_says("2 unchanged")) << text("out");
   fs::remove(path("results/a_dicom/image_0001.dcm"));
-  ASSERT_EQ(batch("--dicom"), 0) << text("err");
+  ASSERT_DONE(batch("--dicom"));
   EXPECT_TRUE(summary_says("1 unchanged")) << text("out");
   EXPECT_TRUE(fs::is_regular_file(path("results/a_dicom/image_0001.dcm")));
 }
@@ -55,16 +52,16 @@ TEST_F(BatchFormats, a_folder_of_others_is_not_replaced_by_dicom) {
   std::ofstream(path("results/a_dicom/letter.txt")) << "mine";
   EXPECT_EQ(batch("--dicom"), 1);
   EXPECT_EQ(text("results/a_dicom/letter.txt"), "mine");
-  EXPECT_FALSE(fs::exists(path("results/a.h5")));
-  EXPECT_TRUE(fs::exists(path("results/b_dicom/image_0001.dcm"))) << text("err");
+  EXPECT_FALSE(exists("results/a.h5"));
+  EXPECT_TRUE(exists("results/b_dicom/image_0001.dcm")) << text("err");
 }
 
 TEST_F(BatchFormats, images_for_viewers_and_noise_maps_are_products) {
-  ASSERT_EQ(batch("--ismrmrd-images --noise-map 4 --regularizer identity"), 0) << text("err");
+  ASSERT_DONE(batch("--ismrmrd-images --noise-map 4 --regularizer identity"));
   for (const char* ending : {"_images.h5", "_noise.nii.gz", "_snr.nii.gz"}) {
     const auto file = path(std::string("results/b") + ending);
     EXPECT_TRUE(fs::remove(file)) << ending;
-    ASSERT_EQ(batch("--ismrmrd-images --noise-map 4 --regularizer identity"), 0) << text("err");
+    ASSERT_DONE(batch("--ismrmrd-images --noise-map 4 --regularizer identity"));
     EXPECT_TRUE(summary_says("1 finished, 1 unchanged") && fs::exists(file)) << text("out");
   }
   EXPECT_EQ(batch("--noise-map 4 --frames 2"), 2);

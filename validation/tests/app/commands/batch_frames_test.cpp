@@ -15,12 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class BatchFrames : public ProgramTest {
+class BatchFrames : public SmallScanTest {
  protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    if (IsSkipped()) return;
-    setenv("OMP_NUM_THREADS", "1", 1);  // too small to share
+  void prepare() override {
     fs::create_directory(path("scans"));
     for (const char* name : {"a", "b"})
       ASSERT_EQ(
@@ -62,20 +59,20 @@ TEST_F(BatchFrames, are_those_of_recon) {
 
 TEST_F(BatchFrames, are_made_again_where_the_options_or_the_signal_differ) {
   const std::string options = "--gate a.motion.txt --frames 3";
-  ASSERT_EQ(batch(options), 0) << text("err");
-  ASSERT_EQ(batch(options), 0) << text("err");
+  ASSERT_DONE(batch(options));
+  ASSERT_DONE(batch(options));
   EXPECT_EQ(row("a")["status"], "unchanged");
   fs::rename(path("b.motion.txt"), path("moved.txt"));
   std::ofstream(path("a.motion.txt"), std::ios::app) << "\n";
-  ASSERT_EQ(batch(options), 0) << text("err");
+  ASSERT_DONE(batch(options));
   EXPECT_EQ(row("a")["status"], "finished") << "another content";
-  ASSERT_EQ(batch("--gate a.motion.txt --frames 4"), 0) << text("err");
+  ASSERT_DONE(batch("--gate a.motion.txt --frames 4"));
   EXPECT_EQ(row("a")["status"], "finished") << "another number";
   EXPECT_EQ(io::read_image(path("results/b.h5")).repetition_count, 4);
 }
 
 TEST_F(BatchFrames, are_made_of_some_scans_by_a_recipe_and_what_cannot_be_fails_alone) {
-  ASSERT_EQ(run("simulate -o scans/c --matrix 24 --coils 3 --repetitions 2"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o scans/c --matrix 24 --coils 3 --repetitions 2"));
   for (const char* ending : {".truth.h5", ".truth.png"}) fs::remove(path(std::string("scans/c") + ending));
   std::ofstream(path("recipe.toml")) << "[\"[ac]\"]\nframes = 4\nregularizer = \"temporal-tv:0.02\"\n";
   EXPECT_EQ(batch("--recipe recipe.toml"), 1);
@@ -85,7 +82,7 @@ TEST_F(BatchFrames, are_made_of_some_scans_by_a_recipe_and_what_cannot_be_fails_
   EXPECT_EQ(row("c")["why"],
             "--frames, --spokes-per-frame and --gate: expected one repetition, found 2; choose it: "
             "--repetitions 0");
-  EXPECT_FALSE(fs::exists(path("results/c.h5")));
+  EXPECT_FALSE(exists("results/c.h5"));
   EXPECT_EQ(batch("--frames 999"), 1) << "more than readouts";
   EXPECT_NE(row("a").value("why", "").find("--frames"), std::string::npos) << row("a");
 }

@@ -121,7 +121,7 @@ TEST_F(Convert, leaves_nothing_behind_when_it_is_stopped) {
       EXPECT_EQ(WTERMSIG(status), number);
       const auto line = text("err_bg");
       EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
-      EXPECT_FALSE(std::filesystem::exists(path("out")));
+      EXPECT_FALSE(exists("out"));
     }
     EXPECT_FALSE(is_writing());
     std::filesystem::remove_all(path("out"));
@@ -136,7 +136,7 @@ TEST_F(Convert, leaves_nothing_behind_when_it_fails) {
   EXPECT_EQ(failed.status, 1);
   EXPECT_CONTAINS(failed.error, "truncated");
   EXPECT_EQ(std::count(failed.error.begin(), failed.error.end(), '\n'), 1);
-  EXPECT_FALSE(std::filesystem::exists(path("out.mrd")));
+  EXPECT_FALSE(exists("out.mrd"));
 }
 
 TEST_F(Convert, refuses_names_and_options_that_it_does_not_know) {
@@ -160,32 +160,10 @@ TEST_F(Info, prints_what_a_file_holds) {
   EXPECT_EQ(json["samples_per_scan"], 40);
 }
 
-TEST_F(Info, refuses_what_is_no_file_instead_of_waiting_for_it) {
-  write_input();
-  ASSERT_EQ(fhd("convert scan.h5 b.cfl").status, 0);
-  ASSERT_EQ(fhd("convert scan.h5 folder/").status, 0);
-  for (const char* name : {"pipe", "b_traj.hdr", "folder/kx.dat"}) {
-    std::filesystem::remove(path(name));
-    ASSERT_EQ(mkfifo(path(name).c_str(), 0600), 0);
-  }
-  for (const char* scan : {"pipe", "b.cfl", "folder"}) {
-    const auto refused = fhd(std::string("info ") + scan);
-    EXPECT_EQ(refused.status, 1) << scan;
-    EXPECT_CONTAINS(refused.error, "a pipe");
-  }
-}
-
 TEST_F(Info, fails_when_nobody_can_read_its_output) {
   write_input();
   EXPECT_EQ(run_command("'" + program() + "' info scan.h5 > /dev/full"), 1);
   EXPECT_CONTAINS(text("err"), "standard output");
-}
-
-TEST_F(Info, tells_of_noise_that_a_scan_brings) {
-  ASSERT_EQ(fhd("simulate -o with --matrix 16 --noise-readouts 256").status, 0);
-  ASSERT_EQ(fhd("simulate -o without --matrix 16").status, 0);
-  EXPECT_CONTAINS(fhd("info with.h5").output, "noise              yes");
-  EXPECT_EQ(fhd("info without.h5").output.find("noise"), std::string::npos);
 }
 
 TEST_F(Info, as_all_commands_and_help_fails_when_its_output_is_lost) {
@@ -215,11 +193,6 @@ TEST_F(Info, tells_a_wrong_option_in_one_line) {
     EXPECT_EQ(std::count(refused.error.begin(), refused.error.end(), '\n'), 1) << refused.error;
     EXPECT_TRUE(refused.error.starts_with("fhd: ")) << refused.error;
   }
-}
-
-TEST_F(Info, stays_in_one_line_whatever_a_file_is_called) {
-  const auto refused = fhd("info \"$(printf 'two\\nlines')\"");
-  EXPECT_EQ(std::count(refused.error.begin(), refused.error.end(), '\n'), 1) << refused.error;
 }
 
 TEST_F(Info, obeys_the_options) {

@@ -210,22 +210,5 @@ TEST_F(ServeCommand, several_sessions_side_by_side_give_what_each_gives_alone) {
   }
 }
 
-TEST_F(ServeCommand, leaves_no_file_behind) {
-  simulate("scan", "--matrix 16 --coils 2");
-  const RecordedScan scan(path("scan.h5"));
-  std::filesystem::create_directory(path("temporary"));
-  setenv("TMPDIR", path("temporary").c_str(), 1);
-  serve();
-  unsetenv("TMPDIR");
-  const auto count = [&](const std::string& where) {
-    return std::distance(std::filesystem::recursive_directory_iterator(where), {});
-  };
-  const auto before = count(folder().string());
-  expect_that_it_goes_on(scan);
-  EXPECT_EQ(count(folder().string()), before);
-  EXPECT_EQ(count(path("temporary")), 0);
-  EXPECT_EQ(stop(), 0);
-}
-
 }  // namespace
 }  // namespace fhd::tests
