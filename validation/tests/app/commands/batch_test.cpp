@@ -397,22 +397,5 @@ TEST_F(Batch, keeps_what_another_version_made_where_that_is_accepted) {
   EXPECT_EQ(row("s1").at("why"), "made by version 0.0.9");
 }
 
-TEST_F(Batch, lines_of_the_log_name_host_and_job) {
-  simulate(1);
-  char host[256]{};
-  ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
-  for (const std::string job :
-       {"SLURM_JOB_ID=77.a", "PBS_JOBID=77.a", "LSB_JOBID=\"$(printf '77.a\\n2')\""}) {
-    fs::remove_all(path("results"));
-    EXPECT_EQ(run_command("env -u SLURM_JOB_ID -u PBS_JOBID -u LSB_JOBID " + job + " '" + program() +
-                          "' batch scans -o results --device cpu --cache off"),
-              0)
-        << text("err");
-    const auto log = text("results/batch.log");
-    EXPECT_NE(log.find("Z [" + std::string(host) + ", job 77.a"), std::string::npos) << log;
-    EXPECT_EQ(log.find("\n2]"), std::string::npos) << log;
-  }
-}
-
 }  // namespace
 }  // namespace fhd::tests

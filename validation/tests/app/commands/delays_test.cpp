@@ -63,20 +63,6 @@ TEST_F(DelaysCommand, recon_warns_of_them_as_check_does) {
   EXPECT_EQ(run("batch scan.h5 -o results --device cpu --cache off --strict"), 1);
 }
 
-TEST_F(DelaysCommand, too_long_to_be_found_are_given_by_hand) {
-  ASSERT_EQ(run("simulate -o scan --matrix 48 --coils 4 --delay 4,4"), 0);
-  recon("--trajectory-correction auto");
-  EXPECT_CONTAINS(text("out"), "the trajectory was not corrected for gradient delays");
-  EXPECT_LACKS(text("err"), "Remedy: --trajectory-correction auto.");
-  EXPECT_CONTAINS(text("err"), "or, where that finds none, with 4,4");
-  recon("--trajectory-correction 4,4");
-  EXPECT_EQ(text("err"), "");
-  ASSERT_EQ(run("check scan.h5"), 0);
-  EXPECT_CONTAINS(text("out"), "note     Gradient delays were not found");
-  EXPECT_EQ(run("recon scan.h5 -o none --trajectory-correction 100,100"), 1);
-  EXPECT_CONTAINS(text("err"), "at least half of the samples");
-}
-
 TEST_F(DelaysCommand, values_that_are_none_are_refused) {
   simulate("");
   for (const std::string value : {"0.5", "sometimes", "1,2,3,4", "nan,1", "1,inf", "1e9,0", "1,", "'1 ,2'"}) {

@@ -113,17 +113,8 @@ TEST_F(GatingCommand, contradictions_and_signals_that_do_not_fit_are_refused_in_
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   expect_refused("--gate pipe", 1,
                  "pipe: expected a file, found a pipe, a device or a socket; save the scan as a file first");
-  write("table.txt", "1 2\n3 4\n");
-  expect_refused(
-      "--gate table.txt", 1,
-      "table.txt: expected one number for each readout, in one column or row, found [2][2] numbers, as "
-      "of several slices or signals; give a file with those of this slice");
-  write("short.txt", "1 2\n3\n");
-  expect_refused("--gate short.txt", 1, "short.txt, line 2: expected 2 numbers, as in the first, found 1");
   write("few.txt", "1\n2 # two\n\n3\n");
   expect_refused("--gate few.txt", 1, "few.txt: expected 241 numbers, one for each readout, found 3");
-  write("nan.txt", "1\nnan\n");
-  expect_refused("--gate nan.txt", 1, "nan.txt, line 2: expected finite numbers, found 'nan'");
 }
 
 TEST_F(GatingCommand, files_of_signals_and_courses_are_inputs_that_force_leaves_alone) {

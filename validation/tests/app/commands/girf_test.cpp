@@ -23,14 +23,12 @@ constexpr double time_s = 6e-6;
 class GirfCommand : public SmallScanTest {
  protected:
   /// /girf up to 100 kHz in steps of 100 Hz, of every axis.
-  void write_girf(const std::string& name, const std::function<Complex<double>(double hz)>& h,
-                  std::int64_t left_out = 0) const {
+  void write_girf(const std::string& name, const std::function<Complex<double>(double hz)>& h) const {
     std::vector<Complex<double>> values;
     std::vector<double> hz;
     for (int i = -1000; i <= 1000; ++i) hz.push_back(100.0 * i);
     for (int axis = 0; axis < 3; ++axis)
       for (const double f : hz) values.push_back(h(f));
-    hz.resize(hz.size() - static_cast<std::size_t>(left_out));
     const auto count = static_cast<std::int64_t>(values.size()) / 3;
     auto file = io::hdf5::File::create(path(name), path(name));
     file.write("/girf", values.data(), {3, count});
@@ -117,12 +115,6 @@ TEST_F(GirfCommand, what_is_no_response_is_refused_in_one_line) {
   expect("scan.h5",
          "scan.h5: expected impulse responses: /girf with /frequency_hz, or /impulse_response with "
          "/time_s, found neither");
-  write_girf("bad.h5", [](double) { return Complex<double>(NAN, 0); });
-  expect("bad.h5", "bad.h5:/girf: expected a response of finite values, found a NaN or infinity");
-  write_girf("bad.h5", [](double) { return Complex<double>(2, 0); });
-  expect("bad.h5", "bad.h5:/girf: expected a response of 1 at 0 Hz, within 10 %, found 2 along x");
-  write_girf("bad.h5", low_pass, 5);
-  expect("bad.h5", "bad.h5:/frequency_hz: expected [2001], as /girf has, found [1996]");
   write_girf("good.h5", low_pass);
   ASSERT_DONE(run("convert scan.h5 untimed.cfl --to bart"));
   EXPECT_EQ(run("recon untimed.cfl --matrix 32 -o none --device cpu --girf good.h5"), 1);

@@ -123,7 +123,7 @@ TEST_F(OutsidePiecesCommand, that_do_not_agree_stop_the_work_with_one_line) {
 
 TEST_F(OutsidePiecesCommand, contradictions_are_wrong_usage) {
   EXPECT_EQ(run("recon bare.h5 --maps full.h5 --coils espirit"), 2);
-  EXPECT_CONTAINS(text("err"), "--maps with --coils espirit");
+  EXPECT_CONTAINS(text("err"), "--maps: does not go together with --coils none, espirit");
   EXPECT_EQ(run("recon bare.h5 --field-map-unit hz"), 2);
   EXPECT_EQ(run("recon bare.h5 --field-map full.h5 --field-map-unit gauss"), 2);
 }

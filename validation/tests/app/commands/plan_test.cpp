@@ -155,12 +155,8 @@ TEST_F(Plan, measures_again_where_the_kept_rates_are_damaged_or_cannot_be_kept) 
   };
   Json rates = content();
   ASSERT_TRUE(rates.is_object());
-  const std::string missing = R"({"pair": 1})", negative = [&] {
-    rates["region"] = -1;
-    return rates.dump();
-  }();
-  for (const std::string& garbage :
-       {std::string(), std::string("\0\xff{[", 4), missing, negative, std::string(1000, '[')}) {
+  rates["region"] = -1;
+  for (const std::string& garbage : {std::string(), std::string(R"({"pair": 1})"), rates.dump(), std::string(1000, '[')}) {
     std::ofstream(kept[0], std::ios::binary) << garbage;
     EXPECT_GT(plan(path("scan.h5"))["seconds"].get<double>(), 0);
     const Json now = content();

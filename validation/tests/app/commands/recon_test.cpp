@@ -77,24 +77,13 @@ TEST_F(Recon, compression_changes_the_sizes_of_files_alone) {
   const auto bytes = [&](const std::string& name) { return std::filesystem::file_size(path(name)); };
   for (const std::string level : {"0", "1", "9"})
     ASSERT_DONE(recon("one.h5 -o out" + level + " --iterations 3 --compression " + level));
-  ASSERT_DONE(recon("one.h5 -o out --iterations 3"));
-  constexpr double of_run = 16;  // digits in the header, which differ from run to run
-  EXPECT_NEAR(static_cast<double>(bytes("out.nii.gz")), static_cast<double>(bytes("out1.nii.gz")), of_run)
-      << "the default";
   EXPECT_GT(bytes("out0.nii.gz"), 64 * 64 * sizeof(float));
   EXPECT_LT(bytes("out1.nii.gz"), bytes("out0.nii.gz"));
   EXPECT_NE(bytes("out9.nii.gz"), bytes("out1.nii.gz"));
-  EXPECT_EQ(bytes("out0.png"), bytes("out1.png"));
   EXPECT_LT(bytes("out9.png"), bytes("out1.png"));
-  EXPECT_EQ(run_command("for i in 0 1 9; do gzip -dc out$i.nii.gz | tail -c +349 > $i.nii; done; cmp 0.nii 1.nii && cmp 0.nii 9.nii"),
-            0);
-  const auto pixels = [&](const std::string& name) { return io::read_png(path(name)).pixels; };
-  EXPECT_EQ(pixels("out9.png"), pixels("out1.png"));
-  for (const std::string level : {"10", "-1", "x", "1.5"}) {
-    EXPECT_EQ(recon("one.h5 -o bad --compression=" + level), 2) << level;
-    EXPECT_CONTAINS(text("err"), "--compression");
-    EXPECT_FALSE(exists("bad.h5"));
-  }
+  EXPECT_DONE(run_command("for i in 0 1 9; do gzip -dc out$i.nii.gz | tail -c +349 > $i.nii; done; "
+                          "cmp 0.nii 1.nii && cmp 0.nii 9.nii"));
+  EXPECT_EQ(io::read_png(path("out9.png")).pixels, io::read_png(path("out1.png")).pixels);
 }
 
 TEST_F(Recon, a_result_of_the_same_scan_is_replaced) {

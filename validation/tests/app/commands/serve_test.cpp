@@ -73,17 +73,6 @@ TEST_F(ServeCommand, with_maps_of_each_and_at_close_gives_the_images_of_recon) {
   }
 }
 
-TEST_F(ServeCommand, gridded_images_are_those_of_recon) {
-  simulate("scan", "--matrix 24 --coils 3 --readouts 31 --repetitions 4");
-  serve();
-  MrdClient client(port());
-  client.run(RecordedScan(path("scan.h5")), "method = \"gridded\"\nimage = \"complex\"\n");
-  const auto expected = recon("scan.h5 --method gridded", 4, 24);
-  ASSERT_EQ(client.images.size(), 4u) << client.error();
-  // No iterations that would amplify rounding: other shares of threads alone.
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_LE(difference(client.images[i], expected, int(i)), 1e-6) << i;
-}
-
 TEST_F(ServeCommand, frames_of_a_continuous_acquisition_are_images_of_their_own) {
   simulate("scan", "--matrix 24 --coils 3 --readouts 45 --dynamic 15");
   const RecordedScan scan(path("scan.h5"));

@@ -195,14 +195,6 @@ TEST_F(Words, about_images_that_have_no_room_come_before_the_work) {
   EXPECT_CONTAINS(text("results/summary.csv"), "at most 32767 slices");
 }
 
-TEST_F(Words, truths_of_slices_count_before_they_are_made) {
-  // 4.4 TB of images of 65535 slices; their samples are 3 GB.
-  expect_refused("simulate -o large --matrix 2048 --slices 65535 --coils 1 --readouts 1 --no-maps", 2,
-                 "which fit into the memory of this machine");
-  expect_refused("simulate -o large --matrix 8 --slices 32768 --coils 1 --readouts 1 --no-maps --prior-image",
-                 2, "at most 32767 slices");
-}
-
 TEST_F(Words, about_options_say_what_is_wrong) {
   expect_refused("options --format x", 2, "--format");
   EXPECT_LACKS(text("err"), "unknown command");
@@ -211,23 +203,6 @@ TEST_F(Words, about_options_say_what_is_wrong) {
   expect_refused("options --folder /proc/x", 1,
                  "--folder /proc/x: expected a folder, or a place where one can be made");
   expect_refused("serve --host nonsense", 2, "expected an IPv4 address such as 127.0.0.1, found 'nonsense'");
-}
-
-TEST_F(Words, about_a_disk_that_cannot_be_written_are_not_about_its_folders) {
-  const std::string read_only =
-      "mkdir disk && exec unshare -m sh -c \"mount --bind disk disk && mount -o remount,ro,bind disk || exit "
-      "77; ";
-  for (const std::string arguments :
-       {"batch scan.h5 -o disk/all", "batch scan.h5 -o disk", "recon scan.h5 -o disk/out",
-        "convert scan.h5 disk/copy.h5", "simulate -o disk/made --matrix 12"}) {
-    std::filesystem::remove(path("disk"));
-    const int status = run_command(read_only + "'" + program() + "' " + arguments + "\"");
-    if (status == 77 || text("err").find("unshare") != std::string::npos)
-      GTEST_SKIP() << "nothing may be mounted here: " << text("err");
-    EXPECT_EQ(status, 1) << arguments;
-    EXPECT_CONTAINS(text("err"), "Read-only file system");
-    EXPECT_LACKS(text("err"), "create it");
-  }
 }
 
 TEST_F(Words, about_a_directory_without_k_space_say_what_is_missing) {
