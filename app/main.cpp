@@ -47,9 +47,6 @@ const char* openblas_kernels() {
   return nullptr;
 }
 
-/// Threads that OMP_NUM_THREADS asks for, as the user wrote it; 0: it is not set.
-constinit int threads_asked = 0;
-
 /// How threads wait for each other, unless the user has said: in a loop for a moment, then asleep. libgomp's own
 /// moment, milliseconds, is the time of a processor that another process could use, and that the thread waited for
 /// may need. It reads its settings in a constructor, before main: so this is one with an earlier turn, and libgomp
@@ -57,8 +54,7 @@ constinit int threads_asked = 0;
 [[gnu::constructor(101)]] void set_waiting_and_memory() {
   if (!std::getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
   // A bound on the teams of every thread: those that main() does not start take the number that libgomp has read.
-  threads_asked = threads_of_environment().value_or(0);
-  if (const int most = most_threads(); threads_asked > most)
+  if (const int most = most_threads(); threads_of_environment().value_or(0) > most)
     setenv("OMP_NUM_THREADS", std::to_string(most).c_str(), 1);
   setenv("OPENBLAS_THREAD_TIMEOUT", "14", 0);
   // On processors newer than itself OpenBLAS takes kernels without AVX: products of matrices are six times slower.
@@ -98,7 +94,6 @@ int run(const std::vector<Command>& commands) {
   omp_set_num_threads(default_threads());
   // OpenBLAS, too, with 128 MiB of addresses for each.
   if (is_limited_by_system() || has_limited_addresses()) setenv("OPENBLAS_NUM_THREADS", "1", 1);
-  if (const auto note = note_of_default_threads(threads_asked); !note.empty()) print_error(note);
   int status = 0;
   for (const auto& command : commands)
     if (command.parser->parsed()) status = command.run();

@@ -1,7 +1,5 @@
 #include "app/options/command_parser.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -83,11 +81,6 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& typ
   });
   if (unknown == typed.end()) return reason + (has_remedy ? "" : "; " + help_of(name));
   const auto option = unknown->substr(0, unknown->find('='));
-  for (const auto* other :
-       app.get_subcommands([](const CLI::App* each) { return each->get_name() == "recon"; }))
-    if (&command != other && option.starts_with("--") && other->get_option_no_throw(option))
-      return fmt::format("unknown option {} of '{}': only 'fhd recon' has it; {}", option, name,
-                         help_of(name));
   const auto hint = did_you_mean(without_dashes(option), shown_options(command), "--");
   return "unknown option " + option + (hint.empty() ? "; " + help_of(name) : ": " + hint);
 }

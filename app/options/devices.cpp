@@ -11,7 +11,6 @@
 #include <fstream>
 #include <limits>
 #include <string_view>
-#include <system_error>
 
 #include "app/options/nearest_word.hpp"
 #include "app/options/values.hpp"
@@ -200,27 +199,15 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
   return environment;
 }
 
-DevicesInBackground::DevicesInBackground(DeviceOption option, int preferred)
-    : chosen_(promise_.get_future().share()) {
+DevicesInBackground::DevicesInBackground(DeviceOption option, int preferred) {
   // For DeviceTeam, while no other thread reads the environment; what the user set stays.
   if (option.names_several()) setenv("NCCL_NVLS_ENABLE", "0", 0);
-  const auto work = [this, option, preferred] {
-    std::vector<ChosenDevice> devices;
-    try {
-      devices = option.choose_all(preferred);
-      promise_.set_value(devices);
-    } catch (...) {
-      promise_.set_exception(std::current_exception());
-    }
+  chosen_ = std::async(aside, [option, preferred] { return option.choose_all(preferred); }).share();
+  warm_ = std::async(aside, [chosen = chosen_] {
     std::vector<std::future<void>> warming;  // their destructors wait
-    for (const auto& chosen : devices)
-      warming.push_back(std::async(aside, [&chosen] { device::warm_up(chosen.device); }));
-  };
-  try {
-    done_ = std::async(std::launch::async, work);
-  } catch (const std::system_error&) {  // no thread: not in the background
-    work();
-  }
+    for (const auto& each : chosen.get())
+      warming.push_back(std::async(aside, [&each] { device::warm_up(each.device); }));
+  });
 }
 
 }  // namespace fhd::app

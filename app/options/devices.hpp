@@ -67,9 +67,8 @@ class DevicesInBackground {
   const std::vector<ChosenDevice>& get() const { return chosen_.get(); }
 
  private:
-  std::promise<std::vector<ChosenDevice>> promise_;
   std::shared_future<std::vector<ChosenDevice>> chosen_;
-  std::future<void> done_;  ///< its destructor waits for the thread
+  std::future<void> warm_;  ///< its destructor waits for the thread
 };
 
 /// Prints on standard error, in one line, that the CPU goes on where the GPU failed.

@@ -115,12 +115,7 @@ Settings RunOptions::image_settings() const {
     settings.method = ConventionalGridding{solver.transform.accuracy};
   if (is_method<PlainAdjoint>(chosen)) settings.method = PlainAdjoint{solver.transform};
   refuse_contradictions(*this, settings);
-  if (threads > 0) {
-    static bool printed = false;  // once, however many scans have these options
-    const auto note = note_of_bound(threads, "--threads");
-    if (!note.empty() && !std::exchange(printed, true)) print_error(note);
-    omp_set_num_threads(bounded_threads(threads));
-  }
+  if (threads > 0) omp_set_num_threads(bounded_threads(threads));
   return settings;
 }
 

@@ -124,18 +124,4 @@ bool is_limited_by_system() { return system_limits; }
 
 int bounded_threads(int asked) { return startable_threads(std::min(asked, most_threads())); }
 
-std::string note_of_bound(int asked, const std::string& who) {
-  const int threads = bounded_threads(asked), most = most_threads();
-  if (threads == asked) return {};
-  std::string note = fmt::format("note: {} {}: {} thread{}; ", who, asked, threads, threads == 1 ? "" : "s");
-  if (threads < std::min(asked, most)) return note + "the system starts no more (ulimit -u)";
-  const int processors = std::max(1, omp_get_num_procs());
-  return note + fmt::format("more are of no use on {} processor{}", processors, processors == 1 ? "" : "s");
-}
-
-std::string note_of_default_threads(int asked) {
-  return asked > 0 ? note_of_bound(asked, "OMP_NUM_THREADS")
-                   : note_of_bound(usable_processors(), "processors");
-}
-
 }  // namespace fhd::app

@@ -28,9 +28,4 @@ int most_threads();
 int bounded_threads(int asked);
 /// Returns whether it has started fewer than were wanted.
 bool is_limited_by_system();
-/// Returns the note about that, empty where nothing is changed. `who`: "--threads" or "OMP_NUM_THREADS".
-std::string note_of_bound(int asked, const std::string& who);
-/// Returns the note for default_threads(), where OMP_NUM_THREADS asked for so many; 0: for none.
-std::string note_of_default_threads(int asked);
-
 }  // namespace fhd::app
