@@ -6,7 +6,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -31,8 +30,6 @@
 #include "io/files/atomic_file.hpp"
 #include "io/page/own_page.hpp"
 #include "io/page/report_page.hpp"
-#include "io/result/manifest.hpp"
-#include "io/result/results.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {

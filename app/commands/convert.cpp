@@ -1,5 +1,4 @@
 // fhd convert: writes a scan in another format.
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>

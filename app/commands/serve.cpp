@@ -1,14 +1,12 @@
 // fhd serve: sessions with scanners and other clients; each image is made as its data arrives.
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <malloc.h>
 #include <omp.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>

@@ -1,11 +1,9 @@
 #include "app/terminal/event_lines.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>

@@ -4,7 +4,6 @@
 // "end", unless the process was killed. app/docs/cluster.md lists them.
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "app/commands/commands.hpp"
 

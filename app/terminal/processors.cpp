@@ -1,6 +1,5 @@
 #include "app/terminal/processors.hpp"
 
-#include <fmt/format.h>
 #include <omp.h>
 #include <sched.h>
 

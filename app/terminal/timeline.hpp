@@ -5,7 +5,6 @@
 // (recon/array/trace.hpp).
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "app/commands/commands.hpp"
 #include "recon/array/trace.hpp"

@@ -1,7 +1,6 @@
 // fhd batch with --dicom, --ismrmrd-images and --noise-map: their files are products of a scan, too.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -1,7 +1,6 @@
 // Frames of continuous acquisitions in fhd batch: those of fhd recon.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>

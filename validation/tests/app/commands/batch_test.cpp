@@ -1,15 +1,12 @@
 // fhd batch: what is done, what is recorded, what is done again, and what a failure costs.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -17,8 +14,6 @@
 #include <sstream>
 #include <thread>
 
-#include "io/hdf5/hdf5.hpp"
-#include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "validation/tests/program.hpp"
 

@@ -1,11 +1,9 @@
 // Gradient delays as a user meets them: --delay, --trajectory-correction, fhd check.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 
 #include "io/result/results.hpp"
-#include "io/scan/scan_file.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"
 

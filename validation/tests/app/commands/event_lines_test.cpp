@@ -1,7 +1,6 @@
 // --json-lines: what another program reads of a command.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -1,12 +1,10 @@
 // `fhd recon` and `fhd batch --field-map auto`, and the warning that names it.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "io/result/results.hpp"
-#include "io/scan/scan_file.hpp"
 #include "validation/doctor/diagnosis.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"

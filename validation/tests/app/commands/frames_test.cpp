@@ -1,7 +1,6 @@
 // fhd recon --frames, --spokes-per-frame, --sliding, and fhd simulate --dynamic.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

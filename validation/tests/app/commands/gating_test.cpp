@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -126,14 +125,6 @@ TEST_F(GatingCommand, files_of_signals_and_courses_are_inputs_that_force_leaves_
   ASSERT_DONE(run("recon scan.h5 -o next --device cpu --gate out.h5 --frames 3"));
   const auto report = nlohmann::json::parse(text("next.json"));
   EXPECT_NE(report["input"].dump().find("gating signal"), std::string::npos) << report["input"];
-}
-
-TEST_F(GatingCommand, bins_within_readouts_of_one_value_are_told) {
-  std::string levels;
-  for (int r = 0; r < 241; ++r) levels += r % 3 == 0 ? "1\n" : "0\n";
-  write("levels.txt", levels);
-  ASSERT_DONE(recon("--gate levels.txt --frames 4"));
-  EXPECT_CONTAINS(text("err"), "3 of 3 borders between bins lie within readouts of the same signal");
 }
 
 TEST_F(GatingCommand, frames_in_a_subspace_of_their_own_or_of_a_file) {

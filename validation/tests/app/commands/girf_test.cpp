@@ -1,7 +1,6 @@
 // `--girf` of recon, batch, compare, fieldmap and simulate, and the files that it takes.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>

@@ -1,13 +1,8 @@
 // fhd convert and fhd info, as a user calls them.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "io/scan/scan_file.hpp"
@@ -84,38 +79,6 @@ TEST_F(Convert, refuses_to_leave_the_maps_of_another_scan_beside_a_scan_without)
   scan.sensitivity_maps.reset();
   write_scan(path("without.h5"), ScanFormat::fhd, {1, 1, 10, {scan}});
   EXPECT_CONTAINS(fhd("convert without.h5 b.cfl --force").error, "b_sens.hdr");
-}
-
-TEST_F(Convert, leaves_nothing_behind_when_it_is_stopped) {
-  const auto scan = random_scan({64, 64, 16}, 8, 1000, 60);
-  write_scan(path("scan.h5"), ScanFormat::fhd, {1, 1, 1000, {scan}});
-  int stopped = 0;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    const pid_t child = start({"convert", path("scan.h5"), path("out") + "/"});
-    // The first file of the directory under its temporary name: the program is in the middle of writing.
-    const auto is_writing = [&] {
-      for (const auto& entry : std::filesystem::directory_iterator(folder()))
-        if (entry.is_directory() && entry.path().filename().string().starts_with(".fhd-")) return true;
-      return false;
-    };
-    int status = 0;
-    pid_t ended = 0;
-    while (!is_writing() && (ended = waitpid(child, &status, WNOHANG)) == 0) usleep(200);
-    if (ended == 0) {
-      kill(child, number);
-      ASSERT_EQ(waitpid(child, &status, 0), child);
-    }
-    if (WIFSIGNALED(status)) {
-      ++stopped;
-      EXPECT_EQ(WTERMSIG(status), number);
-      const auto line = text("err_bg");
-      EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
-      EXPECT_FALSE(exists("out"));
-    }
-    EXPECT_FALSE(is_writing());
-    std::filesystem::remove_all(path("out"));
-  }
-  EXPECT_GT(stopped, 0);
 }
 
 TEST_F(Convert, leaves_nothing_behind_when_it_fails) {

@@ -1,7 +1,6 @@
 // One scan reconstructed by several processes.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "io/result/results.hpp"

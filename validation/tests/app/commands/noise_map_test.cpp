@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

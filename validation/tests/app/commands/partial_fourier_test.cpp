@@ -1,7 +1,6 @@
 // --partial-fourier of simulate and recon: what is refused, in one line, and what is told.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <ismrmrd/dataset.h>
 
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -10,7 +9,6 @@
 #include <sstream>
 
 #include "io/result/results.hpp"
-#include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd::tests {

@@ -1,7 +1,6 @@
 // --regularizer with wavelet, tv and tgv: what is refused, in one line, and what results say.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

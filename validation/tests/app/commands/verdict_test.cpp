@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/simulate.hpp"
-#include "validation/tests/io/io_scans.hpp"
+#include "io/scan/scan_file.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd::tests {

@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "io/hdf5/hdf5.hpp"
 #include "io/scan/scan_file.hpp"
 #include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/program.hpp"
@@ -172,27 +169,6 @@ TEST_F(Words, that_are_no_size_are_refused) {
 TEST_F(Words, a_timeline_is_none_of_the_results) {
   expect_refused("recon scan.h5 -o out --device cpu --trace out.json", 1, "found another file");
   EXPECT_CONTAINS(text("out.json"), "\"program\"");
-}
-
-TEST_F(Words, about_images_that_have_no_room_come_before_the_work) {
-  auto volume = io::random_scan({4, 4, 1}, 1, 4, 4);
-  volume.sensitivity_maps.reset(), volume.field_map.reset(), volume.sample_time_s.reset();
-  auto file = io::hdf5::File::create(path("long.h5"), "long.h5");
-  file.create<Complex<float>>("/kspace", {32768, 1, 1, 16});
-  const Array<Complex<float>> one(Shape{1, 16});
-  for (std::int64_t i = 0; i < 32768; ++i) file.write_block("/kspace", one, {i, 0});
-  std::vector<double> k;
-  for (int m = 0; m < 16; ++m) k.insert(k.end(), {m % 4 - 2.0, m / 4 - 2.0, 0});
-  file.write("/trajectory", k.data(), {16, 3});
-  file.write_attribute("/trajectory", "unit", "cycles/FOV");
-  file.write_attribute("/", "matrix_size", std::vector<int>{4, 4, 1});
-  file.close();
-  EXPECT_EQ(run("recon long.h5 -o out --device cpu"), 1);
-  EXPECT_CONTAINS(text("err"), "long.h5: expected at most 32767 slices and repetitions or frames (NIfTI-1)");
-  EXPECT_LACKS(text("out"), "image ");
-  EXPECT_FALSE(exists("out.partial"));
-  EXPECT_EQ(run("batch long.h5 -o results --device cpu"), 1);
-  EXPECT_CONTAINS(text("results/summary.csv"), "at most 32767 slices");
 }
 
 TEST_F(Words, about_options_say_what_is_wrong) {
