@@ -170,7 +170,7 @@ std::shared_ptr<const DeviceTeam> team_of(const std::vector<ChosenDevice>& devic
   for (const auto& chosen : devices) {
     all.push_back(chosen.device);
     if (chosen.description.name != devices.front().description.name)
-      throw Error(Field{"device"}, "GPUs of one kind, which round alike, where they share a scan",
+      throw Error("--device", "GPUs of one kind, which round alike, where they share a scan",
                   text_of(devices), "name those of one kind: --device cuda:0,1");
   }
   return std::make_shared<const DeviceTeam>(std::move(all));
