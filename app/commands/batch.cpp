@@ -114,12 +114,16 @@ bool BatchCommand::do_scans(const BatchWork& work, const BatchLimits& limited, B
                             const std::function<double()>& elapsed) const {
   const StopRequests stop_requests;
   BatchState state(work, log);
-  BatchScheduler scheduler(work, limited, state, log);
-  scheduler.run();
-  if (log.has_locks()) remove_leftovers(output);  // after an error the next batch removes what workers were writing
+  std::string stopped;
+  {
+    BatchScheduler scheduler(work, limited, state, log);
+    scheduler.run();
+    stopped = scheduler.stopped();
+  }  // its workers are gone; what they were writing when an error came, the next batch removes
+  if (log.has_locks()) remove_leftovers(output);
   log.clear();
   const bool summarised = summarise(work, state.outcomes(), log, elapsed());
-  if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
+  if (!stopped.empty()) log.failure("stopped: " + stopped);
   const auto ends = totals(state.outcomes());
   return summarised && (is_part() ? ends.failed == 0 && ends.open == 0 : ends.complete());
 }
