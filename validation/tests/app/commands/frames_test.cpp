@@ -140,20 +140,5 @@ TEST_F(FramesCommand, results_hold_frames_in_the_place_of_repetitions) {
   ASSERT_DONE(run("report out.h5"));
 }
 
-TEST_F(FramesCommand, the_fhd_layout_gives_the_frames_of_ismrmrd) {
-  ASSERT_DONE(run("convert scan.h5 plain.h5 --to fhd"));
-  ASSERT_DONE(recon("--spokes-per-frame 8 --sliding 4 --regularizer identity:0.01,llr:0.01"));
-  ASSERT_EQ(run("recon plain.h5 -o other --device cpu --spokes-per-frame 8 --sliding 4 --regularizer "
-                "identity:0.01,llr:0.01"),
-            0)
-      << text("err");
-  const auto a = io::read_image(path("out.h5")), b = io::read_image(path("other.h5"));
-  ASSERT_EQ(a.repetition_count, 6);
-  ASSERT_EQ(b.repetition_count, 6);
-  for (std::size_t t = 0; t < 6; ++t)
-    for (std::int64_t p = 0; p < a.images[t].values.size(); ++p)
-      ASSERT_EQ(a.images[t].values[p], b.images[t].values[p]);
-}
-
 }  // namespace
 }  // namespace fhd::tests

@@ -44,7 +44,7 @@ class Recipe : public ProgramTest {
   }
 };
 
-TEST_F(Recipe, gives_options_to_the_scans_that_it_names) {
+TEST_F(Recipe, gives_options_to_the_scans_that_it_names_and_the_command_line_goes_before_it) {
   simulate("a");
   simulate("b");
   write_text(path("recipe.toml"), "iterations = 2\ntolerance = 0\n[\"b*\"]\niterations = 3\n");
@@ -52,22 +52,13 @@ TEST_F(Recipe, gives_options_to_the_scans_that_it_names) {
   ASSERT_DONE(run("recon b.h5 --recipe recipe.toml --device cpu"));
   EXPECT_EQ(iterations("a_recon"), 2);
   EXPECT_EQ(iterations("b_recon"), 3);
-}
-
-TEST_F(Recipe, the_command_line_goes_before_it) {
-  simulate("a");
   write_text(path("recipe.json"),
-             "{\"iterations\": 2, \"tolerance\": 0, \"phase\": true, \"no_gridded_image\": false}");
-  ASSERT_DONE(run("recon a.h5 --recipe recipe.json --iterations 4 --device cpu"));
-  EXPECT_EQ(iterations("a_recon"), 4);
-  EXPECT_TRUE(exists("a_recon_phase.nii.gz")) << "a flag that is true";
-}
-
-TEST_F(Recipe, gives_the_image_of_the_same_options_typed) {
-  simulate("a");
-  write_text(path("recipe.toml"), "lambda = 1e-2\nfov_mm = [200, 180]\nprecision = \"double\"\n");
-  ASSERT_DONE(run("recon a.h5 -o recipe --recipe recipe.toml --device cpu"));
-  ASSERT_DONE(run("recon a.h5 -o typed --lambda 1e-2 --fov-mm 200,180 --precision double --device cpu"));
+             "{\"iterations\": 2, \"tolerance\": 0, \"phase\": true, \"no_gridded_image\": false, "
+             "\"fov_mm\": [200, 180], \"precision\": \"double\"}");
+  ASSERT_DONE(run("recon a.h5 -o recipe --recipe recipe.json --iterations 4 --device cpu"));
+  EXPECT_EQ(iterations("recipe"), 4);
+  EXPECT_TRUE(exists("recipe_phase.nii.gz")) << "a flag that is true";
+  ASSERT_DONE(run("recon a.h5 -o typed --iterations 4 --tolerance 0 --fov-mm 200,180 --precision double --device cpu"));
   const auto by_recipe = io::read_image(path("recipe.h5")), typed = io::read_image(path("typed.h5"));
   const auto& values = typed.images.at(0).in_double;
   ASSERT_FALSE(values.empty());
