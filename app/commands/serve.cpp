@@ -132,7 +132,7 @@ Run add_serve(CLI::App& app) {
          "memory of a session for acquisitions that wait, for what is cached of slices, and for the work "
          "on images (also of a GPU), each; such as 4GiB [4GiB]")
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{1} << 26, std::uint64_t{1} << 50))
+      ->check(CLI::Range(std::uint64_t{1} << 26, std::uint64_t{1} << 50).description(""))
       ->type_name("SIZE");
   add_whole(app, "--max-seconds", command->image_s, "of work on one image", 1, 1000000);
   add_number(app, "--idle-timeout", command->idle_s,
