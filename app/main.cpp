@@ -16,8 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "app/options/command_parser.hpp"
 #include "app/commands/commands.hpp"
+#include "app/options/command_parser.hpp"
+#include "app/options/input_limits.hpp"
+#include "app/options/nearest_word.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
@@ -25,8 +27,8 @@
 #include "app/terminal/processors.hpp"
 #include "io/reader/reader.hpp"
 #include "io/scan/scan_file.hpp"
-#include "recon/array/address_space.hpp"
 #include "recon/array/device.hpp"
+#include "recon/array/linear_algebra.hpp"
 #include "version.hpp"
 
 namespace fhd::app {

@@ -28,7 +28,7 @@
 #include "app/terminal/processors.hpp"
 #include "app/terminal/timeline.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/page/own_page.hpp"
+#include "io/page/page_parts.hpp"
 #include "io/page/report_page.hpp"
 #include "recon/error.hpp"
 
@@ -174,7 +174,7 @@ bool BatchCommand::summarise(const BatchWork& work, const std::vector<Outcome>& 
     add_earlier(output, all_scans, all_outcomes);
     try {
       written = write_summary(output, all_scans, all_outcomes, seconds, command_line());
-      written.push_back(io::write_batch_index(output));
+      written.push_back(io::write_batch_pages(output, false).index);
     } catch (const Error& error) {
       print_error(error.what());
       complete = false;

@@ -71,9 +71,7 @@ int BenchCommand::bench_cpu() const {
   for (const auto& row : rows)
     print_out("| {} | {} | {} | {:.2f} | {} | {} | {} |\n", row.what, row.instruction_set, row.threads,
               row.seconds * 1e3, row.rate > 0 ? fmt::format("{:.2e}", row.rate) : "",
-              row.share_of_floor > 0
-                  ? fmt::format("{:.0f} %{}", row.share_of_floor * 100, row.rate > 0 ? "" : " in FFTs")
-                  : "",
+              row.share_of_floor > 0 ? fmt::format("{:.0f} %", row.share_of_floor * 100) : "",
               row.error >= 0 ? fmt::format("{:.1e}", row.error) : "");
   return 0;
 }
@@ -145,12 +143,10 @@ int BenchCommand::bench_kernels() const {
   const ChosenDevice device = gpu();
 
   const auto rows = measured(run_gpu_bench, quick);
-  print_out("\n| operation | ms | pairs/s | bytes/s | in cuFFT |\n|---|---|---|---|---|\n");
+  print_out("\n| operation | ms | pairs/s |\n|---|---|---|\n");
   for (const auto& row : rows)
-    print_out("| {} | {:.3f} | {} | {} | {} |\n", row.what, row.ms,
-              row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "",
-              row.bytes_per_s > 0 ? fmt::format("{:.2e}", row.bytes_per_s) : "",
-              row.cufft_share > 0 ? fmt::format("{:.0f} %", row.cufft_share * 100) : "");
+    print_out("| {} | {:.3f} | {} |\n", row.what, row.ms,
+              row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "");
   print_exact_sums(quick);
   return 0;
 }

@@ -20,7 +20,7 @@
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "io/files/file_set.hpp"
-#include "io/result/field_map_file.hpp"
+#include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 

@@ -14,7 +14,7 @@
 #include "app/terminal/console.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
-#include "recon/encoding/exact_samples.hpp"
+#include "recon/encoding/sense.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {

@@ -81,7 +81,7 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const devic
   }
   try {
     EstimateSettings alone = how;  // a companion that does not fit is made by the CPU
-    alone.companion = nullptr;
+    alone.companion = false;
     plan.peak_bytes = fit_device_memory(sizes, alone, plan.available_bytes);
     how.coils_at_once = alone.coils_at_once;
   } catch (const DeviceError& error) {
@@ -153,9 +153,8 @@ int PlanCommand::run() {
   const auto& noise_map = options.noise_map;
   EstimateSettings how{of_options([&] { return options.settings(); })};
   if (noise_map.given()) how.noise_replicas = noise_map.request()->replicas;
-  const auto companion = companion_settings(how.settings);
   how.verifier = verifier.get();
-  how.companion = companion && !options.no_gridded_image ? &*companion : nullptr;
+  how.companion = least_squares(how.settings) && !options.no_gridded_image;
   options.read_options.precision = how.settings.precision;
   const auto file = io::open_scan(scan, options.read_options);
   const io::ScanSummary& summary = file->summary();

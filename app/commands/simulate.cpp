@@ -19,8 +19,6 @@
 #include "app/terminal/console.hpp"
 #include "io/files/file_set.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/hdf5/made_by.hpp"
-#include "io/result/field_map_file.hpp"
 #include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
@@ -132,8 +130,8 @@ constexpr auto maker = "fhd simulate";
 
 /// Returns whether a file states that it was simulated.
 bool is_simulated(const std::string& path) {
-  const auto facts = io::facts_of_hdf5(path, {{}, {{"/", io::made_by_attribute}}});
-  return facts && facts->texts[0] == maker;
+  const auto facts = io::facts_of_hdf5(path, {std::string("/@") + io::made_by_attribute});
+  return facts && facts->front() == maker;
 }
 
 std::vector<std::string> SimulateCommand::paths() const {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <string_view>
@@ -200,8 +199,6 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
 }
 
 DevicesInBackground::DevicesInBackground(DeviceOption option, int preferred) {
-  // For DeviceTeam, while no other thread reads the environment; what the user set stays.
-  if (option.names_several()) setenv("NCCL_NVLS_ENABLE", "0", 0);
   chosen_ = std::async(aside, [option, preferred] { return option.choose_all(preferred); }).share();
   warm_ = std::async(aside, [chosen = chosen_] {
     std::vector<std::future<void>> warming;  // their destructors wait

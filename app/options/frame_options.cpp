@@ -6,7 +6,7 @@
 #include "io/scan/number_table.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/gating.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 
 namespace fhd::app {
 namespace {

@@ -123,7 +123,7 @@ std::shared_ptr<TrajectoryCache> RunOptions::trajectory_cache() const {
   const std::string folder = cache == "auto" ? io::default_trajectory_cache() : cache;
   if (folder == "off" || folder.empty()) return nullptr;
   if (cache != "auto") print_unusable_cache(folder);
-  return std::make_shared<io::DiskTrajectoryCache>(folder, program_version);
+  return io::disk_trajectory_cache(folder, program_version);
 }
 
 }  // namespace fhd::app

@@ -304,7 +304,7 @@ Rows coils_and_trajectory() {
   return {choice("--coils", FHD_FIELD(chosen.coils.maps),
                  "sensitivity maps: of the file, or found here (joint: with an image, where calibration is "
                  "thin); auto: the file's, else espirit for cg; none: root of the sum of squares"),
-          choice("--map-sets", FHD_FIELD(chosen.coils.estimation.sets),
+          choice("--map-sets", FHD_FIELD(chosen.coils.map_sets),
                  "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; "
                  "auto: where they are"),
           choice("--whiten", FHD_FIELD(chosen.coils.whitening),
@@ -318,7 +318,7 @@ Rows coils_and_trajectory() {
           choice("--partial-fourier", FHD_FIELD(solver.partial_fourier),
                  "Cartesian scans that leave out most of one side of k-space; phase: an image that is real "
                  "but for the phase of the centre of k-space, where that is smooth"),
-          choice("--surroundings", FHD_FIELD(chosen.surroundings),
+          choice("--surroundings", FHD_FIELD(chosen.outside_fov),
                  "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs "
                  "a larger matrix and crops it"),
           OptionRow{"--trajectory-correction", "auto|off|X,Y[,Z]",

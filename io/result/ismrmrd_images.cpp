@@ -15,7 +15,6 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/hdf5/made_by.hpp"
 #include "io/result/formats.hpp"
 #include "io/scan/mrd/readout.hpp"
 #include "recon/error.hpp"
@@ -106,31 +105,6 @@ ImageHead head_of(const ImageSeries& series, const Provenance& provenance, std::
   return head;
 }
 
-void write_heads(hdf5::File& file, const ImageSeries& series, const Provenance& provenance,
-                 std::size_t attribute_bytes) {
-  const auto name = std::string(images_group) + "/header", subject = file.subject(name);
-  std::vector<ImageHead> heads;
-  for (std::size_t i = 0; i < series.images.size(); ++i)
-    heads.push_back(head_of(series, provenance, i, attribute_bytes));
-  const auto type = image_head_type(subject);
-  auto dataset = file.create_dataset(
-      name, type.get(), hdf5::space_of({static_cast<std::int64_t>(heads.size())}, subject).get());
-  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, heads.data()), subject,
-              "a file that can be written");
-  dataset.close(subject);
-}
-
-void write_attributes(hdf5::File& file, const std::string& attributes, std::size_t count) {
-  const auto name = std::string(images_group) + "/attributes", subject = file.subject(name);
-  const std::vector<const char*> texts(count, attributes.c_str());
-  const auto type = hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject);
-  auto dataset = file.create_dataset(name, type.get(),
-                                     hdf5::space_of({static_cast<std::int64_t>(count)}, subject).get());
-  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), subject,
-              "a file that can be written");
-  dataset.close(subject);
-}
-
 /// Throws Error where the numbers of the headers, of 16 bits, are too small for the images.
 void require_ismrmrd_room(const ResultLayout& layout, const std::string& subject) {
   const auto& n = layout.geometry.matrix_size;
@@ -174,9 +148,14 @@ void write_ismrmrd_images(const AtomicFile& to, ResultContent& results) {
   file.write_attribute("/", checksum_of_input, provenance.input_checksum);
   file.create_group("/dataset");
   file.create_group(images_group);
-  write_heads(file, series, provenance, attributes.size());
-  write_attributes(file, attributes, series.images.size());
-  const auto data = std::string(images_group) + "/data";
+  std::vector<ImageHead> heads;
+  for (std::size_t i = 0; i < series.images.size(); ++i)
+    heads.push_back(head_of(series, provenance, i, attributes.size()));
+  const std::vector<const char*> texts(heads.size(), attributes.c_str());
+  const std::string group = images_group, data = group + "/data", subject = file.subject(group);
+  file.write_list(group + "/header", image_head_type(subject), heads.data(), count);
+  file.write_list(group + "/attributes", hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject), texts.data(),
+                  count);
   file.create<float>(data, {count, 1, shape[0], shape[1], shape[2]});
   for (std::int64_t i = 0; i < count; ++i) {
     const auto image = series.image(static_cast<std::size_t>(i));
@@ -189,8 +168,8 @@ void write_ismrmrd_images(const AtomicFile& to, ResultContent& results) {
 }
 
 RecordedScan scan_in_ismrmrd(const std::string& path) {
-  const auto facts = facts_of_hdf5(path, {{images_group}, {{"/", checksum_of_input}}});
-  return {facts && facts->has[0] != 0 ? facts->texts[0].value_or("") : ""};
+  const auto facts = facts_of_hdf5(path, {images_group, std::string("/@") + checksum_of_input});
+  return {facts && facts->front() ? facts->back().value_or("") : ""};
 }
 
 }  // namespace

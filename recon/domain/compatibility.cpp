@@ -82,7 +82,7 @@ Features features_of(const Settings& settings) {
       Features()
           .with(other_method, method == nullptr)
           .with(other_maps, coils.maps != CoilMaps::automatic && coils.maps != CoilMaps::espirit)
-          .with(map_sets, coils.estimation.sets != MapSetCount::one);
+          .with(map_sets, coils.map_sets != MapSetCount::one);
   if (method == nullptr) return features;
   features = features.with(explicit_normal, method->normal != NormalKind::toeplitz)
                  .with(partial_fourier, method->partial_fourier != PartialFourier::off)

@@ -243,8 +243,8 @@ class Toeplitz:
     def H(self) -> "Toeplitz":
         return self
 
-    def values(self, image: Any) -> Any:
-        """Return the product with an image, without a record for gradients."""
+    def values(self, image: Any, is_adjoint: bool = False) -> Any:
+        """Return the product with an image, without a record for gradients; it is its own adjoint."""
         image, _ = _batched(image, self.shape, "image")
         result = empty(image, tuple(image.shape))
         if math.prod(image.shape) > 0:
@@ -256,7 +256,7 @@ class Toeplitz:
         if requires_grad(image):
             from fhd import autograd
 
-            return autograd.hermitian(self, image)
+            return autograd.apply(self, image, False)
         return self.values(image)
 
     __call__ = __matmul__

@@ -56,12 +56,12 @@ TEST_F(CheckCommand, tells_of_an_object_beyond_the_field_of_view) {
   using data::TrajectoryKind;
   for (const auto kind : {TrajectoryKind::golden_radial, TrajectoryKind::spiral, TrajectoryKind::cartesian})
     for (const auto severity : {Severity::note, Severity::warning})
-      EXPECT_FALSE(has(found(kind, 1, true), severity, "surroundings"));
+      EXPECT_FALSE(has(found(kind, 1, true), severity, "outside_fov"));
   EXPECT_TRUE(
-      has(found(TrajectoryKind::golden_radial, 1.4, false), Severity::note, "surroundings", "along y ("));
-  EXPECT_TRUE(has(found(TrajectoryKind::golden_radial, 1.4, true), Severity::warning, "surroundings",
+      has(found(TrajectoryKind::golden_radial, 1.4, false), Severity::note, "outside_fov", "along y ("));
+  EXPECT_TRUE(has(found(TrajectoryKind::golden_radial, 1.4, true), Severity::warning, "outside_fov",
                   "maps end there"));
-  EXPECT_TRUE(has(found(TrajectoryKind::spiral, 1.6, true), Severity::warning, "surroundings",
+  EXPECT_TRUE(has(found(TrajectoryKind::spiral, 1.6, true), Severity::warning, "outside_fov",
                   "times as long as the field of view along y"));
 }
 

@@ -1,12 +1,60 @@
 #pragma once
-// Differences between voxels, and what tv and tgv make of them, for the loop of pointwise.hpp: an index is a voxel p.
-// Planes of vectors are [axis][z][y][x], those of symmetric matrices first the diagonal, then xy, xz, yz times sqrt(2), so
-// that the norm of the plane values is that of the matrix. Floor: each plane in and out once; neighbours come from the
-// caches.
+// Differences between voxels and between frames, and what terms make of them, for the loop of pointwise.hpp: an index is a
+// voxel p, or one of a frame. Planes of vectors are [axis][z][y][x], those of symmetric matrices first the diagonal, then
+// xy, xz, yz times sqrt(2), so that the norm of the plane values is that of the matrix. Floor: each array in and out once;
+// neighbours come from the caches.
+#include <cmath>
+
 #include "recon/array/pointwise.hpp"
 #include "recon/array/sum_of_squares.hpp"
 
 namespace fhd {
+
+/// (W^H W rho)(p) = sum over axes of w(p) (rho(p) - rho(p+1)) + w(p-1) (rho(p) - rho(p-1)), neighbours outside the
+/// image left out. `weights` is [axis][z][y][x], or null for w = 1.
+template <class T>
+FHD_HOST_DEVICE inline Complex<T> roughness_at(const Complex<T>* rho, const T* weights,
+                                               const std::int64_t n[3], std::int64_t p) {
+  const std::int64_t position[3] = {p % n[0], p / n[0] % n[1], p / (n[0] * n[1])};
+  const std::int64_t stride[3] = {1, n[0], n[0] * n[1]}, voxels = n[0] * n[1] * n[2];
+  Complex<T> sum;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (position[axis] + 1 < n[axis]) {
+      const T w = weights != nullptr ? weights[axis * voxels + p] : T(1);
+      sum += w * (rho[p] - rho[p + stride[axis]]);
+    }
+    if (position[axis] > 0) {
+      const T w = weights != nullptr ? weights[axis * voxels + p - stride[axis]] : T(1);
+      sum += w * (rho[p] - rho[p - stride[axis]]);
+    }
+  }
+  return sum;
+}
+
+/// out(p) += factor (W^H W in)(p)
+template <class T>
+struct AddRoughness {
+  static constexpr const char* name = "adding the roughness";
+  const Complex<T>* in;
+  T factor;
+  const T* weights;
+  std::int64_t n[3];  // x, y, z
+  Complex<T>* out;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    out[p] += factor * roughness_at(in, weights, n, p);
+  }
+};
+
+/// out(p) += factor w(p) in(p)
+template <class T>
+struct AddWeighted {
+  static constexpr const char* name = "adding a weighted image";
+  const Complex<T>* in;
+  T factor;
+  const T* weights;
+  Complex<T>* out;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const { out[p] += factor * weights[p] * in[p]; }
+};
 
 /// The axes with more than one voxel.
 struct DifferenceAxes {
@@ -167,6 +215,52 @@ struct RootsOfVectors {
   Complex<T>* roots;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
     roots[p] = std::sqrt(std::sqrt(sum_of_squares(values, planes * voxels, voxels, p)));
+  }
+};
+
+// Between frames: i = frame voxels + p of `all`.
+
+/// differences(t) = images(t + 1) - images(t), 0 of the last frame.
+template <class T>
+struct TakeTimeDifferences {
+  static constexpr const char* name = "taking differences in time";
+  std::int64_t voxels, all;
+  const Complex<T>* images;
+  Complex<T>* differences;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const {
+    differences[i] = i + voxels < all ? images[i + voxels] - images[i] : Complex<T>();
+  }
+};
+
+/// The transpose: images(t) += factor (differences(t - 1) - differences(t)).
+template <class T>
+struct AddTimeDifferencesTransposed {
+  static constexpr const char* name = "adding differences in time";
+  std::int64_t voxels, all;
+  T factor;
+  const Complex<T>* differences;
+  Complex<T>* images;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const {
+    Complex<T> sum;
+    if (i >= voxels) sum += differences[i - voxels];
+    if (i + voxels < all) sum -= differences[i];
+    images[i] += factor * sum;
+  }
+};
+
+/// Both, one after the other: out(t) += factor (2 in(t) - in(t - 1) - in(t + 1)), with one neighbour at the ends.
+template <class T>
+struct AddSecondTimeDifferences {
+  static constexpr const char* name = "adding second differences in time";
+  std::int64_t voxels, all;
+  T factor;
+  const Complex<T>* in;
+  Complex<T>* out;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const {
+    Complex<T> sum;
+    if (i >= voxels) sum += in[i] - in[i - voxels];
+    if (i + voxels < all) sum += in[i] - in[i + voxels];
+    out[i] += factor * sum;
   }
 };
 
