@@ -18,8 +18,6 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/command_parser.hpp"
-#include "app/options/input_limits.hpp"
-#include "app/options/nearest_word.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
