@@ -106,9 +106,9 @@ class Walk {
   }
 
   void look_beyond_fov() {
-    if (!looks_beyond_fov(how_.settings) || scan_.told_apart == own_field) return;
+    if (!looks_beyond_fov(how_.settings) || scan_.resolved == own_field) return;
     const MapsCost look =
-        look_cost(scan_.matrix_size, scan_.told_apart, scan_.samples.all, scan_.coils, device_);
+        look_cost(scan_.matrix_size, scan_.resolved, scan_.samples.all, scan_.coils, device_);
     out_.host.hold_briefly(look.scratch_bytes);
     stage("outside_fov", look.device_work, look.work);
     if (scan_.is_enlarged) out_.host.hold(samples_ * (scan_.coils * held_bytes(in_double_) + 24));
@@ -491,7 +491,7 @@ Estimate estimate(const ScanSizes& scan, const EstimateSettings& how) {
   ScanSizes sizes = scan;
   const AxisOrder order = long_axes_first(scan.matrix_size);
   sizes.matrix_size = in_order(order, scan.matrix_size);
-  sizes.told_apart = in_order(order, scan.told_apart);
+  sizes.resolved = in_order(order, scan.resolved);
   sizes.cropped_matrix_size = in_order(order, scan.cropped_matrix_size);
   return Walk(sizes, how)();
 }
