@@ -317,7 +317,7 @@ class Walk {
     out_.host.hold_briefly(unknowns() * (8 + element_));
     arrays().hold_briefly(conjugate_gradient_bytes(unknowns(), {.iterations = first_image_iterations(preconditioned)},
                                                    how_.settings.precision, device_, 1, preconditioned));
-    arrays().hold((terms.held + 0.5) * image_);  // and which voxels no coil sees
+    arrays().hold(terms.held * image_ + (is_joint_ ? 1 : 0.5) * image);  // and which voxels no coil sees
     arrays().hold(admm_bytes(unknowns(), terms.planes, terms.auxiliary, how_.settings.precision, device_,
                              preconditioned));
     constexpr double start_iterations = 8;  // to a per cent
