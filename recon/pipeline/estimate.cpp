@@ -315,8 +315,10 @@ class Walk {
     const bool preconditioned = uses_preconditioner(*method_, segments_ > 0);
     const auto terms = sparse_terms_cost(method_->sparse, scan_.matrix_size);
     out_.host.hold_briefly(unknowns() * (8 + element_));
-    arrays().hold_briefly(conjugate_gradient_bytes(unknowns(), {.iterations = first_image_iterations(preconditioned)},
-                                                   how_.settings.precision, device_, 1, preconditioned));
+    ConjugateGradientSettings first{.iterations = first_image_iterations(preconditioned)};
+    if (is_joint_) first.kept_residuals = 0;
+    arrays().hold_briefly(
+        conjugate_gradient_bytes(unknowns(), first, how_.settings.precision, device_, 1, preconditioned));
     arrays().hold(terms.held * image_ + (is_joint_ ? 1 : 0.5) * image);  // and which voxels no coil sees
     arrays().hold(admm_bytes(unknowns(), terms.planes, terms.auxiliary, how_.settings.precision, device_,
                              preconditioned));
