@@ -6,7 +6,7 @@
 
 #include "app/batch/summary.hpp"
 #include "app/run/scan_cost.hpp"
-#include "app/terminal/report_lines.hpp"
+#include "app/terminal/console.hpp"
 #include "io/result/results.hpp"
 
 namespace fhd::app {

@@ -17,7 +17,6 @@
 #include <tuple>
 #include <utility>
 
-#include "app/options/input_limits.hpp"
 #include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/scan_handle.hpp"
@@ -220,13 +219,9 @@ std::vector<std::tuple<std::string, std::string, bool, std::string>> options(boo
   std::vector<std::tuple<std::string, std::string, bool, std::string>> found;
   app::RunOptions defaults;
   defaults.cache = "auto";
-  const auto add = [&](const app::OptionRow& row) {
-    found.emplace_back(row.flag, row.help, row.is_flag(), row.standard ? row.standard(defaults) : "");
-  };
   for (const auto& row : app::option_table())
-    if ((row.commands & (of_files ? app::in_info : app::in_batch)) != 0) add(row);
-  if (of_files)
-    for (const auto& row : app::input_limits()) add(row);
+    if ((row.commands & (of_files ? app::in_info | app::in_process : app::in_batch)) != 0)
+      found.emplace_back(row.flag, row.help, row.is_flag(), row.standard ? row.standard(defaults) : "");
   return found;
 }
 

@@ -15,7 +15,6 @@
 #include <optional>
 #include <utility>
 
-#include "app/options/input_limits.hpp"
 #include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/scan_handle.hpp"
@@ -29,12 +28,8 @@ namespace {
 /// Returns what the options say of a file. Sets the limits of reading it.
 io::ReadOptions read_options_of(const std::map<std::string, std::string>& given) {
   app::RunOptions options;
-  for (const auto& [flag, value] : given) {
-    const auto& limits = app::input_limits();
-    const auto limit =
-        std::find_if(limits.begin(), limits.end(), [&](const auto& row) { return row.flag == flag; });
-    app::set_option(options, limit != limits.end() ? *limit : *app::find_option(flag, app::in_info), value);
-  }
+  for (const auto& [flag, value] : given)
+    app::set_option(options, *app::find_option(flag, app::in_info | app::in_process), value);
   return options.read_options;
 }
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/command_parser.hpp"
 #include "app/options/recipe_text.hpp"
 #include "app/options/table.hpp"
@@ -31,21 +31,12 @@ bool is_plain_file_name(const std::string& name) {
 
 /// Adds the options that `fhd recon` does not have.
 void add_own_options(CLI::App& app, SessionOptions& options) {
-  const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values,
-                          const char* help) {
-    app.add_option(flag, value, help)
-        ->type_name(fmt::format("{}", fmt::join(values, "|")))
-        ->check(CLI::IsMember(values).description(""))
-        ->capture_default_str();
-  };
-  app.add_option("--spokes-per-frame", options.spokes_per_frame, "every N readouts of a slice are an image")
-      ->type_name("N")
-      ->check(whole_number(1));
-  choice("--image", options.image, {"magnitude", "complex"}, "");
-  choice("--maps-of", options.maps_of, {"first", "each"},
-         "sensitivity maps: of the first image of a slice, or found in each");
-  choice("--send", options.send, {"auto", "at-close"},
-         "images as soon as they are whole, or all at the end, as of a file");
+  add_whole(app, "--spokes-per-frame", options.spokes_per_frame, "every N readouts of a slice are an image", 1);
+  add_choice(app, "--image", options.image, {"magnitude", "complex"}, "");
+  add_choice(app, "--maps-of", options.maps_of, {"first", "each"},
+             "sensitivity maps: of the first image of a slice, or found in each");
+  add_choice(app, "--send", options.send, {"auto", "at-close"},
+             "images as soon as they are whole, or all at the end, as of a file");
 }
 
 /// Parses "--name=value" or "--flag" each. `may_name_files`: options may name files of this machine. Throws Error.
@@ -57,7 +48,7 @@ SessionOptions parsed_options(const std::vector<std::string>& arguments, bool ma
   add_options(parser, options.run, in_session);
   try {
     parse_words(parser, arguments);
-  } catch (const CLI::ParseError& error) {
+  } catch (const std::runtime_error& error) {  // CLI::ParseError, or Error
     throw Error(configuration_subject, "", error.what(),
                 "options are those of 'fhd recon' and 'fhd serve --help'");
   }

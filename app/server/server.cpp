@@ -24,7 +24,6 @@
 
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
-#include "app/terminal/report_lines.hpp"
 #include "version.hpp"
 
 namespace fhd::app {

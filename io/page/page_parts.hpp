@@ -1,5 +1,5 @@
 #pragma once
-// What the pages of results and of batches are made of.
+// The parts of the pages of results and of batches.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -11,9 +11,8 @@
 #include <ismrmrd/version.h>
 
 #include <algorithm>
-#include <cstddef>
 
-#include "io/hdf5/hdf5.hpp"
+#include "io/hdf5/compound.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/formats.hpp"
 #include "io/scan/mrd/readout.hpp"
@@ -28,49 +27,11 @@ using ImageHead = ISMRMRD::ISMRMRD_ImageHeader;  // packed by the format to two 
 constexpr auto images_group = "/dataset/image_0", checksum_of_input = "input_checksum";
 
 Handle image_head_type(const std::string& subject) {
-  struct Member {
-    const char* name;
-    std::size_t offset;
-    hid_t type;
-    hsize_t count;
-  };
-  const hid_t u16 = H5T_NATIVE_UINT16, u32 = H5T_NATIVE_UINT32, f32 = H5T_NATIVE_FLOAT;
-  const Member members[]{
-      {"version", offsetof(ImageHead, version), u16, 0},
-      {"data_type", offsetof(ImageHead, data_type), u16, 0},
-      {"flags", offsetof(ImageHead, flags), H5T_NATIVE_UINT64, 0},
-      {"measurement_uid", offsetof(ImageHead, measurement_uid), u32, 0},
-      {"matrix_size", offsetof(ImageHead, matrix_size), u16, 3},
-      {"field_of_view", offsetof(ImageHead, field_of_view), f32, 3},
-      {"channels", offsetof(ImageHead, channels), u16, 0},
-      {"position", offsetof(ImageHead, position), f32, 3},
-      {"read_dir", offsetof(ImageHead, read_dir), f32, 3},
-      {"phase_dir", offsetof(ImageHead, phase_dir), f32, 3},
-      {"slice_dir", offsetof(ImageHead, slice_dir), f32, 3},
-      {"patient_table_position", offsetof(ImageHead, patient_table_position), f32, 3},
-      {"average", offsetof(ImageHead, average), u16, 0},
-      {"slice", offsetof(ImageHead, slice), u16, 0},
-      {"contrast", offsetof(ImageHead, contrast), u16, 0},
-      {"phase", offsetof(ImageHead, phase), u16, 0},
-      {"repetition", offsetof(ImageHead, repetition), u16, 0},
-      {"set", offsetof(ImageHead, set), u16, 0},
-      {"acquisition_time_stamp", offsetof(ImageHead, acquisition_time_stamp), u32, 0},
-      {"physiology_time_stamp", offsetof(ImageHead, physiology_time_stamp), u32,
-       ISMRMRD::ISMRMRD_PHYS_STAMPS},
-      {"image_type", offsetof(ImageHead, image_type), u16, 0},
-      {"image_index", offsetof(ImageHead, image_index), u16, 0},
-      {"image_series_index", offsetof(ImageHead, image_series_index), u16, 0},
-      {"user_int", offsetof(ImageHead, user_int), H5T_NATIVE_INT32, ISMRMRD::ISMRMRD_USER_INTS},
-      {"user_float", offsetof(ImageHead, user_float), f32, ISMRMRD::ISMRMRD_USER_FLOATS},
-      {"attribute_string_len", offsetof(ImageHead, attribute_string_len), u32, 0}};
-  constexpr auto image_type = "the ISMRMRD image type";
-  Handle type(H5Tcreate(H5T_COMPOUND, sizeof(ImageHead)), H5Tclose, subject, image_type);
-  for (const auto& [name, offset, member, count] : members) {
-    Handle array;
-    if (count > 0) array = {H5Tarray_create2(member, 1, &count), H5Tclose, subject, image_type};
-    hdf5::check(H5Tinsert(type.get(), name, offset, count > 0 ? array.get() : member), subject, image_type);
-  }
-  return type;
+  return FHD_COMPOUND(ImageHead, subject, H5I_INVALID_HID, version, data_type, flags, measurement_uid,
+                      matrix_size, field_of_view, channels, position, read_dir, phase_dir, slice_dir,
+                      patient_table_position, average, slice, contrast, phase, repetition, set,
+                      acquisition_time_stamp, physiology_time_stamp, image_type, image_index,
+                      image_series_index, user_int, user_float, attribute_string_len);
 }
 
 ImageHead head_of(const ImageSeries& series, const Provenance& provenance, std::size_t index,

@@ -17,7 +17,7 @@ struct ReportText {
   std::vector<std::vector<double>> relative_residuals;  ///< of every image
 };
 
-/// What OUT.json says of one image, but its place, and what `environment` says of it: the seconds of its stages and the
+/// The part of OUT.json on one image, but its place, and that of `environment`: the seconds of its stages and the
 /// memory of the GPU.
 struct ReportJson {
   nlohmann::ordered_json report, times;

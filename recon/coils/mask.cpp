@@ -79,7 +79,7 @@ Signal signal_of(const CalibrationRegion& region, const std::vector<double>& noi
   return signal;
 }
 
-/// Noise that is told too large (of the edge of k-space where there is signal, of the mean of repetitions) cannot be
+/// Noise that is estimated too large (of the edge of k-space where there is signal, of the mean of repetitions) cannot be
 /// larger than what the darkest tenth of the image holds.
 void bound_noise(std::int64_t coils, Signal& signal) {
   constexpr double darkest = 0.1;

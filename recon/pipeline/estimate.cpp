@@ -106,9 +106,9 @@ class Walk {
   }
 
   void look_beyond_fov() {
-    if (!looks_beyond_fov(how_.settings) || scan_.told_apart == own_field) return;
+    if (!looks_beyond_fov(how_.settings) || scan_.resolved == own_field) return;
     const MapsCost look =
-        look_cost(scan_.matrix_size, scan_.told_apart, scan_.samples.all, scan_.coils, device_);
+        look_cost(scan_.matrix_size, scan_.resolved, scan_.samples.all, scan_.coils, device_);
     out_.host.hold_briefly(look.scratch_bytes);
     stage("outside_fov", look.device_work, look.work);
     if (scan_.is_enlarged) out_.host.hold(samples_ * (scan_.coils * held_bytes(in_double_) + 24));
@@ -315,9 +315,11 @@ class Walk {
     const bool preconditioned = uses_preconditioner(*method_, segments_ > 0);
     const auto terms = sparse_terms_cost(method_->sparse, scan_.matrix_size);
     out_.host.hold_briefly(unknowns() * (8 + element_));
-    arrays().hold_briefly(conjugate_gradient_bytes(unknowns(), {.iterations = first_image_iterations(preconditioned)},
-                                                   how_.settings.precision, device_, 1, preconditioned));
-    arrays().hold((terms.held + 0.5) * image_);  // and which voxels no coil sees
+    ConjugateGradientSettings first{.iterations = first_image_iterations(preconditioned)};
+    if (is_joint_) first.kept_residuals = 0;
+    arrays().hold_briefly(
+        conjugate_gradient_bytes(unknowns(), first, how_.settings.precision, device_, 1, preconditioned));
+    arrays().hold(terms.held * image_ + (is_joint_ ? 1 : 0.5) * image);  // and which voxels no coil sees
     arrays().hold(admm_bytes(unknowns(), terms.planes, terms.auxiliary, how_.settings.precision, device_,
                              preconditioned));
     constexpr double start_iterations = 8;  // to a per cent
@@ -491,7 +493,7 @@ Estimate estimate(const ScanSizes& scan, const EstimateSettings& how) {
   ScanSizes sizes = scan;
   const AxisOrder order = long_axes_first(scan.matrix_size);
   sizes.matrix_size = in_order(order, scan.matrix_size);
-  sizes.told_apart = in_order(order, scan.told_apart);
+  sizes.resolved = in_order(order, scan.resolved);
   sizes.cropped_matrix_size = in_order(order, scan.cropped_matrix_size);
   return Walk(sizes, how)();
 }

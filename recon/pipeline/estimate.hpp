@@ -31,7 +31,7 @@ struct ScanSizes {
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< of the image; 0: not cropped on that axis
   bool has_maps = false, has_field_map = false, has_sample_time = false;
   bool in_double = false;                     ///< k-space and maps are held in double too
-  FieldFactors told_apart = own_field;        ///< field_told_apart, of this matrix
+  FieldFactors resolved = own_field;          ///< resolved_field, of this matrix
   bool is_enlarged = false;                   ///< this matrix holds what lies beyond the FOV
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
   /// Time segments of E and of E^H E; 0: not known, they depend on the values of the field map.

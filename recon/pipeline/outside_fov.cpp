@@ -25,7 +25,7 @@ constexpr double least_energy = 0.01, certain = 3, blur_of_edge = 0.66;
 /// A signal counts above so many times the noise: sums over the voxels of a plane scatter by some tenths of it.
 constexpr double above_noise = 2;
 
-/// Returns the radius of the image of low resolution, in cycles per field that is told apart.
+/// Returns the radius of the image of low resolution, in cycles per resolved field.
 int largest_radius(const std::array<int, 3>& matrix_size) { return matrix_size[2] > 1 ? 16 : 24; }
 std::int64_t most_coils(const std::array<int, 3>& matrix_size) { return matrix_size[2] > 1 ? 2 : 4; }
 
@@ -139,7 +139,7 @@ Seen seen_in(const LowResolution& image, const Array<double>& noise, const Field
     for (std::size_t i = 0; i < along[axis].size(); ++i)
       above.push_back(along[axis][i] / std::max(least_energy * mean, above_noise * noise_along[axis][i]));
     AxisView& view = seen.views[axis];
-    view.told_apart = factors[axis] / 2;
+    view.resolved = factors[axis] / 2;
     view.blur = blur_of_edge * factors[axis] / image.radius[axis];
     view.reach = std::max(reach_of(above, -1), reach_of(above, +1)) * factors[axis] / n[axis];
   }
@@ -252,7 +252,7 @@ int even_size(double wanted, int most) {
 
 }  // namespace
 
-FieldFactors field_told_apart(const Scan& scan) {
+FieldFactors resolved_field(const Scan& scan) {
   const auto& matrix = scan.geometry.matrix_size;
   const auto centre =
       samples_inside(scan.trajectory, {}, calibration_matrix(matrix, least_calibration_radius(matrix)));
@@ -273,9 +273,9 @@ std::array<int, 3> matrix_for_object(const std::array<int, 3>& matrix_size,
   constexpr double beyond = 0.01;
   std::array<int, 3> result = matrix_size;
   for (int axis = 0; axis < 3; ++axis) {
-    const auto& [told_apart, reach, blur] = views[axis];
-    if (!(reach - blur > 0.5 + beyond && told_apart > 0.5)) continue;
-    const double factor = std::min({2.0, 2 * told_apart, std::ceil(2 * reach * 8) / 8});
+    const auto& [resolved, reach, blur] = views[axis];
+    if (!(reach - blur > 0.5 + beyond && resolved > 0.5)) continue;
+    const double factor = std::min({2.0, 2 * resolved, std::ceil(2 * reach * 8) / 8});
     result[axis] = std::max(matrix_size[axis], even_size(factor * matrix_size[axis], 2 * matrix_size[axis]));
   }
   return result;
@@ -287,12 +287,12 @@ bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<
   return true;
 }
 
-ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart, Device device,
+ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& resolved, Device device,
                                   std::optional<CalibrationSystem>* kept) {
   const auto& matrix = scan.geometry.matrix_size;
-  const auto field = field_matrix(matrix, told_apart);
-  const CentralSamples centre = centre_of(scan, told_apart);
-  const auto trajectory = in_field(centre.trajectory, told_apart);
+  const auto field = field_matrix(matrix, resolved);
+  const CentralSamples centre = centre_of(scan, resolved);
+  const auto trajectory = in_field(centre.trajectory, resolved);
   ObjectBeyondFov object{matrix};
   if (centre.trajectory.sample_count() == 0) return object;
   std::optional<CalibrationSystem> own;
@@ -300,7 +300,7 @@ ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apa
   const auto image = low_resolution(trajectory, centre.kspace, field, device, system);
   if (!image.sampled) return object;
   Array<double> noise(image.energy.shape());
-  if (matrix_for_object(matrix, seen_in(image, noise, told_apart).views) == matrix) return object;
+  if (matrix_for_object(matrix, seen_in(image, noise, resolved).views) == matrix) return object;
 
   const double sigma = noise_of(scan);
   if (sigma > 0)
@@ -308,15 +308,15 @@ ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apa
                            system)
                 .energy;
   for (double& value : noise) value *= static_cast<double>(centre.kspace.extent(0));
-  const Seen seen = seen_in(image, noise, told_apart);
+  const Seen seen = seen_in(image, noise, resolved);
   object.matrix_size = matrix_for_object(matrix, seen.views);
   object.energy_share = seen.energy_share;
   return object;
 }
 
-MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
-                   std::int64_t samples, std::int64_t coils, Device device) {
-  const auto field = field_matrix(matrix_size, told_apart);
+MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& resolved, std::int64_t samples,
+                   std::int64_t coils, Device device) {
+  const auto field = field_matrix(matrix_size, resolved);
   MapsCost cost = calibration_cost(field, largest_radius(field), samples, std::min(coils, most_coils(field)),
                                    true, device);
   if (coils > most_coils(field)) cost.work += mixing_work(coils, samples);
@@ -366,15 +366,15 @@ static std::string sizes_in_words(const std::array<int, 3>& n) {
 
 std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, CalibrationCache& cache) {
   if (!looks_beyond_fov(context.settings)) return std::nullopt;
-  const auto told_apart = field_told_apart(scan);
-  if (told_apart == own_field) return std::nullopt;
+  const auto resolved = resolved_field(scan);
+  if (resolved == own_field) return std::nullopt;
   RunLog& log = context.log;
   const auto& matrix = scan.geometry.matrix_size;
   ObjectBeyondFov object;
   log.stage("outside_fov", [&] {
     object = on_device_or_cpu(
         context.device(), log, "what lies beyond the field of view is looked for",
-        [&](Device device) { return object_beyond_fov(scan, told_apart, device, &cache.outside_fov); });
+        [&](Device device) { return object_beyond_fov(scan, resolved, device, &cache.outside_fov); });
   });
   // Rounding may differ between processes: the first one decides.
   std::array<double, 4> decided{};

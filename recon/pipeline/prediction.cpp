@@ -52,7 +52,7 @@ ScanSizes sizes_of(const Scan& scan) {
   if (sizes.coils > 1)
     sizes.calibration_sampled =
         scan.calibration.has_value() || calibration_is_sampled(scan.trajectory, sizes.matrix_size);
-  sizes.told_apart = field_told_apart(scan);
+  sizes.resolved = resolved_field(scan);
   sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
   sizes.calibration_samples = scan.calibration ? scan.calibration->kspace.sample_count() : 0;
   sizes.cropped_matrix_size = scan.cropped_matrix_size;
@@ -71,7 +71,7 @@ ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_siz
     const int own = std::exchange(sizes.matrix_size[axis], matrix_size[axis]);
     if (own == matrix_size[axis]) continue;
     sizes.is_enlarged = true;
-    sizes.told_apart[axis] *= static_cast<double>(own) / matrix_size[axis];
+    sizes.resolved[axis] *= static_cast<double>(own) / matrix_size[axis];
     sizes.cropped_matrix_size[axis] = own;
   }
   return sizes;
@@ -84,9 +84,9 @@ ScanSizes sizes_of(const Scan& scan, const Settings& settings) {
   if (const auto* method = least_squares(settings);
       method && method->partial_fourier == PartialFourier::phase)
     missing_side(scan.trajectory, scan.geometry.matrix_size);
-  if (!looks_beyond_fov(settings) || sizes.told_apart == own_field || !bound_to_fov(scan, settings).empty())
+  if (!looks_beyond_fov(settings) || sizes.resolved == own_field || !bound_to_fov(scan, settings).empty())
     return sizes;
-  return on_larger_matrix(sizes, object_beyond_fov(scan, sizes.told_apart).matrix_size);
+  return on_larger_matrix(sizes, object_beyond_fov(scan, sizes.resolved).matrix_size);
 }
 
 Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const MachineRates& device,

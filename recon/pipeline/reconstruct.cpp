@@ -142,7 +142,7 @@ Reconstruction Reconstructor::State::elsewhere(const Preparation& preparation, c
 
 namespace {
 
-/// Adds what is told of a frame, and what makes the frames doubtful to the first of them.
+/// Reports each frame, and what makes the frames doubtful with the first of them.
 void report_frames(const FrameLayout& layout, const Scan& scan, std::vector<Reconstruction>& frames) {
   const auto doubt = doubt_of_frames(scan.trajectory, layout);
   for (std::size_t i = 0; i < frames.size(); ++i) {

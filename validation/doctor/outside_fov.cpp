@@ -42,10 +42,10 @@ std::array<double, 3> object_lengths(const Scan& scan, std::int64_t readout_leng
 
 void check_outside_fov(const Scan& scan, std::int64_t readout_length, bool looked, Findings& findings) {
   const auto& matrix = scan.geometry.matrix_size;
-  const auto told_apart = field_told_apart(scan);
-  if (told_apart != own_field) {
+  const auto resolved = resolved_field(scan);
+  if (resolved != own_field) {
     if (looked) return;
-    const auto object = object_beyond_fov(scan, told_apart);
+    const auto object = object_beyond_fov(scan, resolved);
     if (object.matrix_size == matrix) return;
     std::string what = in_words(object, matrix) + ".";
     what.front() = 'T';

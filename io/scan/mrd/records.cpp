@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <type_traits>
 
+#include "io/hdf5/compound.hpp"
 #include "io/hdf5/hdf5_library.hpp"
 #include "recon/error.hpp"
 
@@ -14,86 +14,25 @@ namespace {
 using hdf5::Handle;
 using hdf5::HeapReference;
 
-template <class T>
-hid_t native_type() {
-  if constexpr (std::is_same_v<T, std::uint16_t>) return H5T_NATIVE_UINT16;
-  if constexpr (std::is_same_v<T, std::uint32_t>) return H5T_NATIVE_UINT32;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return H5T_NATIVE_UINT64;
-  if constexpr (std::is_same_v<T, std::int32_t>) return H5T_NATIVE_INT32;
-  if constexpr (std::is_same_v<T, float>) return H5T_NATIVE_FLOAT;
-}
-
-struct Member {
-  const char* name;
-  std::size_t offset;
-  hid_t type;
-  hsize_t count = 0;  ///< of an array, else 0
-};
-
-/// Describes a member of a struct, which has the same name in the file.
-#define MEMBER(Struct, member) member_of<decltype(Struct::member)>(#member, offsetof(Struct, member))
-template <class T>
-Member member_of(const char* name, std::size_t offset) {
-  return {name, offset, native_type<std::remove_all_extents_t<T>>(), std::extent_v<T>};
-}
-
-Handle compound_type(std::size_t size, const std::vector<Member>& members, const std::string& subject) {
-  constexpr auto expected = "the ISMRMRD record type";
-  Handle type(H5Tcreate(H5T_COMPOUND, size), H5Tclose, subject, expected);
-  for (const auto& [name, offset, member, count] : members) {
-    Handle array;
-    if (count > 0) array = {H5Tarray_create2(member, 1, &count), H5Tclose, subject, expected};
-    hdf5::check(H5Tinsert(type.get(), name, offset, count > 0 ? array.get() : member), subject, expected);
-  }
-  return type;
-}
-
 Handle head_type(const std::string& subject) {
-  using C = EncodingCounters;
-  using H = ReadoutHead;
   const auto counters =
-      compound_type(sizeof(C),
-                    {MEMBER(C, kspace_encode_step_1), MEMBER(C, kspace_encode_step_2), MEMBER(C, average),
-                     MEMBER(C, slice), MEMBER(C, contrast), MEMBER(C, phase), MEMBER(C, repetition),
-                     MEMBER(C, set), MEMBER(C, segment), MEMBER(C, user)},
-                    subject);
-  const Member idx{"idx", offsetof(H, idx), counters.get()};
-  return compound_type(sizeof(H),
-                       {MEMBER(H, version),
-                        MEMBER(H, flags),
-                        MEMBER(H, measurement_uid),
-                        MEMBER(H, scan_counter),
-                        MEMBER(H, acquisition_time_stamp),
-                        MEMBER(H, physiology_time_stamp),
-                        MEMBER(H, number_of_samples),
-                        MEMBER(H, available_channels),
-                        MEMBER(H, active_channels),
-                        MEMBER(H, channel_mask),
-                        MEMBER(H, discard_pre),
-                        MEMBER(H, discard_post),
-                        MEMBER(H, center_sample),
-                        MEMBER(H, encoding_space_ref),
-                        MEMBER(H, trajectory_dimensions),
-                        MEMBER(H, sample_time_us),
-                        MEMBER(H, position),
-                        MEMBER(H, read_dir),
-                        MEMBER(H, phase_dir),
-                        MEMBER(H, slice_dir),
-                        MEMBER(H, patient_table_position),
-                        idx,
-                        MEMBER(H, user_int),
-                        MEMBER(H, user_float)},
-                       subject);
+      FHD_COMPOUND(EncodingCounters, subject, H5I_INVALID_HID, kspace_encode_step_1, kspace_encode_step_2,
+                   average, slice, contrast, phase, repetition, set, segment, user);
+  return FHD_COMPOUND(ReadoutHead, subject, counters.get(), version, flags, measurement_uid, scan_counter,
+                      acquisition_time_stamp, physiology_time_stamp, number_of_samples, available_channels,
+                      active_channels, channel_mask, discard_pre, discard_post, center_sample,
+                      encoding_space_ref, trajectory_dimensions, sample_time_us, position, read_dir,
+                      phase_dir, slice_dir, patient_table_position, idx, user_int, user_float);
 }
 
 Handle record_type(const std::string& subject) {
   const Handle floats(H5Tvlen_create(H5T_NATIVE_FLOAT), H5Tclose, subject, "the ISMRMRD record type");
   const auto head = head_type(subject);
-  return compound_type(sizeof(Record),
-                       {{"head", offsetof(Record, head), head.get()},
-                        {"traj", offsetof(Record, trajectory), floats.get()},
-                        {"data", offsetof(Record, values), floats.get()}},
-                       subject);
+  return hdf5::compound_type(sizeof(Record),
+                             {{"head", offsetof(Record, head), head.get()},
+                              {"traj", offsetof(Record, trajectory), floats.get()},
+                              {"data", offsetof(Record, values), floats.get()}},
+                             subject);
 }
 
 /// A record as HDF5 reads it, with references to lists that are not followed.
@@ -104,11 +43,11 @@ struct ReferringRecord {
 
 Handle referring_type(const hdf5::HeapLayout& layout, const std::string& subject) {
   const auto head = head_type(subject), reference = hdf5::reference_type(layout, subject);
-  return compound_type(sizeof(ReferringRecord),
-                       {{"head", offsetof(ReferringRecord, head), head.get()},
-                        {"traj", offsetof(ReferringRecord, trajectory), reference.get()},
-                        {"data", offsetof(ReferringRecord, values), reference.get()}},
-                       subject);
+  return hdf5::compound_type(sizeof(ReferringRecord),
+                             {{"head", offsetof(ReferringRecord, head), head.get()},
+                              {"traj", offsetof(ReferringRecord, trajectory), reference.get()},
+                              {"data", offsetof(ReferringRecord, values), reference.get()}},
+                             subject);
 }
 
 /// Returns the type of the numbers of a list that is a member of a record.

@@ -17,6 +17,7 @@ namespace fhd::io {
 
 using FolderTest = tests::ScratchTest;
 using tests::bytes_of;
+using tests::contains;
 using tests::write_text;
 
 /// The one line of the Error that `action` throws; empty when it throws none.
@@ -32,11 +33,6 @@ std::string error_of(Action action) {
   return {};
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_TRUE(fhd::io::contains(text, part)) << "'" << (text) << "' lacks '" << (part) << "'"
 /// The action ends with an Error whose line contains `part`.
 #define EXPECT_REFUSED(action, part) \
   EXPECT_CONTAINS(fhd::io::error_of([&] { static_cast<void>(action); }), part)

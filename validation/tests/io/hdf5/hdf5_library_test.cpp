@@ -1,4 +1,4 @@
-// What a file holds is told from what it leads to: nothing of other files is read. Files that are written are valid.
+// A file holds its own values: nothing of other files is read. Files that are written are valid.
 #include "io/hdf5/hdf5_library.hpp"
 
 #include <gtest/gtest.h>

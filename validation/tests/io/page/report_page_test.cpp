@@ -563,21 +563,5 @@ TEST_F(ReportPageDrawn, draws_the_gating_signal_with_its_bins) {
   EXPECT_EQ(status, 0) << content(path("said"));
 }
 
-TEST_F(ReportPageDrawn, is_small_and_opens_soon) {
-  const auto page = io::report_page({full_result()});
-  EXPECT_LE(page.size(), 5'000'000U);
-  double ready_ms = 1e9;  // the least of a few: other programs may be at work
-  for (int i = 0; i < 3 && !(ready_ms < 1000); ++i) {
-    const int status = draw(page);
-    if (status == no_browser) GTEST_SKIP() << install;
-    ASSERT_EQ(status, 0);
-    const auto said = text("said");
-    const std::string words = "ready after ";
-    ASSERT_NE(said.find(words), std::string::npos) << said;
-    ready_ms = std::stod(said.substr(said.find(words) + words.size()));
-  }
-  EXPECT_LE(ready_ms, 1000);
-}
-
 }  // namespace
 }  // namespace fhd

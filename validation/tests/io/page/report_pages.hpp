@@ -39,7 +39,7 @@ class ReportPage : public tests::ProgramTest {
     image.values = Array<Complex<float>>(image.geometry.image_shape());
     return image;
   }
-  /// What the page of these results shows.
+  /// Returns the data of the page of these results.
   nlohmann::json shown(const io::ImageSeries& series, const io::Provenance& provenance = {},
                        const io::CompanionResults& companions = {}, std::size_t most_voxels = 600000) const {
     io::write_results(path("shown"), series, provenance, companions);

@@ -224,12 +224,6 @@ TEST(RepetitionNames, are_the_counters_that_differ) {
   EXPECT_EQ(name_of_repetition({{0, 0, 0, 0}, {1, 0, 3, 1}}, 1), "repetition 1, phase 3, set 1");
 }
 
-TEST_F(Results, survive_paths_that_are_no_utf8) {
-  auto provenance = some_provenance(1);
-  provenance.input_path = "caf\xe9.h5";
-  EXPECT_NO_THROW(write_results(path("out"), random_series(oblique_geometry(), 1, 1), provenance));
-}
-
 // Computed by hand, in LPS: columns 10 mm * (0,1,0), 5 mm * (0,0,1), 3 mm * (1,0,0); voxel (0,0,0) lies 2, 3 and 1
 // voxels before the centre (1,2,3): (1-3, 2-20, 3-15). RAS turns the signs of the first two rows.
 TEST_F(Results, nifti_affine_is_that_computed_by_hand) {
@@ -337,23 +331,6 @@ TEST_F(Results, nothing_appears_and_nothing_changes_when_the_disk_is_full) {
   write_results(path("out"), series, some_provenance(2));
   EXPECT_EQ(contents_of(folder()).size(), 4u);
   EXPECT_EQ(read_image(path("out.h5")).slice_count, 2);
-}
-
-TEST_F(Results, scans_appear_whole_or_not_at_all) {
-  const ScanSeries series{1, 1, 100, {random_scan({16, 16, 1}, 4, 100, 20)}};
-  for (const auto& [name, format] : {std::pair{"scan.h5", ScanFormat::fhd},
-                                     {"scan.mrd", ScanFormat::ismrmrd},
-                                     {"scan.cfl", ScanFormat::bart},
-                                     {"scan", ScanFormat::impatient}})
-    for (const rlim_t bytes : {0, 1000, 10000, 30000}) {
-      std::string line;
-      {
-        const FileSizeLimit limit(bytes);
-        line = error_of([&, name = name, format = format] { write_scan(path(name), format, series); });
-      }
-      EXPECT_CONTAINS(line, path("scan")) << name << " " << bytes;
-      EXPECT_TRUE(std::filesystem::is_empty(folder())) << name << " " << bytes;
-    }
 }
 
 TEST_F(Results, are_refused_before_the_work_where_they_cannot_be_written) {

@@ -249,19 +249,5 @@ TEST_F(SeriesFolders, large_files_appear_whole_or_not_at_all) {
   }
 }
 
-TEST_F(SeriesFolders, many_repetitions_keep_their_numbers) {
-  ImageSeries series{20000, 1, {}};  // attributes of more than 64 KiB
-  Provenance provenance{"1", "fhd", "scan.h5", "abc", "now", {}, {}};
-  const Image image = random_image(1, false, {6, 6, 1});
-  for (std::int64_t i = 0; i < series.repetition_count; ++i) {
-    series.images.push_back(image);
-    provenance.repetitions.push_back(2 * i);
-  }
-  write_results(path("out"), series, provenance);
-  const auto file = hdf5::File::open(path("out.h5"));
-  EXPECT_TRUE(file.has_attribute("/image", "repetitions"));
-  EXPECT_EQ(file.dataset("/image").complex_extents()[0], 20000);
-}
-
 }  // namespace
 }  // namespace fhd::io

@@ -234,9 +234,9 @@ TEST_F(GpuMaps, what_lies_beyond_the_field_of_view_is_what_the_cpu_sees) {
       settings.coil_count = 6;
       settings.object_scale = scale;
       const Scan scan = data::simulate(settings).scan;
-      const auto told_apart = field_told_apart(scan);
-      const auto here = object_beyond_fov(scan, told_apart),
-                 there = object_beyond_fov(scan, told_apart, Device::cuda());
+      const auto resolved = resolved_field(scan);
+      const auto here = object_beyond_fov(scan, resolved),
+                 there = object_beyond_fov(scan, resolved, Device::cuda());
       EXPECT_EQ(here.matrix_size, there.matrix_size);
       EXPECT_NEAR(here.energy_share, there.energy_share, 1e-4);
     }

@@ -305,16 +305,6 @@ TEST(Frames, take_the_q_of_each_from_the_cache) {
   EXPECT_EQ(std::count(notes.begin(), notes.end(), "Q is taken from the cache"), 1);
 }
 
-TEST(Frames, give_the_same_bits_twice) {
-  const auto made = moving({24, 24, 1}, 40, 10);
-  const auto method = with_terms({{SparseKind::temporal_tv, 0.01}, {SparseKind::llr, 0.01}});
-  const auto once = frames_of(made, {.frames = 4}, method), twice = frames_of(made, {.frames = 4}, method);
-  for (std::size_t t = 0; t < 4; ++t)
-    EXPECT_EQ(std::memcmp(once[t].image.values.data(), twice[t].image.values.data(),
-                          static_cast<std::size_t>(once[t].image.values.size()) * sizeof(Complex<float>)),
-              0);
-}
-
 TEST(Frames, scale_with_the_data) {
   auto made = moving({24, 24, 1}, 40, 10);
   const auto method = with_terms({{SparseKind::temporal_tv, 0.01}, {SparseKind::llr, 0.01}});

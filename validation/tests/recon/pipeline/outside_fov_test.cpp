@@ -81,34 +81,35 @@ TEST(MatrixForObject, holds_the_object_in_an_even_matrix_of_small_factors_at_mos
     }
 }
 
-TEST(FieldToldApart, follows_the_distances_of_samples_about_the_centre) {
-  const auto told = [](TrajectoryKind kind, std::array<int, 3> matrix) {
-    return field_told_apart(head(kind, matrix, 1, 1).scan);
+TEST(ResolvedField, follows_the_distances_of_samples_about_the_centre) {
+  const auto resolved = [](TrajectoryKind kind, std::array<int, 3> matrix) {
+    return resolved_field(head(kind, matrix, 1, 1).scan);
   };
   constexpr FieldFactors plane{2, 2, 1};
-  EXPECT_EQ(told(TrajectoryKind::cartesian, {32, 32, 1}), own_field);
-  EXPECT_EQ(told(TrajectoryKind::golden_radial, {33, 32, 1}), plane);
-  EXPECT_EQ(told(TrajectoryKind::variable_density_spiral, {64, 64, 1}), plane);
-  for (const int n : {24, 48, 64, 128}) EXPECT_EQ(told(TrajectoryKind::spiral, {n, n, 1}), own_field) << n;
-  EXPECT_EQ(told(TrajectoryKind::stack_of_spirals, {24, 24, 24}), own_field);
-  EXPECT_EQ(told(TrajectoryKind::stack_of_stars, {24, 24, 16}), plane);
-  EXPECT_EQ(told(TrajectoryKind::golden_means_radial_3d, {24, 24, 24}), (FieldFactors{2, 2, 2}));
+  EXPECT_EQ(resolved(TrajectoryKind::cartesian, {32, 32, 1}), own_field);
+  EXPECT_EQ(resolved(TrajectoryKind::golden_radial, {33, 32, 1}), plane);
+  EXPECT_EQ(resolved(TrajectoryKind::variable_density_spiral, {64, 64, 1}), plane);
+  for (const int n : {24, 48, 64, 128})
+    EXPECT_EQ(resolved(TrajectoryKind::spiral, {n, n, 1}), own_field) << n;
+  EXPECT_EQ(resolved(TrajectoryKind::stack_of_spirals, {24, 24, 24}), own_field);
+  EXPECT_EQ(resolved(TrajectoryKind::stack_of_stars, {24, 24, 16}), plane);
+  EXPECT_EQ(resolved(TrajectoryKind::golden_means_radial_3d, {24, 24, 24}), (FieldFactors{2, 2, 2}));
 }
 
-TEST(FieldToldApart, leaves_axes_that_are_cropped_already_and_asks_the_reference_too) {
+TEST(ResolvedField, leaves_axes_that_are_cropped_already_and_asks_the_reference_too) {
   Scan scan = head(TrajectoryKind::golden_radial, {32, 32, 1}, 1, 2).scan;
   scan.cropped_matrix_size = {16, 0, 0};
-  EXPECT_EQ(field_told_apart(scan), (FieldFactors{1, 2, 1}));
+  EXPECT_EQ(resolved_field(scan), (FieldFactors{1, 2, 1}));
   const Scan coarse = head(TrajectoryKind::cartesian, {32, 32, 1}, 1, 2).scan;
   scan.calibration = Calibration{coarse.trajectory, coarse.kspace};
-  EXPECT_EQ(field_told_apart(scan), own_field);
+  EXPECT_EQ(resolved_field(scan), own_field);
 }
 
-TEST(FieldToldApart, knows_readouts_of_a_cartesian_scan_with_half_the_step) {
+TEST(ResolvedField, knows_readouts_of_a_cartesian_scan_with_half_the_step) {
   Scan scan = head(TrajectoryKind::cartesian, {64, 32, 1}, 1, 1).scan;
   scan.geometry.matrix_size[0] = 32;  // of half the FOV: the steps along x are half a cycle
   for (std::int64_t m = 0; m < scan.trajectory.sample_count(); ++m) scan.trajectory.k[m] /= 2;
-  EXPECT_EQ(field_told_apart(scan), (FieldFactors{2, 1, 1}));
+  EXPECT_EQ(resolved_field(scan), (FieldFactors{2, 1, 1}));
 }
 
 TEST(OutsideFov, an_object_inside_leaves_every_bit_as_it_is) {
@@ -129,9 +130,9 @@ TEST(OutsideFov, an_object_inside_leaves_every_bit_as_it_is) {
 TEST(OutsideFov, noise_alone_is_no_object) {
   Scan scan = head(TrajectoryKind::golden_radial, {48, 48, 1}, 1, 4).scan;
   scan.kspace.values = tests::random_values<float>(scan.kspace.values.shape(), 7);
-  EXPECT_EQ(object_beyond_fov(scan, field_told_apart(scan)).matrix_size, scan.geometry.matrix_size);
+  EXPECT_EQ(object_beyond_fov(scan, resolved_field(scan)).matrix_size, scan.geometry.matrix_size);
   scan.kspace.values.fill_zero();
-  EXPECT_EQ(object_beyond_fov(scan, field_told_apart(scan)).matrix_size, scan.geometry.matrix_size);
+  EXPECT_EQ(object_beyond_fov(scan, resolved_field(scan)).matrix_size, scan.geometry.matrix_size);
 }
 
 TEST(OutsideFov, are_the_same_after_another_scan_of_the_trajectory_or_of_another) {
@@ -140,9 +141,9 @@ TEST(OutsideFov, are_the_same_after_another_scan_of_the_trajectory_or_of_another
              other = head(TrajectoryKind::variable_density_spiral, {48, 48, 1}, 1.4, 4).scan;
   std::optional<CalibrationSystem> kept;
   for (const Scan* scan : {&wide, &inside, &other, &wide}) {
-    const auto told_apart = field_told_apart(*scan);
-    const auto alone = object_beyond_fov(*scan, told_apart),
-               after = object_beyond_fov(*scan, told_apart, Device::cpu(), &kept);
+    const auto resolved = resolved_field(*scan);
+    const auto alone = object_beyond_fov(*scan, resolved),
+               after = object_beyond_fov(*scan, resolved, Device::cpu(), &kept);
     EXPECT_EQ(after.matrix_size, alone.matrix_size);
     EXPECT_EQ(after.energy_share, alone.energy_share);
   }
@@ -150,14 +151,14 @@ TEST(OutsideFov, are_the_same_after_another_scan_of_the_trajectory_or_of_another
 
 TEST(OutsideFov, an_object_below_the_noise_beyond_the_fov_is_left) {
   Scan scan = head(TrajectoryKind::golden_radial, {48, 48, 1}, 1.4, 4).scan;
-  const auto told_apart = field_told_apart(scan);
-  EXPECT_GT(object_beyond_fov(scan, told_apart).matrix_size[1], 48);
+  const auto resolved = resolved_field(scan);
+  EXPECT_GT(object_beyond_fov(scan, resolved).matrix_size[1], 48);
   double energy = 0;
   for (const auto& value : scan.kspace.values) energy += norm(Complex<double>(value));
   // Noise readouts of ten times the largest energy that the scan could have by itself.
   scan.noise = tests::random_values<float>({4, 1000}, 3);
   for (auto& value : *scan.noise) value *= static_cast<float>(std::sqrt(10 * energy));
-  EXPECT_EQ(object_beyond_fov(scan, told_apart).matrix_size, scan.geometry.matrix_size);
+  EXPECT_EQ(object_beyond_fov(scan, resolved).matrix_size, scan.geometry.matrix_size);
 }
 
 TEST(OutsideFov, tissue_beyond_the_fov_no_longer_spoils_the_image) {

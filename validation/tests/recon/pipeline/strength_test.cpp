@@ -8,7 +8,6 @@
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
-#include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/messages.hpp"
 
 namespace fhd {
@@ -135,15 +134,6 @@ TEST(StrengthFromNoise, in_a_sum_the_numbers_given_stay) {
   // The other term does a part of the work.
   EXPECT_LT(report.terms.at(1).strength,
             made_of(simulation.scan, {{SparseKind::tv, {}}}).report.terms.at(0).strength);
-}
-
-TEST(StrengthFromNoise, two_searches_are_refused) {
-  EXPECT_EQ(io::error_of([] {
-              validate(with_terms({{SparseKind::wavelet, {}}, {SparseKind::tv, {}}}));
-            }),
-            "--regularizer: expected one strength from the noise (auto) at most, found 2; the noise "
-            "decides one "
-            "number: give the others theirs, such as tv:0.005");
 }
 
 TEST(StrengthFromNoise, takes_a_default_where_there_is_no_noise) {
