@@ -15,19 +15,19 @@
 #include <string>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
 #include "app/options/checks.hpp"
 #include "app/options/values.hpp"
 #include "app/run/outputs.hpp"
+#include "app/terminal/console.hpp"
+#include "io/files/file_set.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/hdf5/made_by.hpp"
 #include "io/result/field_map_file.hpp"
-#include "io/files/file_set.hpp"
 #include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
-#include "io/scan/girf_file.hpp"
+#include "io/scan/companion_files.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {

@@ -6,7 +6,7 @@
 #include "app/options/run_options.hpp"
 #include "app/terminal/input_error.hpp"
 #include "io/files/input_file.hpp"
-#include "io/scan/number_table.hpp"
+#include "io/scan/companion_files.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/gating.hpp"
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "io/scan/girf_file.hpp"
+#include "io/scan/companion_files.hpp"
 #include "recon/trajectory/gradient_response.hpp"
 #include "validation/verdict/readouts.hpp"
 

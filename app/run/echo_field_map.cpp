@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "app/commands/commands.hpp"
-#include "io/scan/echoes.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"
@@ -129,9 +129,8 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
     echoes[e].time_s = *time;
     if (const auto stated = io::echo_time_s(summary, echoes[e].repetition);
         stated && std::abs(*stated - *time) > 1e-6)
-      events.text("note",
-                  fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used", summary.path,
-                              *stated * 1e3, *time * 1e3));
+      events.text("note", fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used",
+                                      summary.path, *stated * 1e3, *time * 1e3));
     if (summary.geometry.matrix_size != first.geometry.matrix_size ||
         summary.slice_count != first.slice_count || summary.coil_count != first.coil_count)
       throw Error(summary.path, "the matrix, slices and coils of " + first.path, "others");

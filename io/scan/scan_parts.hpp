@@ -79,6 +79,11 @@ Sentences lost_parts(const Scan& scan, bool with_field_map_and_times);
 /// else `longest`.
 std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest);
 
+/// Adds to `file` corrections that put the pieces of `options.outside` in their places, and says so in its summary.
+/// The source of `file` has not looked at a trajectory of its own where one is named here. Throws Error naming a piece
+/// that cannot be read or does not agree with the scan.
+void add_outside_pieces(ScanFile& file, const ReadOptions& options);
+
 /// Opens `path` by the first format that recognises it, as it is stored. Throws Error.
 ScanSource open_as_stored(const std::string& path, const ReadOptions& options);
 /// Throws Error where a format has no place for so many volumes.

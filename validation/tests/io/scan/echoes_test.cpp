@@ -1,7 +1,7 @@
 // Tests the repetitions that are echoes of one another, and their times.
-#include "io/scan/echoes.hpp"
-
 #include <gtest/gtest.h>
+
+#include "io/scan/scan_file.hpp"
 
 namespace fhd::io {
 namespace {
