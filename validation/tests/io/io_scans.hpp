@@ -33,6 +33,9 @@ std::string error_of(Action action) {
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
+inline bool says(const std::vector<std::string>& sentences, const std::string& part) {
+  return std::any_of(sentences.begin(), sentences.end(), [&](const auto& s) { return contains(s, part); });
+}
 #define EXPECT_CONTAINS(text, part) \
   EXPECT_TRUE(fhd::io::contains(text, part)) << "'" << (text) << "' lacks '" << (part) << "'"
 /// The action ends with an Error whose line contains `part`.

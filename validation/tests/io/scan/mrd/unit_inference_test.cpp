@@ -221,12 +221,9 @@ TEST(UnitInference, tells_the_encoded_fov_from_the_reconstructed_one) {
         const auto summary = measurement.read(writing, found, header);
         EXPECT_NEAR(found[0], 2 * expected[0], 1e-4) << stated;
         EXPECT_NEAR(found[1], (both ? 2 : 1) * expected[1], 1e-4) << stated;
-        const auto told = [&](const std::string& part) {
-          return std::any_of(summary.inferred.begin(), summary.inferred.end(),
-                             [&](const std::string& sentence) { return contains(sentence, part); });
-        };
-        EXPECT_TRUE(told("cycles/reconFOV"));
-        EXPECT_TRUE(told(both ? "in cycles/FOV it reaches 50 %" : "50 %, 100 % along x, y"));
+        EXPECT_TRUE(says(summary.inferred, "cycles/reconFOV"));
+        EXPECT_TRUE(
+            says(summary.inferred, both ? "in cycles/FOV it reaches 50 %" : "50 %, 100 % along x, y"));
       }
   }
 }
@@ -307,8 +304,7 @@ TEST(UnitInference, tells_a_density_weight_from_positions) {
     std::array<double, 3> found{};
     const auto summary = stack.read({TrajectoryUnit::cycles_per_fov, 1, form, {}}, found, stack.header());
     EXPECT_EQ(found[2], 5);  // the last of 12 partitions
-    return std::any_of(summary.inferred.begin(), summary.inferred.end(),
-                       [&](const std::string& sentence) { return contains(sentence, part); });
+    return says(summary.inferred, part);
   };
   EXPECT_TRUE(
       told(Form::weight_as_third_axis, "third axis of the trajectory is taken to be a density weight"));
