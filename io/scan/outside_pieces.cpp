@@ -300,17 +300,6 @@ Correction open_outside_noise(const ReadOptions& options, ScanSummary& summary) 
 
 // --- Field map
 
-/// Returns the geometry that is shown of a scan: without readout oversampling.
-Geometry shown(const Scan& scan) {
-  Geometry geometry = scan.geometry;
-  for (int axis = 0; axis < 3; ++axis)
-    if (const int cropped = scan.cropped_matrix_size[axis]; cropped > 0) {
-      geometry.fov_mm[axis] *= static_cast<double>(cropped) / geometry.matrix_size[axis];
-      geometry.matrix_size[axis] = cropped;
-    }
-  return geometry;
-}
-
 /// Puts a field map in its place, times `factor`, and returns what was done beside it.
 using PutFieldMap = std::function<std::string(Scan&, std::int64_t slice, double factor)>;
 
@@ -321,7 +310,7 @@ PutFieldMap open_nifti_map(const std::string& path, const ScanSummary& summary) 
       throw Error(path, "a known FOV of " + summary.path + ", to find its voxels in the field map",
                   "none along " + std::string(1, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
   return [=, of_scan = summary.path](Scan& scan, std::int64_t, double factor) {
-    const auto seen = interpolated_at_voxels(*volume, shown(scan), path);
+    const auto seen = interpolated_at_voxels(*volume, shown_geometry(scan), path);
     const auto inside = seen.values.size() - seen.voxels_outside;
     if (2 * inside < seen.values.size())
       throw Error(path, "a field map of the same place: at least half of the voxels of " + of_scan,

@@ -53,6 +53,8 @@ void multiply_axes(Array<double>& k, const std::array<double, 3>& scale);
 void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
                                const std::string& subject);
 
+/// Returns the geometry that is shown of a scan: without readout oversampling.
+Geometry shown_geometry(const Scan& scan);
 /// Says where the FOV is unknown along an axis of more than one voxel.
 void note_missing_fov(ScanSummary& summary);
 
