@@ -65,34 +65,26 @@ class Measurement {
     own.trajectory_unit = writing.stated_unit;
     const auto length = design_.readout_length;
     const auto per_plane = space_.matrix_size[2] > 1 ? design_.readout_count / space_.matrix_size[2] : 1;
-    std::vector<std::vector<float>> k, values;
-    std::vector<ReadoutHead> heads;
+    std::vector<SharedReadout> readouts;
     for (std::int64_t r = 0; r < design_.readout_count; ++r) {
-      ReadoutHead head{};
-      head.number_of_samples = static_cast<std::uint16_t>(length);
-      head.active_channels = static_cast<std::uint16_t>(coils_);
-      head.trajectory_dimensions = writing.form == Form::two_axes ? 2 : 3;
-      head.idx.kspace_encode_step_2 = static_cast<std::uint16_t>(is_stack() ? r / per_plane : 0);
-      heads.push_back(head);
-      k.push_back(written_positions(writing, r));
-      auto& written = values.emplace_back();
+      OwnedReadout readout;
+      readout.head.number_of_samples = static_cast<std::uint16_t>(length);
+      readout.head.active_channels = static_cast<std::uint16_t>(coils_);
+      readout.head.trajectory_dimensions = writing.form == Form::two_axes ? 2 : 3;
+      readout.head.idx.kspace_encode_step_2 = static_cast<std::uint16_t>(is_stack() ? r / per_plane : 0);
+      readout.trajectory = written_positions(writing, r);
       for (int coil = 0; coil < coils_; ++coil)
         for (std::int64_t s = 0; s < length; ++s) {
           const auto value = values_[coil * design_.trajectory.sample_count() + r * length + s];
-          written.insert(written.end(), {value.re, value.im});
+          readout.values.insert(readout.values.end(), {value.re, value.im});
         }
+      readouts.push_back(std::make_shared<const OwnedReadout>(std::move(readout)));
     }
-    const auto readout = [&](std::int64_t r) {
-      const auto i = static_cast<std::size_t>(r);
-      return Readout{heads[i], k[i], values[i]};
-    };
-    VolumeAssembler assembler(own, {}, {"scan", "header", "readouts"});
-    for (std::int64_t r = 0; r < design_.readout_count; ++r) assembler.add(readout(r));
-    assembler.finish(readout, readout);
-    const auto scan = assembler.volume(0, 0, readout);
+    const ReadoutScan written(own, {}, {"scan", "header", "readouts"}, readouts);
+    const auto scan = written.read(0, 0);
     const auto samples = scan.trajectory.sample_count();
     for (int axis = 0; axis < 3; ++axis) k_of_last_sample[axis] = scan.trajectory.k[(axis + 1) * samples - 1];
-    return assembler.summary();
+    return written.summary();
   }
 
   Header header() const {
