@@ -161,7 +161,7 @@ struct Report {
   std::vector<double> relative_residuals;
   std::vector<UsedTerm> terms;  ///< beside the quadratic one
   /// With such terms: what is minimised, over that of an image of zeros, of the start and after each
-  /// iteration. Then relative_residuals are those of the conditions of optimality: solve/sparse_solution.hpp.
+  /// iteration. Then relative_residuals are those of the conditions of optimality: solve/admm.hpp.
   std::vector<double> objectives;
   bool converged = true;                   ///< false: stopped by the iteration limit
   double largest_eigenvalue = 0;           ///< of E^H E

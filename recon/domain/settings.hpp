@@ -124,7 +124,7 @@ struct LeastSquares {
   std::vector<SparsePenalty> sparse{};  ///< each kind at most once
   int iterations = 30;                  ///< at most
   /// Stop when the relative residual of the normal equations falls below; with sparse terms, of the conditions of
-  /// optimality (solve/sparse_solution.hpp).
+  /// optimality (solve/admm.hpp).
   double tolerance = 1e-4;
   PartialFourier partial_fourier = PartialFourier::off;  ///< phase: without sparse terms, lambda a number
   std::optional<BasisChoice> basis{};                    ///< of frames; empty: any course

@@ -4,12 +4,11 @@
 #include <cmath>
 
 #include "recon/array/vector_math.hpp"
-#include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/conventional.hpp"
+#include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/sparse.hpp"
 #include "recon/pipeline/verify.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/lanczos.hpp"
 
 namespace fhd {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "recon/pipeline/solve.hpp"
-#include "recon/solve/sparse_solution.hpp"
+#include "recon/solve/admm.hpp"
 
 namespace fhd {
 

@@ -1,5 +1,5 @@
 // Conjugate gradient, the largest eigenvalue and the regularised system on the device, against the CPU.
-#include "recon/solve/lanczos.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/recon/transform/toeplitz_checks.hpp"
 

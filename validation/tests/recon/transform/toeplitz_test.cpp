@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "recon/array/fft.hpp"
-#include "recon/solve/lanczos.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
 #include "validation/tests/recon/transform/toeplitz_checks.hpp"
 
 namespace {
