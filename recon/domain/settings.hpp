@@ -28,7 +28,7 @@ enum class TransformKind { automatic, direct, gridded };
 constexpr std::array<const char*, 3> names_of(TransformKind) { return {"auto", "direct", "gridded"}; }
 
 /// How a GPU takes direct sums: as products of matrices on its tensor cores, in single precision with as many parts to a
-/// number as the accuracy asks for (transform/direct/matrix_plan.hpp), or voxel by voxel from constant memory, where sin
+/// number as the accuracy asks for (transform/direct/separable.hpp), or voxel by voxel from constant memory, where sin
 /// and cos of single precision are `fast` (special-function units, absolute error 2^-21) or `accurate` (sincospi, 1 ulp).
 /// automatic: matrices where they are faster and as accurate as asked. On the CPU it has no effect.
 enum class GpuSums { automatic, tensor_cores, fast, accurate };

@@ -14,7 +14,7 @@
 #include "recon/pipeline/finish.hpp"
 #include "recon/pipeline/sparse.hpp"
 #include "recon/pipeline/subspace.hpp"
-#include "recon/solve/subspace.hpp"
+#include "recon/solve/stack.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 

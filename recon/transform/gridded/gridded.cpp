@@ -7,7 +7,6 @@
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/tiles.hpp"
-#include "recon/transform/gridded/gridded_backends.hpp"
 
 namespace fhd {
 namespace {

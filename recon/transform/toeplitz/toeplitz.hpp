@@ -49,9 +49,4 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>&
 OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, Precision precision,
                            Device device, std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
 
-/// The transfer function FFT(q) / (number of grid points): real, [z][y][x] on the difference grid. Host
-/// arrays.
-template <class T>
-Array<T> transfer_function(const Array<Complex<T>>& point_spread);
-
 }  // namespace fhd

@@ -9,13 +9,13 @@
 
 #include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
-#include "recon/solve/subspace.hpp"
+#include "recon/solve/stack.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "validation/certificate.hpp"
 #include "validation/metrics.hpp"
-#include "validation/tests/problems.hpp"
 #include "validation/tests/messages.hpp"
+#include "validation/tests/problems.hpp"
 
 namespace fhd {
 namespace {
