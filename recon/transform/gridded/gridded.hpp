@@ -14,7 +14,7 @@ namespace fhd {
 /// image: the sum of w over a fully sampled k-space is 1. The result lies in host memory. Source: Pipe and
 /// Menon, MRM 41:179 (1999), eq. (6).
 Array<double> density_compensation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                   Device device = Device::cpu(), int iterations = 15);
+                                   Device device = Device::cpu());
 
 /// q of direct.hpp by a gridded adjoint transform onto the difference grid, to the requested accuracy.
 template <class T>

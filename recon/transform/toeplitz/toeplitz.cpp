@@ -13,18 +13,12 @@
 namespace fhd {
 
 template <class T>
-ToeplitzNormal<T>::ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps,
-                                  std::int64_t coils_at_once, std::int64_t images_at_once)
+ToeplitzNormal<T>::ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps)
     : maps_(std::move(maps)) {
-  std::array<int, 3> matrix_size;
-  for (int axis = 0; axis < 3; ++axis) {
-    matrix_size[static_cast<std::size_t>(2 - axis)] = static_cast<int>(domain()[axis]);
+  for (int axis = 0; axis < 3; ++axis)
     if (point_spread.extent(axis) < 2 * domain()[axis] - 1)
       throw Error("point-spread kernel", "a grid of at least twice the matrix size",
                   point_spread.shape().text());
-  }
-  cost_ =
-      toeplitz_cost(matrix_size, maps_.extent(0), precision_of<T>(), device(), coils_at_once, images_at_once);
 }
 
 template <class T>
@@ -186,7 +180,7 @@ template <class T>
 class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
  public:
   ToeplitzNormalCpu(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps)
-      : ToeplitzNormal<T>(point_spread, std::move(maps), 0),
+      : ToeplitzNormal<T>(point_spread, std::move(maps)),
         matrix_{maps_.extent(3), maps_.extent(2), maps_.extent(1)},
         grid_{convolution_points(point_spread.extent(2), matrix_[2] == 1),
               convolution_points(point_spread.extent(1), matrix_[2] == 1),

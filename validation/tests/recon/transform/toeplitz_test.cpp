@@ -63,7 +63,6 @@ TYPED_TEST(Toeplitz, holds_the_bytes_that_its_cost_says) {
     const double held = bytes_in_use() - before;
     const OperatorCost cost = toeplitz_cost(c.matrix_size, c.coils, precision_of<TypeParam>(), Device::cpu());
     EXPECT_NEAR(static_cast<double>(cost.bytes), held, 0.15 * held);
-    EXPECT_EQ(cost.bytes, toeplitz->cost().bytes);
     Array<Complex<TypeParam>> in(toeplitz->domain()), out(toeplitz->domain());
     const double used = bytes_in_use();
     toeplitz->forward(in, out);
