@@ -6,7 +6,7 @@
 
 #include "app/batch/summary.hpp"
 #include "app/run/scan_cost.hpp"
-#include "app/terminal/report_lines.hpp"
+#include "app/terminal/console.hpp"
 #include "io/result/results.hpp"
 
 namespace fhd::app {
@@ -41,8 +41,7 @@ Estimate estimate_of(const ScanRun& run, Device device) {
   if (const auto request = options.noise_map.request()) how.noise_replicas = request->replicas;
   if (options.frames.asks())
     how.frames = options.frames.sizes(summary.samples_per_scan, summary.readout_length);
-  const auto companion = companion_settings(how.settings);
-  if (companion && !options.no_gridded_image) how.companion = &*companion;
+  how.companion = least_squares(how.settings) && !options.no_gridded_image;
   return estimate(sizes_of(run), how);
 }
 
@@ -65,7 +64,7 @@ std::uint64_t planned_device_bytes(const ScanRun& run, Device device, std::uint6
 std::vector<std::string> own_files(const std::string& prefix, const io::Manifest& manifest) {
   std::vector<std::string> paths;
   for (const auto& product : manifest.products)
-    paths.push_back((std::filesystem::path(prefix).parent_path() / product.stamp.name).string());
+    paths.push_back((std::filesystem::path(prefix).parent_path() / product.name).string());
   return paths;
 }
 

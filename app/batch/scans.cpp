@@ -205,8 +205,8 @@ void rename_scans(BatchList& list, const std::string& directory, const NameOfSca
 }  // namespace
 
 bool holds_only_images(const std::string& path) {
-  const auto facts = io::facts_of_hdf5(path, {{"/image", "/kspace", "/trajectory", "/dataset"}, {}});
-  return facts && facts->has == std::vector{1, 0, 0, 0};
+  const auto facts = io::facts_of_hdf5(path, {"/image", "/kspace", "/trajectory", "/dataset"});
+  return facts && *facts == io::Hdf5Facts{"", {}, {}, {}};
 }
 
 std::string absolute_path(const std::string& scan) {

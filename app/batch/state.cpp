@@ -58,8 +58,8 @@ std::optional<Missing> missing_of(const BatchWork& work, std::size_t scan, const
   if (manifest.status == io::Manifest::Status::failed) return Missing{Reason::failed, {}};
   if (manifest.settings != work.settings[work.settings_of[scan]].recorded)
     return Missing{Reason::other_settings, {}};
-  if (manifest.program_version != program_version && !work.accepts_version)
-    return Missing{Reason::other_version, manifest.program_version};
+  if (manifest.version != program_version && !work.accepts_version)
+    return Missing{Reason::other_version, manifest.version};
   if (const auto product = io::missing_product(work.directory, manifest, StopRequests::has_come))
     return Missing{Reason::results_changed, *product};
   if (!has_same_input()) return Missing{Reason::input_changed, {}};
@@ -116,8 +116,8 @@ void BatchState::end(std::size_t scan, Outcome::Status status, const std::string
   if (status == Outcome::Status::finished || status == Outcome::Status::unchanged)
     if (auto manifest = io::read_manifest(manifest_path_of(work_, scan)))
       outcome.manifest = std::move(*manifest);
-  if (status == Outcome::Status::unchanged && outcome.manifest.program_version != program_version)
-    outcome.reason = "made by version " + outcome.manifest.program_version + ", kept";
+  if (status == Outcome::Status::unchanged && outcome.manifest.version != program_version)
+    outcome.reason = "made by version " + outcome.manifest.version + ", kept";
   log_.ended(work_.scans[scan], outcome, totals(outcomes_));
 }
 
@@ -126,7 +126,7 @@ void BatchState::fail(std::size_t scan, const std::string& line) {
   manifest.error = line;
   manifest.scan = absolute_path(work_.scans[scan].path);
   manifest.settings = work_.settings[work_.settings_of[scan]].recorded;
-  manifest.program_version = program_version;
+  manifest.version = program_version;
   manifest.ended_ns = io::now_ns();
   try {
     io::write_manifest(manifest_path_of(work_, scan), manifest);

@@ -282,7 +282,7 @@ class WorkerProcess {
     io::Manifest& now = job.manifest;
     now.scan = absolute_path(scan.path);
     now.settings = work_.settings[work_.settings_of[job.scan]].recorded;
-    now.program_version = program_version;
+    now.version = program_version;
     now.examined_ns = io::now_ns();
     require_readable_kind(scan.path);
     job.inputs = io::InputStamps(io::files_of_scan(scan.path));
@@ -290,7 +290,7 @@ class WorkerProcess {
     now.input_checksum = io::checksum_of(scan.path, 1);
     auto before = io::read_manifest(manifest_path(job));
     if (before && !missing_of(work_, job.scan, *before, [&] {
-          return io::is_checksum_of(before->input_checksum, scan.path, now.input_checksum);
+          return before->input_checksum == now.input_checksum;
         })) {  // the same content with other times
       before->scan = now.scan;
       before->input = now.input;

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -20,7 +19,7 @@
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands/commands.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/terminal/console.hpp"
@@ -29,10 +28,8 @@
 #include "app/terminal/processors.hpp"
 #include "app/terminal/timeline.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/page/own_page.hpp"
+#include "io/page/page_parts.hpp"
 #include "io/page/report_page.hpp"
-#include "io/result/manifest.hpp"
-#include "io/result/results.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -54,7 +51,6 @@ struct BatchCommand {
   bool is_part() const { return !only.empty() || !shard.empty(); }
   void print_missing(const BatchWork& work) const;
   BatchLimits limits(const BatchWork& work) const;
-  void require_no_timeline_among(const std::vector<BatchScan>& scans) const;
   bool do_scans(const BatchWork& work, const BatchLimits& limited, BatchLog& log,
                 const std::function<double()>& elapsed) const;
   bool summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, BatchLog& log,
@@ -68,25 +64,6 @@ void make_folder(const std::string& output) {
   if (status) throw Error("-o " + output, "a folder, or a place where one can be made", status.message());
   io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
 }
-
-/// Removes what workers were writing, after they have gone: also where an error ended the batch.
-class RemovesLeftovers {
- public:
-  RemovesLeftovers(const std::string& directory, bool is_locked)
-      : directory_(directory), is_locked_(is_locked) {}
-  ~RemovesLeftovers() {
-    try {
-      if (is_locked_) remove_leftovers(directory_);
-    } catch (const std::exception&) {  // the next batch removes them
-    }
-  }
-  RemovesLeftovers(const RemovesLeftovers&) = delete;
-  RemovesLeftovers& operator=(const RemovesLeftovers&) = delete;
-
- private:
-  const std::string& directory_;
-  const bool is_locked_;
-};
 
 int BatchCommand::run() {
   const auto start = std::chrono::steady_clock::now();
@@ -102,7 +79,6 @@ int BatchCommand::run() {
     return 0;
   }
   if (work.device != "cpu") work.gpus = gpu_count();
-  require_no_timeline_among(work.scans);
   make_folder(output);
   if (!is_part()) {
     require_own_summaries(output);
@@ -137,13 +113,17 @@ int BatchCommand::run() {
 bool BatchCommand::do_scans(const BatchWork& work, const BatchLimits& limited, BatchLog& log,
                             const std::function<double()>& elapsed) const {
   const StopRequests stop_requests;
-  const RemovesLeftovers at_the_end(output, log.has_locks());
   BatchState state(work, log);
-  BatchScheduler scheduler(work, limited, state, log);
-  scheduler.run();
+  std::string stopped;
+  {
+    BatchScheduler scheduler(work, limited, state, log);
+    scheduler.run();
+    stopped = scheduler.stopped();
+  }  // its workers are gone; what they were writing when an error came, the next batch removes
+  if (log.has_locks()) remove_leftovers(output);
   log.clear();
   const bool summarised = summarise(work, state.outcomes(), log, elapsed());
-  if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
+  if (!stopped.empty()) log.failure("stopped: " + stopped);
   const auto ends = totals(state.outcomes());
   return summarised && (is_part() ? ends.failed == 0 && ends.open == 0 : ends.complete());
 }
@@ -182,19 +162,6 @@ BatchLimits BatchCommand::limits(const BatchWork& work) const {
   return limits;
 }
 
-/// Throws UsageError where the timeline would replace a result of these scans.
-void BatchCommand::require_no_timeline_among(const std::vector<BatchScan>& all) const {
-  if (app->get_option("--trace")->count() == 0) return;
-  std::vector<std::string> results;
-  for (const auto& scan : all) {
-    const auto prefix = (std::filesystem::path(output) / scan.name).string();
-    const auto files = io::files_of_results(request_of(options, prefix));
-    results.insert(results.end(), files.begin(), files.end());
-    results.push_back(io::manifest_path(output, scan.name));
-  }
-  require_other_than_timeline(*app, results);
-}
-
 /// Prints the summary and, of a whole batch, writes it and the index page: parts leave that to a run after them, which
 /// finds all scans done. Returns false where one could not be written.
 bool BatchCommand::summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, BatchLog& log,
@@ -207,7 +174,7 @@ bool BatchCommand::summarise(const BatchWork& work, const std::vector<Outcome>& 
     add_earlier(output, all_scans, all_outcomes);
     try {
       written = write_summary(output, all_scans, all_outcomes, seconds, command_line());
-      written.push_back(io::write_batch_index(output));
+      written.push_back(io::write_batch_pages(output, false).index);
     } catch (const Error& error) {
       print_error(error.what());
       complete = false;
@@ -242,13 +209,10 @@ Run add_batch(CLI::App& app) {
                  "{protocol}, "
                  "{series}, {study}, {date}, {slice}, such as '{subject}_{protocol}_{slice}' [{stem}]")
       ->type_name("PATTERN");
-  app.add_option("--at-once", command->at_once,
-                 "scans at a time, at most [as many as threads; on a GPU up to sixteen]")
-      ->type_name("N")
-      ->check(whole_number(1, 4096));
-  app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")
-      ->type_name("MIB")
-      ->check(whole_number(1));
+  add_whole(app, "--at-once", command->at_once,
+            "scans at a time, at most [as many as threads; on a GPU up to sixteen]", 1, 4096);
+  add_whole(app, "--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]", 1)
+      ->type_name("MIB");
   app.add_flag(
       "--list", command->lists_missing,
       "print the scans that are not done yet, a JSON object a line (name, path, reason), and do nothing");

@@ -406,4 +406,11 @@ template class ColumnFft<float>;
 template class ColumnFft<double>;
 
 }  // namespace fhd
+
+/// Takes the place of a function of libhwy, which measures a clock when the library is loaded: 2.8 ms of every start, and nothing
+/// here asks for it.
+namespace hwy::platform {
+std::uint64_t TimerResolution();
+std::uint64_t TimerResolution() { return 1; }
+}  // namespace hwy::platform
 #endif  // HWY_ONCE

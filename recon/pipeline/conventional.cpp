@@ -3,8 +3,8 @@
 #include "recon/array/linear_operator.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/device_memory.hpp"
-#include "recon/pipeline/finish.hpp"
-#include "recon/pipeline/verify.hpp"
+#include "recon/pipeline/solve.hpp"
+#include "recon/pipeline/volumes.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {

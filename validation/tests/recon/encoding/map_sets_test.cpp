@@ -112,7 +112,7 @@ Folded folded_head() {
 Settings with_sets(MapSetCount sets) {
   Settings settings;
   settings.coils.maps = CoilMaps::espirit;
-  settings.coils.estimation.sets = sets;
+  settings.coils.map_sets = sets;
   return settings;
 }
 
@@ -150,9 +150,7 @@ TEST(TwoSetsOfMaps, are_not_taken_by_themselves_where_nothing_is_folded) {
     settings.trajectory.kind = kind;
     settings.trajectory.matrix_size = {96, 96, 1};
     const Scan scan = data::simulate(settings).scan;
-    MapSettings of_maps;
-    of_maps.sets = MapSetCount::automatic;
-    const auto estimate = estimate_maps(scan, MapMethod::espirit, of_maps);
+    const auto estimate = estimate_maps(scan, MapMethod::espirit, MapSetCount::automatic);
     std::printf("%s: second eigenvalue in %.2f %% of the voxels with a map\n",
                 std::string(data::name_of(kind)).c_str(), 100 * estimate.second_share);
     EXPECT_FALSE(estimate.second);
@@ -161,9 +159,7 @@ TEST(TwoSetsOfMaps, are_not_taken_by_themselves_where_nothing_is_folded) {
 
 TEST(TwoSetsOfMaps, are_orthogonal_and_of_length_one) {
   const auto folded = folded_head();
-  MapSettings of_maps;
-  of_maps.sets = MapSetCount::two;
-  const auto estimate = estimate_maps(folded.scan, MapMethod::espirit, of_maps);
+  const auto estimate = estimate_maps(folded.scan, MapMethod::espirit, MapSetCount::two);
   const auto &first = estimate.maps.values, &second = estimate.second->values;
   const std::int64_t voxels = 96 * 96;
   for (std::int64_t p = 0; p < voxels; ++p) {

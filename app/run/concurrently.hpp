@@ -13,7 +13,7 @@ namespace fhd::app {
 /// Calls work(goes_on) in `count` threads, one of which is the caller's; goes_on() is false once one of them has thrown.
 /// When all have ended, throws what the first threw. Works with fewer threads where the system gives no more.
 template <class Work>
-void run_side_by_side(int count, const Work& work) {
+void run_concurrently(int count, const Work& work) {
   std::atomic<bool> failed = false;
   std::mutex mutex;
   std::exception_ptr failure;

@@ -40,21 +40,21 @@ std::array<double, 3> object_lengths(const Scan& scan, std::int64_t readout_leng
 
 }  // namespace
 
-void check_surroundings(const Scan& scan, std::int64_t readout_length, bool looked, Findings& findings) {
+void check_outside_fov(const Scan& scan, std::int64_t readout_length, bool looked, Findings& findings) {
   const auto& matrix = scan.geometry.matrix_size;
-  const auto told_apart = field_told_apart(scan);
-  if (told_apart != own_field) {
+  const auto resolved = resolved_field(scan);
+  if (resolved != own_field) {
     if (looked) return;
-    const auto object = object_beyond_fov(scan, told_apart);
+    const auto object = object_beyond_fov(scan, resolved);
     if (object.matrix_size == matrix) return;
     std::string what = in_words(object, matrix) + ".";
     what.front() = 'T';
     const std::string bound = bound_to_fov(scan, {});
     if (bound.empty())
-      findings.add(Severity::note, "surroundings",
+      findings.add(Severity::note, "outside_fov",
                    what + " It is reconstructed on a larger matrix, and cropped.");
     else
-      findings.add(Severity::warning, codes::surroundings,
+      findings.add(Severity::warning, codes::outside_fov,
                    what + " It leaves a bright edge, because " + bound + ".");
     return;
   }
@@ -63,7 +63,7 @@ void check_surroundings(const Scan& scan, std::int64_t readout_length, bool look
   for (int axis = 0; axis < 3; ++axis)
     if (matrix[axis] > 1 && lengths[axis] > surely_longer)
       findings.add(
-          Severity::warning, "surroundings",
+          Severity::warning, "outside_fov",
           fmt::format("The object seems to be {:.1f} times as long as the field of view along {}, and the "
                       "samples are too far apart to tell what lies beyond.",
                       lengths[axis], axis_names[axis]),
