@@ -41,6 +41,7 @@ constexpr Column columns[] = {
     {"name", false, [](const BatchScan& scan, const Outcome&) -> Json { return scan.name; }},
     {"scan", false, [](const BatchScan& scan, const Outcome&) -> Json { return scan.path; }},
     {"status", false, [](const BatchScan&, const Outcome& one) -> Json { return text(one); }},
+    {"suspicious", false, [](const BatchScan&, const Outcome& one) -> Json { return is_suspicious(one); }},
     {"seconds", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.seconds; }},
     {"images", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.images; }},
     {"iterations", true,
