@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 
 #include "app/terminal/console.hpp"
@@ -23,7 +24,7 @@ namespace {
 /// Returns "node7, job 4242": the machine, and the job of Slurm, PBS or LSF; without one the process.
 std::string origin_of_lines() {
   char host[256] = "unknown host";
-  if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "unknown host");
+  static_cast<void>(gethostname(host, sizeof host - 1));
   for (const char* variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
     if (const char* job = std::getenv(variable); job != nullptr && *job != '\0')
       return fmt::format("{}, job {}", host, job);
@@ -69,72 +70,60 @@ BatchLog::BatchLog(const std::string& directory, bool quiet, Part part, std::siz
       scan_count_(scan_count),
       status_(quiet) {}
 
-void BatchLog::log(const std::string& text) {
-  const auto entry = fmt::format("{} [{}] {}\n", utc_now(), origin_, text);
+/// Writes a line to the log and, where `prints`, to standard output.
+void BatchLog::write(const std::string& text, bool prints) {
+  const auto shown = io::shown(text);
+  const auto entry = fmt::format("{} [{}] {}\n", utc_now(), origin_, shown);
   // A log that cannot be written (a full disk) is no reason to stop.
   static_cast<void>(!::write(file_.get(), entry.data(), entry.size()));
-}
-
-void BatchLog::line(const std::string& text) {
-  const auto shown = io::shown(text);
-  log(shown);
-  if (tells_events()) return tell_event("note", {{"text", shown}});
-  if (quiet_) return;
+  if (!prints || quiet_ || tells_events()) return;
   status_.clear();
   print_out("{}\n", shown);
   std::fflush(stdout);
 }
 
+void BatchLog::line(const std::string& text) {
+  write(text, true);
+  tell_event("note", {{"text", io::shown(text)}});
+}
+
 void BatchLog::failure(const std::string& text) {
-  const auto shown = told_line(text);
-  log(shown);
+  write(text, false);
   status_.clear();
-  print_error(shown);
+  print_error(text);
 }
 
 void BatchLog::text(const std::string& lines) {
-  std::size_t begin = 0;
-  for (std::size_t end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
-    log(io::shown(lines.substr(begin, end - begin)));
-  if (quiet_ || tells_events()) return;
-  status_.clear();
-  print_lines(lines);
-  std::fflush(stdout);
+  std::istringstream all(lines);
+  for (std::string line; std::getline(all, line);) write(line, true);
 }
 
 void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals) {
-  if (tells_events()) {
-    auto fields = row_of(scan, outcome);
-    fields.update({{"number", totals.ended()}, {"of", scan_count_}});
-    tell_event("scan", fields);
-  }
+  auto fields = row_of(scan, outcome);
+  fields.update({{"number", totals.ended()}, {"of", scan_count_}});
+  tell_event("scan", fields);
   std::string text =
       fmt::format("{} of {}  {}  {}", totals.ended(), scan_count_, scan.name, app::text(outcome));
   const auto& m = outcome.manifest;
-  if (outcome.status == Outcome::Status::finished)
+  const bool is_new = outcome.status == Outcome::Status::finished;
+  if (is_new)
     text += fmt::format("  {:.2f} s, {} iterations, residual {:.1e}", m.seconds, m.iterations, m.residual);
   if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
-  if (outcome.status == Outcome::Status::finished) {
+  if (is_new)
     for (const auto& message : m.messages)
       text += fmt::format("  {}: {}", name_of(message.severity), line_of(message));
-  }
   if (!outcome.error.empty()) text += "  " + outcome.error;
-  if (outcome.status == Outcome::Status::failed) {
-    const auto shown = told_line(text);
-    log(shown);
-    status_.clear();
-    return print_failure(shown);
-  }
-  if (status_.visible() || tells_events())
-    log(io::shown(text));
-  else
-    line(text);
+  const bool failed = outcome.status == Outcome::Status::failed;
+  write(text, !failed && !status_.visible());
+  if (!failed) return;
+  status_.clear();
+  print_failure(text);
 }
 
-void BatchLog::set_progress(const std::string& name, const std::string& stage, std::int64_t done,
-                            std::int64_t total, double residual) {
+void BatchLog::set_progress(const std::string& name, const Progress& progress) {
+  const auto& [stage, done, total, residual] = progress;
   if (tells_events()) {
-    auto fields = progress_fields({stage, done, total, residual});
+    auto fields = progress_fields(progress);
     fields["name"] = name;
     return tell_event("progress", fields);
   }
@@ -150,11 +139,11 @@ void BatchLog::show(const BatchTotals& totals, std::size_t under_way) {
   shown_ = now;
   std::string line = fmt::format("{} {}/{}", bar(totals.ended(), static_cast<std::int64_t>(scan_count_), 20),
                                  totals.ended(), scan_count_);
-  if (totals.failed > 0) line += fmt::format(", {} failed", totals.failed);
-  if (totals.finished > 0) {
-    const double seconds = std::chrono::duration<double>(now - start_).count(),
-                 rate = totals.finished / seconds;
-    line += fmt::format(", {:.2f} scans/s, {} left", rate, clock_text((totals.open) / rate));
+  if (const int failed = totals[Outcome::Status::failed]; failed > 0)
+    line += fmt::format(", {} failed", failed);
+  if (const int finished = totals[Outcome::Status::finished]; finished > 0) {
+    const double rate = finished / std::chrono::duration<double>(now - start_).count();
+    line += fmt::format(", {:.2f} scans/s, {} left", rate, clock_text(totals[Outcome::Status::open] / rate));
   }
   if (under_way > 0 && !current_.empty()) line += "  " + current_;
   status_.show(std::move(line));

@@ -2,7 +2,6 @@
 // Prints what a batch does while it runs: a live bar on a terminal, lines elsewhere, and lines in DIR/batch.log.
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include "app/batch/summary.hpp"
@@ -29,8 +28,7 @@ class BatchLog {
   /// Reports how a scan ended.
   void ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals);
 
-  void set_progress(const std::string& name, const std::string& stage, std::int64_t done, std::int64_t total,
-                    double residual);
+  void set_progress(const std::string& name, const Progress& progress);
   /// Draws the bar anew.
   void show(const BatchTotals& totals, std::size_t under_way);
   void clear() { status_.clear(); }
@@ -38,7 +36,7 @@ class BatchLog {
   bool has_locks() const { return has_locks_; }
 
  private:
-  void log(const std::string& text);
+  void write(const std::string& text, bool prints);
   using Clock = std::chrono::steady_clock;
   io::Descriptor file_;
   bool has_locks_, quiet_;

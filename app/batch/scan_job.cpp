@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "app/batch/summary.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/report_lines.hpp"
 #include "io/result/results.hpp"
@@ -62,17 +61,13 @@ std::uint64_t planned_device_bytes(const ScanRun& run, Device device, std::uint6
 
 // --- Results
 
-std::vector<std::string> own_files(const std::string& prefix, const io::Manifest& manifest) {
-  std::vector<std::string> paths;
-  for (const auto& product : manifest.products)
-    paths.push_back((std::filesystem::path(prefix).parent_path() / product.stamp.name).string());
-  return paths;
-}
-
 void require_replaceable_in_batch(const ScanRun& run, const std::string& prefix,
-                                  const std::vector<std::string>& own) {
+                                  const io::Manifest& manifest) {
   const auto request = request_of(run.settings->options, prefix);
   const auto names = io::files_of_results(request);
+  std::vector<std::string> own;
+  for (const auto& product : manifest.products)
+    own.push_back((std::filesystem::path(prefix).parent_path() / product.stamp.name).string());
   std::error_code status;
   const auto is_own = [&](const std::string& name) {
     return std::any_of(own.begin(), own.end(), [&](const std::string& file) {
@@ -91,10 +86,9 @@ void require_replaceable_in_batch(const ScanRun& run, const std::string& prefix,
 void write_results(ScanRun& run, const std::string& prefix, io::Manifest& manifest) {
   run.results.require_trust(run.settings->options.strict);
   require_writable(run.settings->options, prefix, run.results.inputs());
-  require_replaceable_in_batch(run, prefix, own_files(prefix, manifest));
-  manifest.products =
-      io::products_of(std::filesystem::path(prefix).parent_path().string(),
-                      write_results(run, io::OutputLock(prefix), prefix));
+  require_replaceable_in_batch(run, prefix, manifest);
+  manifest.products = io::products_of(std::filesystem::path(prefix).parent_path().string(),
+                                      write_results(run, io::OutputLock(prefix), prefix));
   manifest.images = static_cast<std::int64_t>(run.results.volumes().size());
   for (const auto& report : run.results.reports()) {
     manifest.cache_hits += report.trajectory_hits;

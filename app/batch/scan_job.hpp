@@ -18,12 +18,10 @@ std::uint64_t planned_host_bytes(const ScanRun& run);
 /// Returns how many bytes of a GPU the run takes at most, where `available` can be had; 0 for the CPU.
 std::uint64_t planned_device_bytes(const ScanRun& run, Device device, std::uint64_t available);
 
-/// Returns the files that a manifest names, of results `prefix` beside it.
-std::vector<std::string> own_files(const std::string& prefix, const io::Manifest& manifest);
-/// Throws Error where a file of the results `prefix` is there that is neither one of `own` (paths) nor a result of this
+/// Throws Error where a file of the results `prefix` is there that is neither a product of `manifest` nor a result of this
 /// scan, whatever its content was.
 void require_replaceable_in_batch(const ScanRun& run, const std::string& prefix,
-                                  const std::vector<std::string>& own);
+                                  const io::Manifest& manifest);
 /// Writes the results, and adds what became of the run to its manifest.
 void write_results(ScanRun& run, const std::string& prefix, io::Manifest& manifest);
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <climits>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -177,12 +177,10 @@ void name_scans(BatchList& list, const std::string& directory) {
 void rename_scans(BatchList& list, const std::string& directory, const NameOfScan& name_of) {
   std::map<std::string, std::string> users;
   for (auto& scan : list.scans) {
-    std::string name;
-    try {
-      name = name_of(scan.path);
-    } catch (const CannotOpen& error) {  // its failure is its own
-      list.notes.push_back(fmt::format("{}: cannot be opened for its name, so its results are called {}: {}",
-                                       scan.path, scan.name, error.what()));
+    auto name = name_of(scan.path);
+    if (name.empty()) {
+      list.notes.push_back(fmt::format("{}: cannot be opened for its name, so its results are called {}",
+                                       scan.path, scan.name));
       name = scan.name;
     }
     const auto [user, is_new] = users.emplace(name, scan.path);
@@ -260,12 +258,10 @@ void keep_named(std::vector<BatchScan>& scans, const std::vector<std::string>& n
 
 void keep_shard(std::vector<BatchScan>& scans, const std::string& shard) {
   std::size_t part = 0, parts = 0;
-  const auto slash = std::min(shard.find('/'), shard.size());
-  const char *begin = shard.data(), *middle = begin + slash, *end = begin + shard.size();
-  const auto first = std::from_chars(begin, middle, part);
-  const auto second = middle == end ? first : std::from_chars(middle + 1, end, parts);
-  if (first.ec != std::errc() || first.ptr != middle || second.ec != std::errc() || second.ptr != end ||
-      part < 1 || part > parts)
+  int length = 0;
+  if (shard.find_first_not_of("0123456789/") != std::string::npos ||
+      std::sscanf(shard.c_str(), "%zu/%zu%n", &part, &parts, &length) != 2 ||
+      static_cast<std::size_t>(length) != shard.size() || part < 1 || part > parts)
     throw Error("--shard", "K/N with 1 <= K <= N, such as 1/4", shard);
   std::vector<std::string> names;
   for (const auto& scan : scans) names.push_back(scan.name);

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "recon/error.hpp"
+#include "app/options/values.hpp"
+#include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
 
@@ -14,17 +15,19 @@ struct BatchScan {
   bool found = false;  ///< in a folder or by a pattern: there files of images are skipped, not failures
 };
 
-/// --name cannot name a scan, because the scan cannot be opened.
-struct CannotOpen : Error {
-  explicit CannotOpen(const Error& error) : Error(error) {}
-};
-
 struct BatchList {
   std::vector<BatchScan> scans;
   std::vector<std::string> notes;  ///< what was decided
 };
 
+/// Returns what the results of a scan are called; empty where the scan cannot be opened for that. Throws Error where its
+/// header does not tell what the name is made of.
 using NameOfScan = std::function<std::string(const std::string& path)>;
+/// Returns how --name names scans: `pattern` is a text with fields in braces, which name_pattern.cpp lists. A character of a
+/// name that is no letter, digit, or one of . _ + - becomes "-". Throws Error for an unknown field, and for what no file can
+/// be called.
+NameOfScan names_by(const std::string& pattern, const VolumeSelection& selection,
+                    const io::ReadOptions& options);
 
 /// Lists the scans of the arguments, in their order: a scan; a pattern with * ? [ ]; a folder, whose scans are taken
 /// (of the folders inside it only IMPATIENT directories); @FILE, a text file with one of these per line. A scan given

@@ -117,36 +117,17 @@ Json row_of(const BatchScan& scan, const Outcome& outcome) {
 BatchTotals totals(const std::vector<Outcome>& outcomes) {
   BatchTotals totals;
   for (const auto& outcome : outcomes) {
-    switch (outcome.status) {
-      case Outcome::Status::open:
-        ++totals.open;
-        break;
-      case Outcome::Status::finished:
-        ++totals.finished;
-        break;
-      case Outcome::Status::unchanged:
-        ++totals.unchanged;
-        break;
-      case Outcome::Status::images:
-        ++totals.images;
-        break;
-      case Outcome::Status::failed:
-        ++totals.failed;
-        break;
-      case Outcome::Status::earlier:
-      case Outcome::Status::failed_earlier:
-        ++totals.earlier;
-        break;
-    }
+    ++totals.count[static_cast<std::size_t>(outcome.status)];
     if (!is_earlier(outcome) && is_suspicious(outcome)) ++totals.suspicious;
   }
   return totals;
 }
 
 Json json_of(const BatchTotals& t) {
-  return {{"finished", t.finished},     {"unchanged", t.unchanged}, {"failed", t.failed},
-          {"suspicious", t.suspicious}, {"no_scans", t.images},     {"not_run", t.open},
-          {"earlier", t.earlier}};
+  using enum Outcome::Status;
+  return {{"finished", t[finished]},    {"unchanged", t[unchanged]}, {"failed", t[failed]},
+          {"suspicious", t.suspicious}, {"no_scans", t[images]},     {"not_run", t[open]},
+          {"earlier", t.earlier()}};
 }
 
 void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
@@ -166,16 +147,13 @@ void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
     if (auto manifest = io::read_manifest(entry->path().string())) others.emplace(name, std::move(*manifest));
   }
   for (auto& [name, manifest] : others) {
-    Outcome outcome;
-    if (manifest.status == io::Manifest::Status::failed) {
-      outcome.status = Outcome::Status::failed_earlier;
-      outcome.error = manifest.error;
-    } else {
-      outcome.status = Outcome::Status::earlier;
-      const auto missing = io::missing_product(directory, manifest, StopRequests::has_come);
-      if (missing && !StopRequests::has_come())  // a file that was not looked at is not changed
-        outcome.reason = *missing + " is missing or changed";
-    }
+    const bool failed = manifest.status == io::Manifest::Status::failed;
+    Outcome outcome{
+        failed ? Outcome::Status::failed_earlier : Outcome::Status::earlier, "", manifest.error, {}};
+    const auto missing =
+        failed ? std::nullopt : io::missing_product(directory, manifest, StopRequests::has_come);
+    if (missing && !StopRequests::has_come())  // a file that was not looked at is not changed
+      outcome.reason = *missing + " is missing or changed";
     scans.push_back({manifest.scan, name});
     outcome.manifest = std::move(manifest);
     outcomes.push_back(std::move(outcome));
@@ -186,19 +164,23 @@ namespace {
 
 /// Returns "3 scans: 2 finished, ...", the last line of the table.
 std::string totals_line(const std::vector<Outcome>& outcomes, double seconds) {
+  using enum Outcome::Status;
   const auto t = totals(outcomes);
   std::int64_t hits = 0;
   for (const auto& outcome : outcomes)
-    if (outcome.status == Outcome::Status::finished) hits += outcome.manifest.cache_hits;
+    if (outcome.status == finished) hits += outcome.manifest.cache_hits;
   auto line =
       fmt::format("{} scans: {} finished, {} unchanged, {} failed",
-                  outcomes.size() - static_cast<std::size_t>(t.earlier), t.finished, t.unchanged, t.failed);
-  if (t.suspicious > 0) line += fmt::format(", {} suspicious", t.suspicious);
-  if (t.images > 0) line += fmt::format(", {} hold images and no scan", t.images);
-  if (t.open > 0) line += fmt::format(", {} not run", t.open);
-  if (t.earlier > 0) line += fmt::format("; {} more of earlier runs", t.earlier);
+                  static_cast<int>(outcomes.size()) - t.earlier(), t[finished], t[unchanged], t[failed]);
+  const auto add = [&](const char* text, int count) {
+    if (count > 0) line += fmt::format(fmt::runtime(text), count);
+  };
+  add(", {} suspicious", t.suspicious);
+  add(", {} hold images and no scan", t[images]);
+  add(", {} not run", t[open]);
+  add("; {} more of earlier runs", t.earlier());
   line += fmt::format("; {:.1f} s", seconds);
-  if (t.finished > 0 && seconds > 0) line += fmt::format(", {:.2f} scans/s", t.finished / seconds);
+  if (t[finished] > 0 && seconds > 0) line += fmt::format(", {:.2f} scans/s", t[finished] / seconds);
   if (hits > 0) line += fmt::format(", {} cache hits", hits);
   return line + "\n";
 }
@@ -261,7 +243,6 @@ std::vector<std::string> write_summary(const std::string& directory, const std::
   const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 
   const io::OutputLock lock((std::filesystem::path(directory) / "summary").string());
-  require_own_summaries(directory);
   io::FileSet files(lock);
   const auto add = [&](const char* name, const std::string& content) {
     files.add((std::filesystem::path(directory) / name).string());

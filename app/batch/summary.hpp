@@ -1,6 +1,8 @@
 #pragma once
 // Summarises a batch: a table for people, DIR/summary.csv and DIR/summary.json.
+#include <array>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -35,12 +37,15 @@ std::string text(const Outcome& outcome);
 nlohmann::ordered_json row_of(const BatchScan& scan, const Outcome& outcome);
 
 struct BatchTotals {
-  int finished = 0, unchanged = 0, images = 0, failed = 0, open = 0;
-  int earlier = 0;     ///< finished or failed, of other runs
-  int suspicious = 0;  ///< of those finished or unchanged
-  /// Returns whether every scan of this run has its results now, and there is at least one.
-  bool complete() const { return failed == 0 && open == 0 && finished + unchanged > 0; }
-  int ended() const { return finished + unchanged + failed + images; }
+  std::array<int, 7> count{};  ///< by Outcome::Status
+  int suspicious = 0;          ///< of those finished or unchanged
+  int operator[](Outcome::Status status) const { return count[static_cast<std::size_t>(status)]; }
+  /// Returns the finished and failed ones of other runs.
+  int earlier() const { return (*this)[Outcome::Status::earlier] + (*this)[Outcome::Status::failed_earlier]; }
+  /// Returns how many scans of this run have ended.
+  int ended() const {
+    return std::accumulate(count.begin(), count.end(), 0) - earlier() - (*this)[Outcome::Status::open];
+  }
 };
 BatchTotals totals(const std::vector<Outcome>& outcomes);
 /// Returns the totals by name, as the summary and its event have them.

@@ -6,20 +6,33 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/batch/work.hpp"
-#include "app/batch/worker_pool.hpp"
+#include "io/files/descriptor.hpp"
 
 namespace fhd::app {
 
-/// An event that a worker reports, one object a line:
-///   {"event": "planned", "scan": i, "bytes": n}             it has read the header: the scan will take n bytes
-///   {"event": "progress", "scan": i, "stage": s, "done": n, "total": n, "residual": x}
-///   {"event": "refused", "scan": i, "why": line, "lost": b}  its device cannot do the scan; lost: nor anything else
-///   {"event": "ended", "scan": i, "status": Outcome::Status, "line": why, "no_room": errno}
-/// With --trace the last two also have "timeline", which timeline_of() made; events() has added it.
-using WorkerEvent = nlohmann::json;
+/// JSON objects, one a line, over one end of a socket.
+class Lines {
+ public:
+  explicit Lines(int socket) : socket_(socket) {}
+  int descriptor() const { return socket_.get(); }
+  /// Returns false when the other process is gone.
+  bool send(const nlohmann::json& line) const;
+  /// Returns the lines that one call of recv with these flags completes.
+  std::vector<nlohmann::json> receive(int flags);
+  /// Returns false once receive() has found the other process gone.
+  bool is_open() const { return is_open_; }
+  /// Ends the connection: copies of the socket that other workers got when they were forked do not keep it.
+  void close();
+
+ private:
+  io::Descriptor socket_;
+  std::string unread_;
+  bool is_open_ = true;
+};
 
 /// A worker, seen from the process that started it.
 class Worker {
@@ -31,25 +44,29 @@ class Worker {
   ~Worker();
 
   /// Has it look at a scan. `because`: why another device gave the scan back; empty: none has had it.
-  void examine(std::size_t scan, const std::string& because);
-  /// Has it do a scan that it has planned; with 0 threads it forgets the scan.
-  void reconstruct(std::size_t scan, int threads);
+  void examine(std::size_t scan, const std::string& because) {
+    lines_.send({{"scan", scan}, {"because", because}});
+  }
+  /// Has it do a scan that it has planned.
+  void start(std::size_t scan, int threads) { lines_.send({{"scan", scan}, {"threads", threads}}); }
 
-  int descriptor() const { return socket_; }
-  /// Returns what it reported since the last call.
-  std::vector<WorkerEvent> events();
+  int descriptor() const { return lines_.descriptor(); }
+  /// Returns the events that it reported since the last call:
+  ///   {"event": "planned", "scan": i, "bytes": n}             it has read the header: the scan will take n bytes
+  ///   {"event": "progress", "scan": i, "stage": s, "done": n, "total": n, "residual": x}
+  ///   {"event": "refused", "scan": i, "why": line, "lost": b}  its device cannot do the scan; lost: nor anything else
+  ///   {"event": "ended", "scan": i, "status": Outcome::Status, "line": error, "no_room": errno, "reason": why}
+  /// Adds the "timeline" that the last two have with --trace.
+  std::vector<nlohmann::json> events();
   /// Returns false once events() has found it dead.
-  bool is_alive() const { return alive_; }
+  bool is_alive() const { return lines_.is_open(); }
   /// Returns how it died, in words.
   std::string cause();
 
  private:
-  int status();
-  void send(const nlohmann::json& command);
+  bool has_ended(int flags);
   pid_t process_ = -1;
-  int socket_ = -1;
-  bool alive_ = true;
-  std::string unread_;
+  Lines lines_{-1};
   std::optional<int> status_;
 };
 

@@ -34,13 +34,14 @@ class Scheduler : public tests::ProgramTest {
       work.settings_of.push_back(0);
     }
     fs::create_directory(path("results"));
-    const BatchLimits limits{2, std::move(workers), std::uint64_t{1} << 30};
+    work.workers = std::move(workers);
+    work.threads = 2;
+    work.memory_bytes = std::uint64_t{1} << 30;
     BatchLog log(work.directory, true, BatchLog::Part::whole, work.scans.size());
-    BatchState state(work, log);
-    BatchScheduler scheduler(work, limits, state, log);
+    BatchScheduler scheduler(work, log);
     scheduler.run();
     EXPECT_EQ(scheduler.stopped(), "");
-    return state.outcomes();
+    return scheduler.outcomes();
   }
   std::int64_t finished(const std::vector<Outcome>& outcomes) const {
     return std::count_if(outcomes.begin(), outcomes.end(),
@@ -65,7 +66,7 @@ TEST_F(Scheduler, several_threads_in_one_process_make_the_images_of_single_runs)
 }
 
 TEST_F(Scheduler, where_a_device_fails_the_cpu_goes_on_and_says_why) {
-  const auto outcomes = outcomes_of(9, {{"cuda:99", 2, 4}, {"cpu", 1, 3, true}, {"cpu", 1, 3, true}});
+  const auto outcomes = outcomes_of(9, {{"cuda:98", 2, 4}, {"cuda:99", 2, 4}, {"cpu", 1, 3, true}, {"cpu", 1, 3, true}});
   EXPECT_EQ(finished(outcomes), 9);
   for (const std::string name : {"s0", "s8"}) {
     expect_image_of_a_single_run(name);

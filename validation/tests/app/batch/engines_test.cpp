@@ -1,0 +1,78 @@
+// Engines that share the memory of a device.
+#include "app/batch/engines.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "validation/tests/processes.hpp"
+
+namespace fhd::app {
+namespace {
+
+const auto none_is_freed = [](std::size_t engine) { ADD_FAILURE() << engine << " was freed"; };
+
+TEST(DeviceShare, engines_that_fit_work_together_and_the_last_to_leave_is_the_next) {
+  DeviceShare share(3);
+  for (std::size_t engine = 0; engine < 3; ++engine) EXPECT_EQ(share.enter(30, 100, none_is_freed), engine);
+  for (const std::size_t engine : {0, 2, 1}) share.leave(engine);
+  EXPECT_EQ(share.enter(30, 100, none_is_freed), 1u);
+}
+
+TEST(DeviceShare, engines_at_rest_give_up_what_they_keep_when_it_is_needed) {
+  for (const std::size_t bytes : {60, 70, 1000}) {  // the last is larger than the device: it enters alone
+    DeviceShare share(3);
+    for (const std::size_t first : {40, 60}) share.enter(first, 100, none_is_freed);
+    share.leave(0);
+    share.leave(1);
+    std::vector<std::size_t> freed;
+    EXPECT_EQ(share.enter(bytes, 100, [&](std::size_t engine) { freed.push_back(engine); }), 1u);
+    EXPECT_EQ(freed, std::vector<std::size_t>(bytes > 60 ? 1 : 0, 0)) << "not the one that enters";
+  }
+}
+
+TEST(DeviceShare, a_large_scan_waits_for_the_others_and_is_not_passed) {
+  DeviceShare share(3);
+  const auto first = share.enter(60, 100, none_is_freed);
+  std::vector<std::size_t> entered;  // one at a time
+  const auto enter = [&](std::size_t bytes) {
+    const auto engine = share.enter(bytes, 100, [](std::size_t) {});
+    entered.push_back(bytes);
+    share.leave(engine);
+  };
+  tests::WatchedThread large([&] { enter(80); });
+  ASSERT_TRUE(large.is_waiting());
+  tests::WatchedThread small([&] { enter(30); });  // would fit with the first
+  ASSERT_TRUE(small.is_waiting());
+  EXPECT_TRUE(entered.empty());
+  share.leave(first);
+  large.join();
+  small.join();
+  EXPECT_EQ(entered, (std::vector<std::size_t>{80, 30}));
+}
+
+TEST(DeviceShare, never_holds_more_than_there_is) {
+  constexpr std::size_t threads = 6, available = 100;
+  DeviceShare share(threads - 2);
+  std::atomic<std::size_t> in_use = 0, most = 0;
+  std::vector<std::thread> all;
+  for (std::size_t thread = 0; thread < threads; ++thread)
+    all.emplace_back([&, thread] {
+      for (std::size_t turn = 0; turn < 200; ++turn) {
+        const std::size_t bytes = 7 * (thread + 1) + turn % 50;
+        const auto engine = share.enter(bytes, available, [](std::size_t) {});
+        const std::size_t now = in_use += bytes;
+        for (std::size_t before = most; before < now && !most.compare_exchange_weak(before, now);) {
+        }
+        in_use -= bytes;
+        share.leave(engine);
+      }
+    });
+  for (auto& thread : all) thread.join();
+  EXPECT_LE(most, available);
+  EXPECT_GT(most, 0u);
+}
+
+}  // namespace
+}  // namespace fhd::app
