@@ -34,22 +34,18 @@ std::string origin_of_lines() {
 /// Opens the log; returns none where it cannot be written, which is no reason to stop. Throws Error: another file would be
 /// written to.
 io::Descriptor opened_log(const std::string& path) {
-  auto file = io::Folder::of(path)->open(io::file_name_of(path), O_RDWR | O_CREAT | O_APPEND, 0666);
-  struct stat found {};
-  const bool is_other =
-      file ? ::fstat(file.get(), &found) == 0 && (!S_ISREG(found.st_mode) || found.st_nlink > 1)
-           : errno == ELOOP || errno == ENXIO || errno == EISDIR;
-  if (is_other)
+  auto file = io::Folder::of(path)->open_file(io::file_name_of(path), O_RDWR | O_CREAT | O_APPEND, 0666);
+  if (!file && (errno == EINVAL || errno == ELOOP || errno == ENXIO || errno == EISDIR))
     throw Error(path, "the log of a batch", "a link, or something else that is no file", "remove it");
   return file;
 }
 
 /// Returns false on file systems without locks. Waits a moment, in which the workers of a batch that was killed end.
 /// Throws Error: another batch has the folder.
-bool lock_folder(const io::Descriptor& log, const std::string& directory, BatchLog::Part part) {
+bool lock_folder(const io::Descriptor& log, const std::string& directory, bool is_part) {
   constexpr int most_attempts = 300;
   constexpr auto pause = std::chrono::milliseconds(10);
-  const int operation = (part == BatchLog::Part::whole ? LOCK_EX : LOCK_SH) | LOCK_NB;
+  const int operation = (is_part ? LOCK_SH : LOCK_EX) | LOCK_NB;
   for (int attempt = 0; ::flock(log.get(), operation) != 0; ++attempt) {
     if (errno != EWOULDBLOCK && errno != EINTR) return false;
     if (attempt == most_attempts)
@@ -62,9 +58,9 @@ bool lock_folder(const io::Descriptor& log, const std::string& directory, BatchL
 
 }  // namespace
 
-BatchLog::BatchLog(const std::string& directory, bool quiet, Part part, std::size_t scan_count)
+BatchLog::BatchLog(const std::string& directory, bool quiet, bool is_part, std::size_t scan_count)
     : file_(opened_log((std::filesystem::path(directory) / "batch.log").string())),
-      has_locks_(lock_folder(file_, directory, part)),
+      has_locks_(lock_folder(file_, directory, is_part)),
       quiet_(quiet),
       origin_(io::shown(origin_of_lines())),
       scan_count_(scan_count),
@@ -98,12 +94,12 @@ void BatchLog::text(const std::string& lines) {
   for (std::string line; std::getline(all, line);) write(line, true);
 }
 
-void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals) {
-  auto fields = row_of(scan, outcome);
+void BatchLog::ended(const Outcome& outcome, const BatchTotals& totals) {
+  auto fields = row_of(outcome);
   fields.update({{"number", totals.ended()}, {"of", scan_count_}});
   tell_event("scan", fields);
   std::string text =
-      fmt::format("{} of {}  {}  {}", totals.ended(), scan_count_, scan.name, app::text(outcome));
+      fmt::format("{} of {}  {}  {}", totals.ended(), scan_count_, outcome.scan.name, app::text(outcome));
   const auto& m = outcome.manifest;
   const bool is_new = outcome.status == Outcome::Status::finished;
   if (is_new)

@@ -12,10 +12,9 @@ namespace fhd::app {
 
 class BatchLog {
  public:
-  enum class Part { whole, part };  ///< all scans of a batch, or some of them (--only, --shard)
-  /// Continues DIRECTORY/batch.log, whose lock keeps other batches out of the folder; parts of a batch share it. Throws
+  /// Continues DIRECTORY/batch.log, whose lock keeps other batches out of the folder; parts of a batch (--only, --shard) share it. Throws
   /// Error: another batch works there, or the log is a link or a pipe.
-  BatchLog(const std::string& directory, bool quiet, Part part, std::size_t scan_count);
+  BatchLog(const std::string& directory, bool quiet, bool is_part, std::size_t scan_count);
   BatchLog(const BatchLog&) = delete;
   BatchLog& operator=(const BatchLog&) = delete;
 
@@ -26,7 +25,7 @@ class BatchLog {
   /// Writes a table to the log and, unless quiet, to standard output.
   void text(const std::string& lines);
   /// Reports how a scan ended.
-  void ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals);
+  void ended(const Outcome& outcome, const BatchTotals& totals);
 
   void set_progress(const std::string& name, const Progress& progress);
   /// Draws the bar anew.

@@ -2,112 +2,100 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "app/batch/scans.hpp"
 #include "app/options/nearest_word.hpp"
-#include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
 
-namespace fs = std::filesystem;
+/// What a name is made of.
+struct NamedScan {
+  std::filesystem::path path;  ///< absolute
+  const VolumeSelection& selection;
+  io::ScanSummary header{};  ///< read where a field needs it
+};
 
 /// Returns the counters of the chosen slices: "3", or "0-15" of several.
-std::string slices_of(const io::ScanSummary& summary, const std::string& selection) {
-  const auto chosen = parse_selection(selection, summary.slice_count, "--slices");
+std::string slices_of(const NamedScan& scan) {
+  const auto& counters = scan.header.slice_counters;
+  const auto chosen = parse_selection(scan.selection.slices, scan.header.slice_count, "--slices");
   const auto counter = [&](std::int64_t slice) {
     const auto at = static_cast<std::size_t>(slice);
-    return std::to_string(at < summary.slice_counters.size() ? summary.slice_counters[at] : slice);
+    return std::to_string(at < counters.size() ? counters[at] : slice);
   };
-  return chosen.size() == 1 ? counter(chosen.front())
-                            : counter(chosen.front()) + "-" + counter(chosen.back());
+  const auto first = counter(chosen.front());
+  return chosen.size() == 1 ? first : first + "-" + counter(chosen.back());
 }
 
-using OfPath = std::string (*)(const std::string& path);
-using OfHeader = std::string (*)(const io::ScanSummary& summary, const std::string& slices);
-struct Field {
-  const char* name;
-  OfPath of_path;  ///< null: the header has it
-  OfHeader of_header;
-};
+template <std::string io::AcquisitionInfo::*member>
+std::string field_of_header(const NamedScan& scan) {
+  return scan.header.acquisition.*member;
+}
+
 using Info = io::AcquisitionInfo;
-template <std::string Info::*member>
-std::string header_value(const io::ScanSummary& summary, const std::string&) {
-  return summary.acquisition.*member;
-}
-constexpr Field fields[] = {
-    {"stem", plain_name, nullptr},  // the file name without its ending
-    {"scan", [](const std::string& path) { return fs::path(absolute_path(path)).filename().string(); },
-     nullptr},
-    {"folder",
-     [](const std::string& path) { return fs::path(absolute_path(path)).parent_path().filename().string(); },
-     nullptr},
-    // Fields of the ISMRMRD header:
-    {"subject", nullptr, header_value<&Info::patient_id>},
-    {"protocol", nullptr, header_value<&Info::protocol>},
-    {"series", nullptr, header_value<&Info::series_description>},
-    {"study", nullptr, header_value<&Info::study_id>},
-    {"date", nullptr, header_value<&Info::study_date>},
-    {"slice", nullptr, slices_of}};
-
-/// Replaces what does not belong in a file name; letters beyond ASCII stay.
-std::string for_file_name(std::string text) {
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80 && !std::isalnum(byte) && std::string_view("._+-").find(c) == std::string_view::npos)
-      c = '-';
-  }
-  return text;
-}
+constexpr std::size_t first_of_header = 3;
+constexpr std::pair<const char*, std::string (*)(const NamedScan&)> name_fields[] = {
+    {"stem", [](const NamedScan& scan) { return plain_name(scan.path.string()); }},
+    {"scan", [](const NamedScan& scan) { return scan.path.filename().string(); }},
+    {"folder", [](const NamedScan& scan) { return scan.path.parent_path().filename().string(); }},
+    {"subject", field_of_header<&Info::patient_id>},
+    {"protocol", field_of_header<&Info::protocol>},
+    {"series", field_of_header<&Info::series_description>},
+    {"study", field_of_header<&Info::study_id>},
+    {"date", field_of_header<&Info::study_date>},
+    {"slice", slices_of}};
 
 }  // namespace
 
 NameOfScan names_by(const std::string& pattern, const VolumeSelection& selection,
                     const io::ReadOptions& options) {
-  std::vector<std::string> names;
-  for (const auto& field : fields) names.push_back(field.name);
+  std::vector<std::string> known;
+  for (const auto& [name, value] : name_fields) known.push_back(name);
   const auto refuse = [&](const std::string& found, const std::string& hint) {
     throw Error("--name " + pattern,
-                fmt::format("a name with one or more of {{{}}}", fmt::join(names, "}, {")), found, hint);
+                fmt::format("a name with one or more of {{{}}}", fmt::join(known, "}, {")), found, hint);
   };
-  std::vector<std::pair<const Field*, std::string>> pieces;  // a field, or a text
-  bool has_field = false;
-  for (std::size_t at = 0; at < pattern.size();) {
-    const auto brace = pattern.find_first_of("{}", at);
-    if (brace > at) pieces.emplace_back(nullptr, pattern.substr(at, brace - at));
-    if (brace == std::string::npos) break;
+  std::vector<std::pair<std::string, std::size_t>> pieces;  // a text, and the number of the field behind it
+  std::size_t at = 0;
+  for (std::size_t brace; (brace = pattern.find_first_of("{}", at)) != std::string::npos;) {
     const auto end = pattern.find('}', brace);
     if (pattern[brace] == '}' || end == std::string::npos) refuse("a brace without its other", "");
     const auto name = pattern.substr(brace + 1, end - brace - 1);
-    const auto* const found = std::ranges::find(fields, name, &Field::name);
-    if (found == std::end(fields)) refuse("{" + name + "}", did_you_mean(name, names));
-    pieces.emplace_back(found, "");
-    has_field = true;
+    const auto field = std::ranges::find(known, name);
+    if (field == known.end()) refuse("{" + name + "}", did_you_mean(name, known));
+    pieces.emplace_back(pattern.substr(at, brace - at), field - known.begin());
     at = end + 1;
   }
   if (pattern.find('/') != std::string::npos) refuse("a folder in it", "give the folder with -o");
-  if (!has_field) refuse("none: all scans would be called alike", "");
-  return [pieces, selection, options](const std::string& path) {
-    std::optional<io::ScanSummary> summary;
+  if (pieces.empty()) refuse("none: all scans would be called alike", "");
+  return [=, last = pattern.substr(at)](const std::string& path) {
+    NamedScan scan{absolute_path(path), selection};
+    if (std::ranges::any_of(pieces, [](const auto& piece) { return piece.second >= first_of_header; })) try {
+        scan.header = io::open_scan(path, options)->summary();
+      } catch (const Error&) {
+        return std::string();
+      }
     std::string all;
-    for (auto [field, text] : pieces) {
-      if (field && !field->of_path && !summary) try {
-          summary = io::open_scan(path, options)->summary();
-        } catch (const Error&) {
-          return std::string();
-        }
-      if (field) text = field->of_path ? field->of_path(path) : field->of_header(*summary, selection.slices);
-      if (field && text.empty())
-        throw Error(path, fmt::format("a header that tells {{{}}} for --name", field->name), "none",
+    for (const auto& [text, number] : pieces) {
+      const auto& [name, value_of] = name_fields[number];
+      const auto value = value_of(scan);
+      if (value.empty())
+        throw Error(path, fmt::format("a header that tells {{{}}} for --name", name), "none",
                     "leave it out of --name, or give this scan another batch");
-      all += text;
+      all += text + value;
     }
-    return for_file_name(all);
+    all += last;
+    for (char& c : all)  // letters beyond ASCII stay
+      if (const auto byte = static_cast<unsigned char>(c);
+          byte < 0x80 && !std::isalnum(byte) && std::string_view("._+-").find(c) == std::string_view::npos)
+        c = '-';
+    return all;
   };
 }
 

@@ -10,15 +10,6 @@
 
 namespace fhd::app {
 
-std::shared_ptr<const RunSettings> settings_of_job(RunOptions options, const std::string& device) {
-  options.device.set_name(device);
-  RunSettings settings(std::move(options));
-  settings.is_sparing = true;
-  return std::make_shared<const RunSettings>(std::move(settings));
-}
-
-// --- Memory
-
 namespace {
 
 ScanSizes sizes_of(const ScanRun& run) {
@@ -63,24 +54,20 @@ std::uint64_t planned_device_bytes(const ScanRun& run, Device device, std::uint6
 
 void require_replaceable_in_batch(const ScanRun& run, const std::string& prefix,
                                   const io::Manifest& manifest) {
+  const auto folder = std::filesystem::path(prefix).parent_path();
   const auto request = request_of(run.settings->options, prefix);
-  const auto names = io::files_of_results(request);
-  std::vector<std::string> own;
-  for (const auto& product : manifest.products)
-    own.push_back((std::filesystem::path(prefix).parent_path() / product.stamp.name).string());
-  std::error_code status;
-  const auto is_own = [&](const std::string& name) {
-    return std::any_of(own.begin(), own.end(), [&](const std::string& file) {
+  for (const auto& name : io::files_of_results(request)) {
+    const auto is_it = [&](const io::Product& product) {
+      const auto file = (folder / product.stamp.name).string();
       return name.ends_with('/') ? file.starts_with(name) : file == name;
-    });
-  };
-  const auto is_strange = [&](const std::string& name) {
-    return std::filesystem::exists(std::filesystem::symlink_status(name, status)) && !is_own(name);
-  };
-  if (std::any_of(names.begin(), names.end(), is_strange))
-    io::require_replaceable(request, run.results.path(),
-                            io::ChecksumInBackground::of(run.results.provenance().input_checksum),
-                            {.earlier_content = true, .remedy = "move it, or choose another folder (-o)"});
+    };
+    std::error_code status;
+    if (std::filesystem::exists(std::filesystem::symlink_status(name, status)) &&
+        std::ranges::none_of(manifest.products, is_it))
+      return io::require_replaceable(
+          request, run.results.path(), io::ChecksumInBackground::of(run.results.provenance().input_checksum),
+          {.earlier_content = true, .remedy = "move it, or choose another folder (-o)"});
+  }
 }
 
 void write_results(ScanRun& run, const std::string& prefix, io::Manifest& manifest) {

@@ -10,9 +10,6 @@
 
 namespace fhd::app {
 
-/// Returns the settings of "--name=value" options, for runs on `device`, named as --device does it. Throws Error.
-std::shared_ptr<const RunSettings> settings_of_job(RunOptions options, const std::string& device);
-
 /// Returns how many bytes of host memory the run takes at most, until it is written.
 std::uint64_t planned_host_bytes(const ScanRun& run);
 /// Returns how many bytes of a GPU the run takes at most, where `available` can be had; 0 for the CPU.

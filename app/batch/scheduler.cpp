@@ -15,11 +15,8 @@
 namespace fhd::app {
 
 BatchScheduler::BatchScheduler(const BatchWork& work, BatchLog& log)
-    : work_(work),
-      log_(log),
-      tasks_(work.scans.size()),
-      outcomes_(work.scans.size()),
-      waiting_(work.scans.size()) {
+    : work_(work), log_(log), tasks_(work.scans.size()), waiting_(work.scans.size()) {
+  for (const auto& scan : work.scans) outcomes_.push_back({scan});
   for (const auto& plan : work.workers) slots_.push_back({plan});
   std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
   // Scans with the same settings follow each other: they share what depends on the trajectory.
@@ -59,50 +56,39 @@ void BatchScheduler::hand_out() {
 
 /// Returns whether a worker has the scan now, or it has failed because none is left.
 bool BatchScheduler::give(std::size_t scan) {
-  const Task& task = tasks_[scan];
-  if (!anyone_may_take(task)) {
-    fail(scan, task.because.empty() ? lost_ : task.because);
+  Task& task = tasks_[scan];
+  const auto slots = slots_for(task);
+  if (slots.empty()) {
+    end(scan, Outcome::Status::failed, task.because.empty() ? lost_ : task.because);
     return true;
   }
-  Slot* slot = free_slot(task);
-  // A scan that killed a worker gets one for itself.
-  if (!slot || (task.alone && !slot->scans.empty())) return false;
-  if (!slot->worker) slot->worker = std::make_unique<Worker>(work_, slot->plan);
-  slot->has_room = !task.alone;
-  slot->scans.insert(scan);
-  tasks_[scan].stage = Task::Stage::examined;
-  const bool stands_in = slot->plan.is_last_resort && task.because.empty();
-  slot->worker->examine(scan, stands_in ? lost_ : task.because);
-  return true;
-}
-
-/// Returns whether the worker may take the scan, by its device: the last resort only when no other may.
-bool BatchScheduler::may_take(std::size_t slot, const Task& task) const {
-  const auto can_take = [&](std::size_t one) { return !slots_[one].is_lost && !task.gave_up.contains(one); };
-  if (!can_take(slot) || !slots_[slot].plan.is_last_resort) return can_take(slot);
-  for (std::size_t other = 0; other < slots_.size(); ++other)
-    if (!slots_[other].plan.is_last_resort && can_take(other)) return false;
-  return true;
-}
-
-bool BatchScheduler::anyone_may_take(const Task& task) const {
-  for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-    if (may_take(slot, task)) return true;
-  return false;
-}
-
-/// Returns the least busy of the workers that may take this scan too, of idle ones rather one that is started; null: all
-/// are busy.
-BatchScheduler::Slot* BatchScheduler::free_slot(const Task& task) {
+  // The least busy one, of idle ones rather one that is started.
+  const auto business = [](const Slot* slot) {
+    return std::pair(slot->scans.size(), slot->worker == nullptr);
+  };
   Slot* best = nullptr;
-  const auto business = [](const Slot& slot) { return std::pair(slot.scans.size(), slot.worker == nullptr); };
-  for (std::size_t number = 0; number < slots_.size(); ++number) {
-    Slot& slot = slots_[number];
-    if (slot.has_room && slot.scans.size() < static_cast<std::size_t>(slot.plan.scans) &&
-        may_take(number, task) && (!best || business(slot) < business(*best)))
-      best = &slot;
-  }
-  return best;
+  for (auto* slot : slots)
+    if (slot->has_room && slot->scans.size() < static_cast<std::size_t>(slot->plan.scans) &&
+        (!best || business(slot) < business(best)))
+      best = slot;
+  // A scan that killed a worker gets one for itself.
+  if (!best || (task.alone && !best->scans.empty())) return false;
+  if (!best->worker) best->worker = std::make_unique<Worker>(work_, best->plan);
+  best->has_room = !task.alone;
+  best->scans.insert(scan);
+  task.stage = Task::Stage::examined;
+  const bool stands_in = best->plan.is_last_resort && task.because.empty();
+  best->worker->examine(scan, stands_in ? lost_ : task.because);
+  return true;
+}
+
+/// Returns the workers that may take the scan, by their devices: the last resort only where no other may.
+std::vector<BatchScheduler::Slot*> BatchScheduler::slots_for(const Task& task) {
+  std::vector<Slot*> devices, last_resort;
+  for (std::size_t number = 0; number < slots_.size(); ++number)
+    if (Slot& slot = slots_[number]; !slot.is_lost && !task.gave_up.contains(number))
+      (slot.plan.is_last_resort ? last_resort : devices).push_back(&slot);
+  return devices.empty() ? last_resort : devices;
 }
 
 /// Returns one thread each for small scans; of large ones as many share the threads as fit into memory.
@@ -181,9 +167,9 @@ void BatchScheduler::give_back(Slot& slot, std::size_t scan, const std::string& 
     slot.is_lost = true;
     lost_ = task.because;
     log_.line(fmt::format("{}: {}", task.because,
-                          anyone_may_take({}) ? "its scans go on elsewhere" : "nothing else is left"));
+                          slots_for({}).empty() ? "nothing else is left" : "its scans go on elsewhere"));
   }
-  if (anyone_may_take(task))
+  if (!slots_for(task).empty())
     log_.line(fmt::format("{}: given back, because {}", work_.scans[scan].name, task.because));
   waiting_.push_front(scan);
 }
@@ -203,7 +189,8 @@ void BatchScheduler::end_dead_worker(Slot& slot) {
       waiting_.push_front(scan);
       log_.line(fmt::format("{}: done again alone, because a worker that had it {}", lost.name, cause));
     } else {
-      fail(scan, fmt::format("{}: the process that worked on it {}", lost.path, cause));
+      end(scan, Outcome::Status::failed,
+          fmt::format("{}: the process that worked on it {}", lost.path, cause));
     }
   }
   if (scans.empty()) log_.line("an idle worker " + cause);
@@ -230,7 +217,7 @@ void BatchScheduler::end(std::size_t scan, Outcome::Status status, const std::st
   if (status == Outcome::Status::finished) outcome.reason = reason;
   if (status == Outcome::Status::unchanged && outcome.manifest.program_version != program_version)
     outcome.reason = "made by version " + outcome.manifest.program_version + ", kept";
-  log_.ended(work_.scans[scan], outcome, totals(outcomes_));
+  log_.ended(outcome, totals(outcomes_));
 }
 
 /// Ends a scan whose manifest a worker has written that died before it reported, and returns true; else returns false.
@@ -240,21 +227,6 @@ bool BatchScheduler::end_by_manifest(std::size_t scan) {
   const bool failed = manifest->status == io::Manifest::Status::failed;
   end(scan, failed ? Outcome::Status::failed : Outcome::Status::finished, manifest->error);
   return true;
-}
-
-/// Records, in the manifest too, a failure that no worker reported.
-void BatchScheduler::fail(std::size_t scan, const std::string& line) {
-  io::Manifest manifest;
-  manifest.error = line;
-  manifest.scan = absolute_path(work_.scans[scan].path);
-  manifest.settings = work_.settings[work_.settings_of[scan]].recorded;
-  manifest.program_version = program_version;
-  manifest.ended_ns = io::now_ns();
-  try {
-    io::write_manifest(io::manifest_path(work_.directory, work_.scans[scan].name), manifest);
-  } catch (const Error&) {  // the summary still reports it
-  }
-  end(scan, Outcome::Status::failed, line);
 }
 
 }  // namespace fhd::app

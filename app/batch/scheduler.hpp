@@ -44,9 +44,7 @@ class BatchScheduler {
 
   void hand_out();
   bool give(std::size_t scan);
-  bool may_take(std::size_t slot, const Task& task) const;
-  bool anyone_may_take(const Task& task) const;
-  Slot* free_slot(const Task& task);
+  std::vector<Slot*> slots_for(const Task& task);
   int threads_for(const Task& task, const WorkerPlan& plan) const;
   void start_planned();
   void wait_for_events();
@@ -59,7 +57,6 @@ class BatchScheduler {
   void end(std::size_t scan, Outcome::Status status, const std::string& error = {},
            const std::string& reason = {});
   bool end_by_manifest(std::size_t scan);
-  void fail(std::size_t scan, const std::string& line);
 
   const BatchWork& work_;
   BatchLog& log_;

@@ -15,24 +15,20 @@ class StopRequests {
 
   StopRequests() {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      sigaction(numbers[i], nullptr, &before_[i]);
-      struct sigaction action = before_[i];
-      if (action.sa_handler == SIG_IGN) continue;  // nohup
-      action.sa_handler = [](int number) { signal_ = number; };
-      action.sa_flags = 0;  // interrupts poll
-      sigaction(numbers[i], &action, nullptr);
+      before_[i] = std::signal(numbers[i], [](int number) { signal_ = number; });
+      if (before_[i] == SIG_IGN) std::signal(numbers[i], SIG_IGN);  // nohup
     }
   }
   ~StopRequests() {
-    for (std::size_t i = 0; i < numbers.size(); ++i) sigaction(numbers[i], &before_[i], nullptr);
+    for (std::size_t i = 0; i < numbers.size(); ++i) std::signal(numbers[i], before_[i]);
   }
   StopRequests(const StopRequests&) = delete;
   StopRequests& operator=(const StopRequests&) = delete;
 
  private:
-  static inline std::atomic<int> signal_ = 0;  // threads that read files ask it, too
+  static inline std::atomic<int> signal_ = 0;
   static constexpr std::array numbers{SIGHUP, SIGINT, SIGTERM};
-  std::array<struct sigaction, numbers.size()> before_{};
+  std::array<void (*)(int), numbers.size()> before_{};
 };
 
 }  // namespace fhd::app

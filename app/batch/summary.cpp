@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/batch/stop_requests.hpp"
+#include "app/commands/commands.hpp"
 #include "io/files/file_set.hpp"
 #include "io/files/input_file.hpp"
 #include "io/result/message_json.hpp"
@@ -29,39 +30,7 @@ std::string why(const Outcome& outcome) {
   return outcome.reason;
 }
 
-/// A column of the summary: its name, and its value as JSON; of scans without results some columns have none.
-struct Column {
-  const char* name;
-  bool is_of_results;
-  Json (*value)(const BatchScan&, const Outcome&);
-};
-
-// A new column is one line here: CSV, JSON and the events of --json-lines are made of this table.
-constexpr Column columns[] = {
-    {"name", false, [](const BatchScan& scan, const Outcome&) -> Json { return scan.name; }},
-    {"scan", false, [](const BatchScan& scan, const Outcome&) -> Json { return scan.path; }},
-    {"status", false, [](const BatchScan&, const Outcome& one) -> Json { return text(one); }},
-    {"suspicious", false, [](const BatchScan&, const Outcome& one) -> Json { return is_suspicious(one); }},
-    {"seconds", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.seconds; }},
-    {"images", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.images; }},
-    {"iterations", true,
-     [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.iterations; }},
-    {"residual", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.residual; }},
-    {"data_residual", true,
-     [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.data_residual; }},
-    {"converged", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.converged; }},
-    {"cache_hits", true,
-     [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.cache_hits; }},
-    {"messages", true, [](const BatchScan&, const Outcome& one) -> Json { return one.manifest.messages; }},
-    {"why", false, [](const BatchScan&, const Outcome& one) -> Json { return why(one); }}};
-
 constexpr auto json_head = "{\n \"program\": \"fhd\",";  // as nlohmann prints it
-
-std::string csv_head() {
-  std::string head;
-  for (const auto& column : columns) head += (head.empty() ? "" : ",") + std::string(column.name);
-  return head + "\n";
-}
 
 bool is_earlier(const Outcome& outcome) {
   return outcome.status == Outcome::Status::earlier || outcome.status == Outcome::Status::failed_earlier;
@@ -107,10 +76,23 @@ std::string text(const Outcome& outcome) {
          (is_suspicious(outcome) ? ", suspicious" : "");
 }
 
-Json row_of(const BatchScan& scan, const Outcome& outcome) {
-  Json row;
-  for (const auto& [name, is_of_results, value] : columns)
-    if (!is_of_results || has_results(outcome)) row[name] = value(scan, outcome);
+// A new column is one entry here: CSV, JSON and the events of --json-lines are made of it.
+Json row_of(const Outcome& one) {
+  const auto& m = one.manifest;
+  Json row{{"name", one.scan.name},
+           {"scan", one.scan.path},
+           {"status", text(one)},
+           {"suspicious", is_suspicious(one)}};
+  if (has_results(one))
+    row.update({{"seconds", m.seconds},
+                {"images", m.images},
+                {"iterations", m.iterations},
+                {"residual", m.residual},
+                {"data_residual", m.data_residual},
+                {"converged", m.converged},
+                {"cache_hits", m.cache_hits},
+                {"messages", m.messages}});
+  row["why"] = why(one);
   return row;
 }
 
@@ -130,12 +112,11 @@ Json json_of(const BatchTotals& t) {
           {"earlier", t.earlier()}};
 }
 
-void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
-                 std::vector<Outcome>& outcomes) {
+void add_earlier(const std::string& directory, std::vector<Outcome>& outcomes) {
   namespace fs = std::filesystem;
   constexpr std::string_view ending = ".manifest.json";
   std::set<std::string> known;
-  for (const auto& scan : scans) known.insert(scan.name);
+  for (const auto& one : outcomes) known.insert(one.scan.name);
   std::map<std::string, io::Manifest> others;
   std::error_code status;
   for (fs::directory_iterator entry(directory, status), end; !status && entry != end;
@@ -148,13 +129,13 @@ void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
   }
   for (auto& [name, manifest] : others) {
     const bool failed = manifest.status == io::Manifest::Status::failed;
-    Outcome outcome{
-        failed ? Outcome::Status::failed_earlier : Outcome::Status::earlier, "", manifest.error, {}};
+    Outcome outcome{{manifest.scan, name}};
+    outcome.status = failed ? Outcome::Status::failed_earlier : Outcome::Status::earlier;
+    outcome.error = manifest.error;
     const auto missing =
         failed ? std::nullopt : io::missing_product(directory, manifest, StopRequests::has_come);
     if (missing && !StopRequests::has_come())  // a file that was not looked at is not changed
       outcome.reason = *missing + " is missing or changed";
-    scans.push_back({manifest.scan, name});
     outcome.manifest = std::move(manifest);
     outcomes.push_back(std::move(outcome));
   }
@@ -187,22 +168,20 @@ std::string totals_line(const std::vector<Outcome>& outcomes, double seconds) {
 
 }  // namespace
 
-std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
-                          double seconds) {
+std::string summary_table(const std::vector<Outcome>& outcomes, double seconds) {
   constexpr std::size_t few = 40;
   std::size_t width = 4;
-  for (const auto& scan : scans) width = std::min<std::size_t>(40, std::max(width, scan.name.size()));
+  for (const auto& one : outcomes) width = std::clamp<std::size_t>(one.scan.name.size(), width, 40);
   std::string table;
-  for (std::size_t i = 0; i < scans.size(); ++i) {
-    const auto& outcome = outcomes[i];
+  for (const auto& outcome : outcomes) {
     const auto& m = outcome.manifest;
     if (outcome.status == Outcome::Status::images || is_earlier(outcome) ||
-        (scans.size() > few && has_results(outcome) && !is_suspicious(outcome)))
+        (outcomes.size() > few && has_results(outcome) && !is_suspicious(outcome)))
       continue;
     if (table.empty())
       table = fmt::format("{:<{}}  {:<20}  {:>8}  {:>10}  {:>8}  {:>8}  {}\n", "scan", width, "status",
                           "seconds", "iterations", "residual", "data", "why");
-    table += fmt::format("{:<{}}  {:<20}", scans[i].name, width, text(outcome));
+    table += fmt::format("{:<{}}  {:<20}", outcome.scan.name, width, text(outcome));
     table += has_results(outcome) ? fmt::format("  {:>8.2f}  {:>10}  {:>8.1e}  {:>8.3f}", m.seconds,
                                                 m.iterations, m.residual, m.data_residual)
                                   : fmt::format("{:>42}", "");
@@ -224,21 +203,23 @@ void require_own_summaries(const std::string& directory) {
   }
 }
 
-std::vector<std::string> write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
-                                       const std::vector<Outcome>& outcomes, double seconds,
-                                       const std::string& command_line) {
-  std::string lines = csv_head();
-  Json json{
-      {"program", "fhd"}, {"version", program_version}, {"command_line", command_line}, {"seconds", seconds}};
+std::vector<std::string> write_summary(const std::string& directory, const std::vector<Outcome>& outcomes,
+                                       double seconds) {
+  Json json{{"program", "fhd"},
+            {"version", program_version},
+            {"command_line", command_line()},
+            {"seconds", seconds}};
   json.update(json_of(totals(outcomes)));
   json["scans"] = Json::array();
-  for (std::size_t i = 0; i < scans.size(); ++i) {
-    Json row = row_of(scans[i], outcomes[i]);
+  for (const auto& outcome : outcomes) json["scans"].push_back(row_of(outcome));
+  const Json whole = row_of({.status = Outcome::Status::finished});  // a row that has all columns
+  std::string lines;
+  for (const auto& [name, value] : whole.items()) lines += (lines.empty() ? "" : ",") + name;
+  for (const auto& row : json["scans"]) {
     std::vector<std::string> fields;
-    for (const auto& column : columns)
-      fields.push_back(row.contains(column.name) ? csv(row[column.name]) : "");
-    lines += fmt::format("{}\n", fmt::join(fields, ","));
-    json["scans"].push_back(std::move(row));
+    for (const auto& [name, value] : whole.items())
+      fields.push_back(row.contains(name) ? csv(row[name]) : "");
+    lines += fmt::format("\n{}", fmt::join(fields, ","));
   }
   const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 
@@ -249,7 +230,7 @@ std::vector<std::string> write_summary(const std::string& directory, const std::
     io::write_bytes(files.back().temporary(), content.data(), content.size(), files.back().path());
   };
   add("summary.json", json_text);
-  add("summary.csv", lines);
+  add("summary.csv", lines + "\n");
   files.commit();
   return {files[0].path(), files[1].path()};
 }

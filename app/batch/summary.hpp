@@ -21,10 +21,11 @@ struct Outcome {
     earlier,        ///< finished by another run on the folder; not among the scans of this one
     failed_earlier  ///< failed in another run
   };
+  BatchScan scan{};
   Status status = Status::open;
-  std::string reason;     ///< why it was done again, or kept; empty where that needs no reason
-  std::string error;      ///< of a failure, one line
-  io::Manifest manifest;  ///< where there are results
+  std::string reason{};     ///< why it was done again, or kept; empty where that needs no reason
+  std::string error{};      ///< of a failure, one line
+  io::Manifest manifest{};  ///< where there are results
 };
 
 /// Returns whether the outcome has results.
@@ -34,7 +35,7 @@ bool is_suspicious(const Outcome& outcome);
 /// Returns "finished", "unchanged, suspicious", ...
 std::string text(const Outcome& outcome);
 /// Returns what the summary says of a scan: the columns that have a value, by name.
-nlohmann::ordered_json row_of(const BatchScan& scan, const Outcome& outcome);
+nlohmann::ordered_json row_of(const Outcome& outcome);
 
 struct BatchTotals {
   std::array<int, 7> count{};  ///< by Outcome::Status
@@ -51,17 +52,15 @@ BatchTotals totals(const std::vector<Outcome>& outcomes);
 /// Returns the totals by name, as the summary and its event have them.
 nlohmann::ordered_json json_of(const BatchTotals& totals);
 
-/// Adds to both what other runs have left in `directory`, as their manifests say, by name.
-void add_earlier(const std::string& directory, std::vector<BatchScan>& scans, std::vector<Outcome>& outcomes);
+/// Adds what other runs have left in `directory`, as their manifests say, by name.
+void add_earlier(const std::string& directory, std::vector<Outcome>& outcomes);
 
 /// Returns a table of failures and totals; of all scans when there are few.
-std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
-                          double seconds);
+std::string summary_table(const std::vector<Outcome>& outcomes, double seconds);
 /// Throws Error where one of both files is there and is not the summary of a batch.
 void require_own_summaries(const std::string& directory);
 /// Writes both files, together or not at all, and returns their names. Throws Error.
-std::vector<std::string> write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
-                                       const std::vector<Outcome>& outcomes, double seconds,
-                                       const std::string& command_line);
+std::vector<std::string> write_summary(const std::string& directory, const std::vector<Outcome>& outcomes,
+                                       double seconds);
 
 }  // namespace fhd::app

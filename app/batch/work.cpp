@@ -1,12 +1,9 @@
 #include "app/batch/work.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
-#include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
 #include "io/files/file_set.hpp"
 #include "io/files/folder.hpp"
@@ -19,7 +16,6 @@ BatchWork plan_work(const CLI::App& app, const RunOptions& options, const std::s
                     const std::string& output, std::vector<BatchScan> scans) {
   BatchWork work;
   work.directory = output;
-  work.command_line = command_line();
   RunOptions common = options;
   common.threads = 0;  // of the whole batch: shared out over the scans
   const auto entries = recipe.empty() ? std::vector<RecipeEntry>{} : read_recipe(recipe, app, in_batch);
@@ -31,11 +27,12 @@ BatchWork plan_work(const CLI::App& app, const RunOptions& options, const std::s
 
   std::map<std::map<std::string, std::string>, std::size_t> known;
   for (const auto& scan : scans) {
-    BatchSettings settings{common, {}, {}};
+    BatchSettings settings{common, {}};
+    std::string where;
     for (const auto& entry : entries)
       if (fits_recipe(entry.pattern, scan.path)) {
         set_option(settings.options, entry, in_batch);
-        settings.where += (settings.where.empty() ? "" : ", ") + entry.where;
+        where += (where.empty() ? "" : ", ") + entry.where;
       }
     const auto [place, is_new] = known.emplace(settings.options.given, work.settings.size());
     work.settings_of.push_back(place->second);
@@ -46,8 +43,7 @@ BatchWork plan_work(const CLI::App& app, const RunOptions& options, const std::s
     try {
       static_cast<void>(settings.options.settings());
     } catch (const Error& error) {
-      throw Error(settings.where.empty() ? scan.path : scan.path + " with " + settings.where, "",
-                  error.what());
+      throw Error(where.empty() ? scan.path : scan.path + " with " + where, "", error.what());
     }
     work.settings.push_back(std::move(settings));
   }
@@ -101,12 +97,7 @@ std::uint64_t memory_to_use(std::uint64_t limit_mib) {
   std::string name;
   std::uint64_t kib = 0;
   while (file >> name >> kib && name != "MemAvailable:") file.ignore(1 << 10, '\n');
-  // Where that cannot be read: without what the system keeps of files, and would give back.
-  const std::uint64_t bytes = name == "MemAvailable:"
-                                  ? kib * 1024
-                                  : static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) *
-                                        static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes / 5 * 4;
+  return name == "MemAvailable:" ? kib * 1024 / 5 * 4 : 0;
 }
 
 // --- The folder

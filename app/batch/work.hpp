@@ -21,7 +21,6 @@ namespace fhd::app {
 struct BatchSettings {
   RunOptions options;
   std::map<std::string, std::string> recorded;  ///< options that change the result, for manifests
-  std::string where;                            ///< lines of the recipe that gave some
 };
 
 /// One worker process. Each of its threads does a scan from its file to its results.
@@ -34,7 +33,7 @@ struct WorkerPlan {
 
 /// The plan that workers get; complete before the first one starts.
 struct BatchWork {
-  std::string directory, command_line;
+  std::string directory;
   std::vector<BatchScan> scans;
   std::vector<BatchSettings> settings;
   std::vector<std::size_t> settings_of;  ///< of each scan

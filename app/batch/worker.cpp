@@ -22,6 +22,7 @@
 #include "app/batch/engines.hpp"
 #include "app/batch/scan_job.hpp"
 #include "app/batch/summary.hpp"
+#include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
@@ -69,20 +70,6 @@ namespace {
 namespace fs = std::filesystem;
 using Line = nlohmann::json;
 using Clock = std::chrono::steady_clock;
-
-/// Throws Error unless `path` is a file or a directory that can be read.
-void require_readable_kind(const std::string& path) {
-  io::require_reachable(path);
-  std::error_code status;
-  const auto found = fs::status(path, status);
-  if (!fs::exists(found)) {
-    if (fs::exists(path + ".cfl", status)) return;  // BART
-    throw Error(path, "a scan", "no such file");
-  }
-  if (!fs::is_regular_file(found) && !fs::is_directory(found))
-    throw Error(path, "a file", "a pipe, a device or a socket", "save the scan as a file first");
-  if (::access(path.c_str(), R_OK) != 0) throw Error(path, "a readable file", std::strerror(errno));
-}
 
 /// One scan on its way through a thread.
 struct Job {
@@ -185,19 +172,18 @@ class WorkerProcess {
   // --- A scan
 
   void do_scan(Job job) {
-    std::string line;
     int no_room = 0;
+    const auto fails = [&](const std::string& line) { fail(job, told_line(line), no_room); };
     try {
-      return do_steps(job);
+      do_steps(job);
     } catch (const io::NoRoom& error) {
-      line = told_line(error.what());
       no_room = error.number();
+      fails(error.what());
     } catch (const std::bad_alloc&) {
-      line = told_line(work_.scans[job.scan].path + ": out of memory");
+      fails(work_.scans[job.scan].path + ": out of memory");
     } catch (const std::exception& error) {
-      line = told_line(error.what());
+      fails(error.what());
     }
-    fail(job, line, no_room);
   }
 
   void fail(Job& job, const std::string& line, int no_room) {
@@ -275,7 +261,7 @@ class WorkerProcess {
     now.settings = work_.settings[work_.settings_of[job.scan]].recorded;
     now.program_version = program_version;
     now.examined_ns = io::now_ns();
-    require_readable_kind(scan.path);
+    io::require_reachable(scan.path);
     job.inputs = io::InputStamps(io::files_of_scan(scan.path));
     now.input = io::stamps_of(scan.path);
     now.input_checksum = io::checksum_of(scan.path, 1);
@@ -297,8 +283,7 @@ class WorkerProcess {
     const Step step(job.seconds, "open " + work_.scans[job.scan].name);
     const auto& path = work_.scans[job.scan].path;
     const auto settings = settings_of(job.scan);
-    job.run =
-        open_run(io::open_scan(path, settings->options.read_options), path, settings, work_.command_line);
+    job.run = open_run(io::open_scan(path, settings->options.read_options), path, settings, command_line());
     job.run->results.set_checksum(job.manifest.input_checksum);
     require_replaceable_in_batch(*job.run, prefix_of(job), job.manifest);
     const auto bytes = planned_host_bytes(*job.run);
@@ -314,7 +299,12 @@ class WorkerProcess {
     const std::size_t number = work_.settings_of[scan];
     const std::lock_guard lock(mutex_);
     auto& settings = settings_[number];
-    if (!settings) settings = settings_of_job(work_.settings[number].options, plan_.device);
+    if (!settings) {
+      RunSettings made(work_.settings[number].options);
+      made.is_sparing = true;
+      made.options.device.set_name(plan_.device);
+      settings = std::make_shared<const RunSettings>(std::move(made));
+    }
     return settings;
   }
 

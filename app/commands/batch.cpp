@@ -52,10 +52,8 @@ struct BatchCommand {
   BatchList listed() const;
   bool is_part() const { return !only.empty() || !shard.empty(); }
   void plan_workers_of(BatchWork& work, BatchLog& log) const;
-  void require_no_timeline_among(const std::vector<BatchScan>& scans) const;
   bool do_scans(const BatchWork& work, BatchLog& log, Clock::time_point start) const;
-  bool summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, BatchLog& log,
-                 double seconds) const;
+  bool summarise(std::vector<Outcome> outcomes, BatchLog& log, double seconds) const;
 };
 
 void print_missing(const BatchWork& work) {
@@ -83,14 +81,14 @@ int BatchCommand::run() {
     print_missing(work);
     return 0;
   }
-  require_no_timeline_among(work.scans);
+  require_other_than_timeline(*app, {output});
   make_folder(output);
   if (!is_part()) {
     require_own_summaries(output);
     io::require_own_page((std::filesystem::path(output) / "index.html").string(),
                          "move it, or choose another folder (-o)");
   }
-  BatchLog log(output, quiet, is_part() ? BatchLog::Part::part : BatchLog::Part::whole, work.scans.size());
+  BatchLog log(output, quiet, is_part(), work.scans.size());
   if (log.has_locks()) remove_leftovers(output);
   plan_workers_of(work, log);
   for (const auto& note : list.notes) log.line("note      " + note);
@@ -133,7 +131,7 @@ bool BatchCommand::do_scans(const BatchWork& work, BatchLog& log, Clock::time_po
   log.clear();
   const auto& outcomes = scheduler.outcomes();
   const bool summarised =
-      summarise(work, outcomes, log, std::chrono::duration<double>(Clock::now() - start).count());
+      summarise(outcomes, log, std::chrono::duration<double>(Clock::now() - start).count());
   if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
   using enum Outcome::Status;
   const auto ends = totals(outcomes);
@@ -150,40 +148,24 @@ BatchList BatchCommand::listed() const {
   return list;
 }
 
-/// Throws UsageError where the timeline would replace a result of these scans.
-void BatchCommand::require_no_timeline_among(const std::vector<BatchScan>& all) const {
-  if (app->get_option("--trace")->count() == 0) return;
-  std::vector<std::string> results;
-  for (const auto& scan : all) {
-    const auto prefix = (std::filesystem::path(output) / scan.name).string();
-    const auto files = io::files_of_results(request_of(options, prefix));
-    results.insert(results.end(), files.begin(), files.end());
-    results.push_back(io::manifest_path(output, scan.name));
-  }
-  require_other_than_timeline(*app, results);
-}
-
 /// Prints the summary and, of a whole batch, writes it and the index page: parts leave that to a run after them, which
 /// finds all scans done. Returns false where one could not be written.
-bool BatchCommand::summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, BatchLog& log,
-                             double seconds) const {
-  auto all_scans = work.scans;
-  auto all_outcomes = outcomes;
+bool BatchCommand::summarise(std::vector<Outcome> outcomes, BatchLog& log, double seconds) const {
   std::vector<std::string> written;
   bool complete = true;
   if (!is_part()) {
-    add_earlier(output, all_scans, all_outcomes);
+    add_earlier(output, outcomes);
     try {
-      written = write_summary(output, all_scans, all_outcomes, seconds, command_line());
+      written = write_summary(output, outcomes, seconds);
       written.push_back(io::write_batch_index(output));
     } catch (const Error& error) {
       print_error(error.what());
       complete = false;
     }
   }
-  log.text(summary_table(all_scans, all_outcomes, seconds));
+  log.text(summary_table(outcomes, seconds));
   if (complete) {
-    tell_event("summary", json_of(totals(all_outcomes)));
+    tell_event("summary", json_of(totals(outcomes)));
     tell_event("written", {{"files", written}});
   }
   return complete;

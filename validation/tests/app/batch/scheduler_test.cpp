@@ -37,7 +37,7 @@ class Scheduler : public tests::ProgramTest {
     work.workers = std::move(workers);
     work.threads = 2;
     work.memory_bytes = std::uint64_t{1} << 30;
-    BatchLog log(work.directory, true, BatchLog::Part::whole, work.scans.size());
+    BatchLog log(work.directory, true, false, work.scans.size());
     BatchScheduler scheduler(work, log);
     scheduler.run();
     EXPECT_EQ(scheduler.stopped(), "");

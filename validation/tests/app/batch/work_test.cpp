@@ -92,26 +92,25 @@ TEST_F(BatchFolder, keeps_the_temporary_files_of_runs_that_are_alive) {
 }
 
 TEST_F(BatchFolder, is_of_one_batch_or_of_its_parts) {
-  using Part = BatchLog::Part;
-  const auto refused = [&](Part part) {
+  const auto refused = [&](bool is_part) {
     return error_of([&] {
-             BatchLog(path(""), true, part, 1);
+             BatchLog(path(""), true, is_part, 1);
            }).find("no other 'fhd batch' is at work, found one") != std::string::npos;
   };
   {
-    const BatchLog whole(path(""), true, Part::whole, 1);
+    const BatchLog whole(path(""), true, false, 1);
     ASSERT_TRUE(whole.has_locks());
-    EXPECT_TRUE(refused(Part::whole));
-    EXPECT_TRUE(refused(Part::part));
+    EXPECT_TRUE(refused(false));
+    EXPECT_TRUE(refused(true));
   }
-  const BatchLog part(path(""), true, Part::part, 1);
-  EXPECT_FALSE(refused(Part::part));
-  EXPECT_TRUE(refused(Part::whole));
+  const BatchLog part(path(""), true, true, 1);
+  EXPECT_FALSE(refused(true));
+  EXPECT_TRUE(refused(false));
 }
 
 TEST_F(BatchFolder, has_no_log_that_is_a_link_or_a_pipe) {
   tests::write_text(path("victim"), "mine");
-  const auto log = [&] { BatchLog(path(""), true, BatchLog::Part::whole, 1).line("told"); };
+  const auto log = [&] { BatchLog(path(""), true, false, 1).line("told"); };
   fs::create_symlink(path("victim"), path("batch.log"));
   EXPECT_EQ(error_of(log),
             path("batch.log") +
