@@ -153,19 +153,17 @@ bool is_taken(const std::string& directory, const std::string& name, const std::
 
 constexpr std::size_t longest = 180;  // a file name has at most 255 bytes, with what is added to it
 
+/// Names the scans, each as its file; with a checksum of the path where that has another use.
 void name_scans(BatchList& list, const std::string& directory) {
   std::map<std::string, int> uses;
   for (const auto& scan : list.scans) ++uses[plain_name(scan.path)];
   for (auto& scan : list.scans) {
-    const auto plain = plain_name(scan.path), path = absolute_path(scan.path);
-    scan.name = plain;
-    if (uses[plain] == 1 && !is_reserved(plain) && plain.size() <= longest &&
-        !is_taken(directory, plain, path))
-      continue;
+    const auto plain = scan.name = plain_name(scan.path), path = absolute_path(scan.path);
+    const auto manifest = io::read_manifest(io::manifest_path(directory, plain));
     // Whoever had the plain name first keeps it.
-    if (const auto manifest = io::read_manifest(io::manifest_path(directory, plain));
-        manifest && manifest->scan == path && !is_reserved(plain))
-      continue;
+    const bool had_it = manifest && manifest->scan == path;
+    const bool is_free = uses[plain] == 1 && plain.size() <= longest && !is_taken(directory, plain, path);
+    if (!is_reserved(plain) && (had_it || is_free)) continue;
     const auto start = plain.substr(0, longest);
     scan.name = (start.empty() || start.front() == '.' ? "scan" : "") + start + "-" + checksum(path);
     list.notes.push_back(fmt::format("{}: its results are called {}, because the name {} has another use",
@@ -177,26 +175,23 @@ void name_scans(BatchList& list, const std::string& directory) {
 void rename_scans(BatchList& list, const std::string& directory, const NameOfScan& name_of) {
   std::map<std::string, std::string> users;
   for (auto& scan : list.scans) {
-    auto name = name_of(scan.path);
-    if (name.empty()) {
+    const auto given = name_of(scan.path);
+    if (given.empty())
       list.notes.push_back(fmt::format("{}: cannot be opened for its name, so its results are called {}",
                                        scan.path, scan.name));
-      name = scan.name;
-    }
-    const auto [user, is_new] = users.emplace(name, scan.path);
-    if (!is_new)
-      throw Error("--name", "a name for each scan",
-                  fmt::format("{} for {} and {}", name, user->second, scan.path),
-                  "add a field, such as {stem}");
-    if (is_reserved(name) || name.size() > longest)
-      throw Error("--name",
-                  fmt::format("names of at most {} bytes that nothing else in the folder has", longest),
-                  fmt::format("'{}' for {}", name, scan.path), "use another pattern");
-    if (is_taken(directory, name, absolute_path(scan.path)))
-      throw Error("--name", "names that no other scan has in " + directory,
-                  fmt::format("{} for {}, which is that of another scan's results", name, scan.path),
-                  "add a field, such as {stem}, or choose another folder");
-    scan.name = name;
+    else
+      scan.name = given;
+    const auto refuse = [&](const std::string& expected, const std::string& rest, const char* remedy) {
+      throw Error("--name", expected, fmt::format("{} for {}{}", scan.name, scan.path, rest), remedy);
+    };
+    const auto [user, is_new] = users.emplace(scan.name, scan.path);
+    if (!is_new) refuse("a name for each scan", " and " + user->second, "add a field, such as {stem}");
+    if (is_reserved(scan.name) || scan.name.size() > longest)
+      refuse(fmt::format("names of at most {} bytes that nothing else in the folder has", longest), "",
+             "use another pattern");
+    if (is_taken(directory, scan.name, absolute_path(scan.path)))
+      refuse("names that no other scan has in " + directory, ", which is that of another scan's results",
+             "add a field, such as {stem}, or choose another folder");
   }
 }
 

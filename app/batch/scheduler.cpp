@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "app/batch/stop_requests.hpp"
+#include "app/terminal/timeline.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -78,7 +80,7 @@ bool BatchScheduler::give(std::size_t scan) {
   best->scans.insert(scan);
   task.stage = Task::Stage::examined;
   const bool stands_in = best->plan.is_last_resort && task.because.empty();
-  best->worker->examine(scan, stands_in ? lost_ : task.because);
+  best->worker->lines.send({{"scan", scan}, {"because", stands_in ? lost_ : task.because}});
   return true;
 }
 
@@ -112,7 +114,7 @@ void BatchScheduler::start_planned() {
       if (in_use + task.bytes > work_.memory_bytes) return;
       in_use += task.bytes;
       task.stage = Task::Stage::running;
-      slot.worker->start(scan, threads_for(task, slot.plan));
+      slot.worker->lines.send({{"scan", scan}, {"threads", threads_for(task, slot.plan)}});
     }
 }
 
@@ -121,19 +123,20 @@ void BatchScheduler::start_planned() {
 void BatchScheduler::wait_for_events() {
   std::vector<pollfd> descriptors;
   for (const auto& slot : slots_)
-    if (slot.worker) descriptors.push_back({slot.worker->descriptor(), POLLIN, 0});
+    if (slot.worker) descriptors.push_back({slot.worker->lines.descriptor(), POLLIN, 0});
   ::poll(descriptors.data(), descriptors.size(), 100);
   for (auto& slot : slots_) {
     if (!slot.worker) continue;
-    for (const auto& event : slot.worker->events()) handle(slot, event);
+    for (const auto& event : slot.worker->lines.receive(MSG_DONTWAIT)) handle(slot, event);
     if (slot.is_lost && slot.scans.empty())
       slot.worker.reset();
-    else if (!slot.worker->is_alive())
+    else if (!slot.worker->lines.is_open())
       end_dead_worker(slot);
   }
 }
 
 void BatchScheduler::handle(Slot& slot, const nlohmann::json& event) {
+  if (event.contains("timeline")) add_to_timeline(event["timeline"]);
   const std::string kind = event.at("event");
   const std::size_t scan = event.at("scan");
   if (kind == "planned") {

@@ -148,25 +148,20 @@ class WorkerProcess {
     return command;
   }
 
-  void report(const Line& event) {
+  void report(Line event) {
+    if (trace::is_on()) event["timeline"] = timeline_of(trace::take(), "worker");
     const std::lock_guard lock(reporting_);
     if (!lines_.send(event)) end(1);  // the parent has died
   }
 
-  /// Reports the last of a scan.
-  void report_last(Line event) {
-    if (trace::is_on()) event["timeline"] = timeline_of(trace::take(), "worker");
-    report(event);
-  }
-
   /// Reports how a scan ended. `no_room`: the number of the error where nothing more can be written, else 0.
   void report_end(const Job& job, Outcome::Status status, const std::string& line = {}, int no_room = 0) {
-    report_last({{"event", "ended"},
-                 {"scan", job.scan},
-                 {"status", status},
-                 {"line", line},
-                 {"no_room", no_room},
-                 {"reason", job.reason}});
+    report({{"event", "ended"},
+            {"scan", job.scan},
+            {"status", status},
+            {"line", line},
+            {"no_room", no_room},
+            {"reason", job.reason}});
   }
 
   // --- A scan
@@ -219,7 +214,7 @@ class WorkerProcess {
     } catch (const DeviceError& error) {
       const auto why = told_line(error.what());
       job.run.reset();
-      return report_last(
+      return report(
           {{"event", "refused"}, {"scan", job.scan}, {"why", why}, {"lost", !engines_.are_of_use()}});
     }
     // A GPU leaves the threads of the processor idle.
@@ -300,10 +295,11 @@ class WorkerProcess {
     const std::lock_guard lock(mutex_);
     auto& settings = settings_[number];
     if (!settings) {
-      RunSettings made(work_.settings[number].options);
-      made.is_sparing = true;
-      made.options.device.set_name(plan_.device);
-      settings = std::make_shared<const RunSettings>(std::move(made));
+      RunOptions options = work_.settings[number].options;
+      options.device.set_name(plan_.device);
+      const auto made = std::make_shared<RunSettings>(std::move(options));
+      made->is_sparing = true;
+      settings = made;
     }
     return settings;
   }
@@ -345,7 +341,7 @@ Worker::Worker(const BatchWork& work, const WorkerPlan& plan) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw Error("fhd batch", "another process", std::strerror(errno));
-  lines_ = Lines(ends[0]);
+  lines = Lines(ends[0]);
   process_ = fork();
   if (process_ < 0) {
     const int error = errno;
@@ -356,7 +352,7 @@ Worker::Worker(const BatchWork& work, const WorkerPlan& plan) {
     // The parent decides what happens on Ctrl-C, which the terminal sends to both.
     for (const int number : {SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
-    lines_ = Lines(-1);
+    lines = Lines(-1);
     silence_events();  // the parent prints them
     io::forget_unfinished_files();
     io::reader::use();
@@ -366,17 +362,10 @@ Worker::Worker(const BatchWork& work, const WorkerPlan& plan) {
 }
 
 Worker::~Worker() {
-  lines_.close();  // it ends by itself then, and what reads for it before that
+  lines.close();  // it ends by itself then, and what reads for it before that
   for (int look = 0; look < 1000 && !has_ended(WNOHANG); ++look) usleep(1000);
   if (!status_) ::kill(process_, SIGKILL);
   has_ended(0);
-}
-
-std::vector<nlohmann::json> Worker::events() {
-  auto events = lines_.receive(MSG_DONTWAIT);
-  for (auto& event : events)
-    if (event.contains("timeline")) add_to_timeline(event["timeline"]);
-  return events;
 }
 
 bool Worker::has_ended(int flags) {

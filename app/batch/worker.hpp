@@ -34,39 +34,29 @@ class Lines {
   bool is_open_ = true;
 };
 
-/// A worker, seen from the process that started it.
-class Worker {
- public:
+/// A worker, seen from the process that started it. It is told, in this order, to look at a scan, and to do what it has
+/// planned. `because`: why another device gave the scan back; empty: none has had it.
+///   {"scan": i, "because": why}
+///   {"scan": i, "threads": n}
+/// It reports, with --trace also its "timeline" each time:
+///   {"event": "planned", "scan": i, "bytes": n}             it has read the header: the scan will take n bytes
+///   {"event": "progress", "scan": i, "stage": s, "done": n, "total": n, "residual": x}
+///   {"event": "refused", "scan": i, "why": line, "lost": b}  its device cannot do the scan; lost: nor anything else
+///   {"event": "ended", "scan": i, "status": Outcome::Status, "line": error, "no_room": errno, "reason": why}
+struct Worker {
   Worker(const BatchWork& work, const WorkerPlan& plan);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   /// Kills the process if it still runs.
   ~Worker();
-
-  /// Has it look at a scan. `because`: why another device gave the scan back; empty: none has had it.
-  void examine(std::size_t scan, const std::string& because) {
-    lines_.send({{"scan", scan}, {"because", because}});
-  }
-  /// Has it do a scan that it has planned.
-  void start(std::size_t scan, int threads) { lines_.send({{"scan", scan}, {"threads", threads}}); }
-
-  int descriptor() const { return lines_.descriptor(); }
-  /// Returns the events that it reported since the last call:
-  ///   {"event": "planned", "scan": i, "bytes": n}             it has read the header: the scan will take n bytes
-  ///   {"event": "progress", "scan": i, "stage": s, "done": n, "total": n, "residual": x}
-  ///   {"event": "refused", "scan": i, "why": line, "lost": b}  its device cannot do the scan; lost: nor anything else
-  ///   {"event": "ended", "scan": i, "status": Outcome::Status, "line": error, "no_room": errno, "reason": why}
-  /// Adds the "timeline" that the last two have with --trace.
-  std::vector<nlohmann::json> events();
-  /// Returns false once events() has found it dead.
-  bool is_alive() const { return lines_.is_open(); }
-  /// Returns how it died, in words.
+  /// Waits for the end of the process. Returns how it died, in words.
   std::string cause();
+
+  Lines lines{-1};
 
  private:
   bool has_ended(int flags);
   pid_t process_ = -1;
-  Lines lines_{-1};
   std::optional<int> status_;
 };
 

@@ -26,7 +26,9 @@ class PlannedMemory : public tests::ProgramTest {
       const auto equals = option.find('=');
       set_option(given, *find_option(option.substr(0, equals), in_batch), option.substr(equals + 1));
     }
-    const auto settings = settings_of_job(given, "cpu");
+    given.device.set_name("cpu");
+    const auto settings = std::make_shared<RunSettings>(given);
+    settings->is_sparing = true;
     const auto scan = path("scan.h5");
     return static_cast<double>(planned_host_bytes(*open_run(io::open_scan(scan), scan, settings, "")));
   }
