@@ -66,7 +66,8 @@ TEST_F(Scheduler, several_threads_in_one_process_make_the_images_of_single_runs)
 }
 
 TEST_F(Scheduler, where_a_device_fails_the_cpu_goes_on_and_says_why) {
-  const auto outcomes = outcomes_of(9, {{"cuda:98", 2, 4}, {"cuda:99", 2, 4}, {"cpu", 1, 3, true}, {"cpu", 1, 3, true}});
+  const auto outcomes =
+      outcomes_of(9, {{"cuda:98", 2, 4}, {"cuda:99", 2, 4}, {"cpu", 1, 3, true}, {"cpu", 1, 3, true}});
   EXPECT_EQ(finished(outcomes), 9);
   for (const std::string name : {"s0", "s8"}) {
     expect_image_of_a_single_run(name);
