@@ -129,7 +129,7 @@ void BatchLog::set_progress(const std::string& name, const Progress& progress) {
   current_ = io::shown(current_);
 }
 
-void BatchLog::show(const BatchTotals& totals, std::size_t under_way) {
+void BatchLog::show(const BatchTotals& totals) {
   const auto now = Clock::now();
   if (!status_.visible() || now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
@@ -141,7 +141,7 @@ void BatchLog::show(const BatchTotals& totals, std::size_t under_way) {
     const double rate = finished / std::chrono::duration<double>(now - start_).count();
     line += fmt::format(", {:.2f} scans/s, {} left", rate, clock_text(totals[Outcome::Status::open] / rate));
   }
-  if (under_way > 0 && !current_.empty()) line += "  " + current_;
+  if (!current_.empty()) line += "  " + current_;
   status_.show(std::move(line));
 }
 

@@ -12,8 +12,8 @@ namespace fhd::app {
 
 class BatchLog {
  public:
-  /// Continues DIRECTORY/batch.log, whose lock keeps other batches out of the folder; parts of a batch (--only, --shard) share it. Throws
-  /// Error: another batch works there, or the log is a link or a pipe.
+  /// Continues DIRECTORY/batch.log, whose lock keeps other batches out of the folder; parts of a batch (--only, --shard)
+  /// share it. Throws Error: another batch works there, or the log is a link or a pipe.
   BatchLog(const std::string& directory, bool quiet, bool is_part, std::size_t scan_count);
   BatchLog(const BatchLog&) = delete;
   BatchLog& operator=(const BatchLog&) = delete;
@@ -29,7 +29,7 @@ class BatchLog {
 
   void set_progress(const std::string& name, const Progress& progress);
   /// Draws the bar anew.
-  void show(const BatchTotals& totals, std::size_t under_way);
+  void show(const BatchTotals& totals);
   void clear() { status_.clear(); }
   /// Returns whether the folder is locked; false on file systems without locks.
   bool has_locks() const { return has_locks_; }

@@ -32,22 +32,17 @@ void BatchScheduler::run() {
     if (!stopped_.empty()) return stop();
     hand_out();
     start_planned();
-    if (scans_at_work() == 0 && waiting_.empty()) return;
+    const bool rest = std::ranges::all_of(slots_, [](const Slot& slot) { return slot.scans.empty(); });
+    if (rest && waiting_.empty()) return;
     wait_for_events();
-    log_.show(totals(outcomes_), scans_at_work());
+    log_.show(totals(outcomes_));
   }
-}
-
-std::size_t BatchScheduler::scans_at_work() const {
-  std::size_t count = 0;
-  for (const auto& slot : slots_) count += slot.scans.size();
-  return count;
 }
 
 // --- Giving out work
 
 void BatchScheduler::hand_out() {
-  for (auto scan = waiting_.begin(); scan != waiting_.end() && StopRequests::caught() == 0;)
+  for (auto scan = waiting_.begin(); scan != waiting_.end();)
     if (give(*scan))
       scan = waiting_.erase(scan);
     else if (tasks_[*scan].gave_up.empty())
@@ -64,19 +59,19 @@ bool BatchScheduler::give(std::size_t scan) {
     end(scan, Outcome::Status::failed, task.because.empty() ? lost_ : task.because);
     return true;
   }
-  // The least busy one, of idle ones rather one that is started.
+  // The least busy one, of idle ones rather one that is started. A scan that killed a worker gets one for itself.
   const auto business = [](const Slot* slot) {
     return std::pair(slot->scans.size(), slot->worker == nullptr);
   };
+  const auto has_room = [&](const Slot& slot) {
+    return slot.scans.size() < static_cast<std::size_t>(task.alone ? 1 : slot.plan.scans) &&
+           std::ranges::none_of(slot.scans, [&](std::size_t other) { return tasks_[other].alone; });
+  };
   Slot* best = nullptr;
   for (auto* slot : slots)
-    if (slot->has_room && slot->scans.size() < static_cast<std::size_t>(slot->plan.scans) &&
-        (!best || business(slot) < business(best)))
-      best = slot;
-  // A scan that killed a worker gets one for itself.
-  if (!best || (task.alone && !best->scans.empty())) return false;
+    if (has_room(*slot) && (!best || business(slot) < business(best))) best = slot;
+  if (!best) return false;
   if (!best->worker) best->worker = std::make_unique<Worker>(work_, best->plan);
-  best->has_room = !task.alone;
   best->scans.insert(scan);
   task.stage = Task::Stage::examined;
   const bool stands_in = best->plan.is_last_resort && task.because.empty();
@@ -148,22 +143,17 @@ void BatchScheduler::handle(Slot& slot, const nlohmann::json& event) {
   } else if (kind == "refused") {
     give_back(slot, scan, event.at("why"), event.at("lost"));
   } else if (kind == "ended") {
-    remove(slot, scan);
+    slot.scans.erase(scan);
     end(scan, event.at("status").get<Outcome::Status>(), event.at("line"), event.at("reason"));
     if (const int number = event.at("no_room"); number != 0)  // further scans would be computed for nothing
       stopped_ = fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(number));
   }
 }
 
-void BatchScheduler::remove(Slot& slot, std::size_t scan) {
-  slot.scans.erase(scan);
-  if (slot.scans.empty()) slot.has_room = true;
-}
-
 /// Lets other workers do a scan that a device could not do.
 void BatchScheduler::give_back(Slot& slot, std::size_t scan, const std::string& why, bool lost) {
   Task& task = tasks_[scan];
-  remove(slot, scan);
+  slot.scans.erase(scan);
   task.gave_up.insert(static_cast<std::size_t>(&slot - slots_.data()));
   task.because = fmt::format("{} failed: {}", slot.plan.device, why);
   if (lost && !slot.is_lost) {
@@ -182,7 +172,6 @@ void BatchScheduler::end_dead_worker(Slot& slot) {
   const auto cause = slot.worker->cause();
   const auto scans = std::exchange(slot.scans, {});
   slot.worker.reset();
-  slot.has_room = true;
   if (log_.has_locks()) remove_leftovers(work_.directory);
   for (const auto scan : scans) {
     const BatchScan& lost = work_.scans[scan];

@@ -31,7 +31,6 @@ class BatchScheduler {
     std::unique_ptr<Worker> worker{};
     std::set<std::size_t> scans{};  ///< that it has
     bool is_lost = false;           ///< its device is: it gets no more scans
-    bool has_room = true;           ///< false: it has a scan that a worker died of, and gets no other
   };
   /// What is known of a scan on its way.
   struct Task {
@@ -49,11 +48,9 @@ class BatchScheduler {
   void start_planned();
   void wait_for_events();
   void handle(Slot& slot, const nlohmann::json& event);
-  void remove(Slot& slot, std::size_t scan);
   void give_back(Slot& slot, std::size_t scan, const std::string& why, bool lost);
   void end_dead_worker(Slot& slot);
   void stop();
-  std::size_t scans_at_work() const;
   void end(std::size_t scan, Outcome::Status status, const std::string& error = {},
            const std::string& reason = {});
   bool end_by_manifest(std::size_t scan);
