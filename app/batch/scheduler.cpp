@@ -6,219 +6,258 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <memory>
 #include <numeric>
+#include <set>
 #include <utility>
 
-#include "app/batch/stop_requests.hpp"
+#include "app/batch/worker.hpp"
 #include "app/terminal/timeline.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
 
-BatchScheduler::BatchScheduler(const BatchWork& work, BatchLog& log)
-    : work_(work), log_(log), tasks_(work.scans.size()), waiting_(work.scans.size()) {
-  for (const auto& scan : work.scans) outcomes_.push_back({scan});
-  for (const auto& plan : work.workers) slots_.push_back({plan});
-  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
-  // Scans with the same settings follow each other: they share what depends on the trajectory.
-  std::stable_sort(waiting_.begin(), waiting_.end(),
-                   [&](std::size_t a, std::size_t b) { return work.settings_of[a] < work.settings_of[b]; });
-}
+namespace {
 
-void BatchScheduler::run() {
-  while (true) {
-    if (const int signal = StopRequests::caught()) stopped_ = strsignal(signal);
-    if (!stopped_.empty()) return stop();
-    hand_out();
-    start_planned();
-    const bool rest = std::ranges::all_of(slots_, [](const Slot& slot) { return slot.scans.empty(); });
-    if (rest && waiting_.empty()) return;
-    wait_for_events();
-    log_.show(totals(outcomes_));
+class BatchScheduler {
+ public:
+  BatchScheduler(const BatchWork& work, BatchLog& log)
+      : work_(work), log_(log), tasks_(work.scans.size()), waiting_(work.scans.size()) {
+    for (const auto& scan : work.scans) outcomes_.push_back({scan});
+    for (const auto& plan : work.workers) slots_.push_back({plan});
+    std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
+    // Scans with the same settings follow each other: they share what depends on the trajectory.
+    std::stable_sort(waiting_.begin(), waiting_.end(),
+                     [&](std::size_t a, std::size_t b) { return work.settings_of[a] < work.settings_of[b]; });
   }
-}
 
-// --- Giving out work
+  /// Does all scans, or stops where a signal (StopRequests) or a full disk stops it.
+  BatchEnd run() {
+    while (true) {
+      if (const int signal = StopRequests::caught()) stopped_ = strsignal(signal);
+      if (!stopped_.empty()) break;
+      hand_out();
+      start_planned();
+      const bool rest = std::ranges::all_of(slots_, [](const Slot& slot) { return slot.scans.empty(); });
+      if (rest && waiting_.empty()) break;
+      wait_for_events();
+      log_.show(totals(outcomes_));
+    }
+    // Nothing more is finished.
+    for (auto& slot : slots_) slot.worker.reset();
+    for (const auto& slot : slots_)
+      for (const auto scan : slot.scans) end_by_manifest(scan);
+    return {std::move(outcomes_), stopped_};
+  }
 
-void BatchScheduler::hand_out() {
-  for (auto scan = waiting_.begin(); scan != waiting_.end();)
-    if (give(*scan))
-      scan = waiting_.erase(scan);
-    else if (tasks_[*scan].gave_up.empty())
-      return;  // other scans find no worker either
-    else
-      ++scan;
-}
+ private:
+  /// The place of a worker process, which is started for its first scan.
+  struct Slot {
+    WorkerPlan plan;
+    std::unique_ptr<Worker> worker{};
+    std::set<std::size_t> scans{};  ///< that it has
+    bool is_lost = false;           ///< its device is: it gets no more scans
+  };
+  /// What is known of a scan on its way.
+  struct Task {
+    enum class Stage { examined, planned, running } stage = Stage::examined;
+    std::uint64_t bytes = 0;        ///< planned
+    bool alone = false;             ///< a worker that did it died
+    std::set<std::size_t> gave_up;  ///< slots whose device could not do it
+    std::string because;            ///< why the last of them
+  };
 
-/// Returns whether a worker has the scan now, or it has failed because none is left.
-bool BatchScheduler::give(std::size_t scan) {
-  Task& task = tasks_[scan];
-  const auto slots = slots_for(task);
-  if (slots.empty()) {
-    end(scan, Outcome::Status::failed, task.because.empty() ? lost_ : task.because);
+  // --- Giving out work
+
+  void hand_out() {
+    for (auto scan = waiting_.begin(); scan != waiting_.end();)
+      if (give(*scan))
+        scan = waiting_.erase(scan);
+      else if (tasks_[*scan].gave_up.empty())
+        return;  // other scans find no worker either
+      else
+        ++scan;
+  }
+
+  /// Returns whether a worker has the scan now, or it has failed because none is left.
+  bool give(std::size_t scan) {
+    Task& task = tasks_[scan];
+    const auto slots = slots_for(task);
+    if (slots.empty()) {
+      end(scan, Outcome::Status::failed, task.because.empty() ? lost_ : task.because);
+      return true;
+    }
+    // The least busy one, of idle ones rather one that is started. A scan that killed a worker gets one for itself.
+    const auto business = [](const Slot* slot) {
+      return std::pair(slot->scans.size(), slot->worker == nullptr);
+    };
+    const auto has_room = [&](const Slot& slot) {
+      return slot.scans.size() < static_cast<std::size_t>(task.alone ? 1 : slot.plan.scans) &&
+             std::ranges::none_of(slot.scans, [&](std::size_t other) { return tasks_[other].alone; });
+    };
+    Slot* best = nullptr;
+    for (auto* slot : slots)
+      if (has_room(*slot) && (!best || business(slot) < business(best))) best = slot;
+    if (!best) return false;
+    if (!best->worker) best->worker = std::make_unique<Worker>(work_, best->plan);
+    best->scans.insert(scan);
+    task.stage = Task::Stage::examined;
+    const bool stands_in = best->plan.is_last_resort && task.because.empty();
+    best->worker->lines.send({{"scan", scan}, {"because", stands_in ? lost_ : task.because}});
     return true;
   }
-  // The least busy one, of idle ones rather one that is started. A scan that killed a worker gets one for itself.
-  const auto business = [](const Slot* slot) {
-    return std::pair(slot->scans.size(), slot->worker == nullptr);
-  };
-  const auto has_room = [&](const Slot& slot) {
-    return slot.scans.size() < static_cast<std::size_t>(task.alone ? 1 : slot.plan.scans) &&
-           std::ranges::none_of(slot.scans, [&](std::size_t other) { return tasks_[other].alone; });
-  };
-  Slot* best = nullptr;
-  for (auto* slot : slots)
-    if (has_room(*slot) && (!best || business(slot) < business(best))) best = slot;
-  if (!best) return false;
-  if (!best->worker) best->worker = std::make_unique<Worker>(work_, best->plan);
-  best->scans.insert(scan);
-  task.stage = Task::Stage::examined;
-  const bool stands_in = best->plan.is_last_resort && task.because.empty();
-  best->worker->lines.send({{"scan", scan}, {"because", stands_in ? lost_ : task.because}});
-  return true;
-}
 
-/// Returns the workers that may take the scan, by their devices: the last resort only where no other may.
-std::vector<BatchScheduler::Slot*> BatchScheduler::slots_for(const Task& task) {
-  std::vector<Slot*> devices, last_resort;
-  for (std::size_t number = 0; number < slots_.size(); ++number)
-    if (Slot& slot = slots_[number]; !slot.is_lost && !task.gave_up.contains(number))
-      (slot.plan.is_last_resort ? last_resort : devices).push_back(&slot);
-  return devices.empty() ? last_resort : devices;
-}
-
-/// Returns one thread each for small scans; of large ones as many share the threads as fit into memory.
-int BatchScheduler::threads_for(const Task& task, const WorkerPlan& plan) const {
-  const auto fit = static_cast<int>(
-      std::min<std::uint64_t>(work_.memory_bytes / std::max<std::uint64_t>(task.bytes, 1), 1 << 20));
-  const int engines = engine_count(work_.workers, plan.is_last_resort);
-  return std::max(1, work_.threads / std::max(1, std::min(engines, fit)));
-}
-
-/// Starts planned scans as far as memory reaches.
-void BatchScheduler::start_planned() {
-  std::uint64_t in_use = 0;
-  for (const auto& slot : slots_)
-    for (const auto scan : slot.scans)
-      if (tasks_[scan].stage == Task::Stage::running) in_use += tasks_[scan].bytes;
-  for (auto& slot : slots_)
-    for (const auto scan : slot.scans) {
-      Task& task = tasks_[scan];
-      if (task.stage != Task::Stage::planned) continue;
-      if (in_use + task.bytes > work_.memory_bytes) return;
-      in_use += task.bytes;
-      task.stage = Task::Stage::running;
-      slot.worker->lines.send({{"scan", scan}, {"threads", threads_for(task, slot.plan)}});
-    }
-}
-
-// --- Events
-
-void BatchScheduler::wait_for_events() {
-  std::vector<pollfd> descriptors;
-  for (const auto& slot : slots_)
-    if (slot.worker) descriptors.push_back({slot.worker->lines.descriptor(), POLLIN, 0});
-  ::poll(descriptors.data(), descriptors.size(), 100);
-  for (auto& slot : slots_) {
-    if (!slot.worker) continue;
-    for (const auto& event : slot.worker->lines.receive(MSG_DONTWAIT)) handle(slot, event);
-    if (slot.is_lost && slot.scans.empty())
-      slot.worker.reset();
-    else if (!slot.worker->lines.is_open())
-      end_dead_worker(slot);
+  /// Returns the workers that may take the scan, by their devices: the last resort only where no other may.
+  std::vector<Slot*> slots_for(const Task& task) {
+    std::vector<Slot*> devices, last_resort;
+    for (std::size_t number = 0; number < slots_.size(); ++number)
+      if (Slot& slot = slots_[number]; !slot.is_lost && !task.gave_up.contains(number))
+        (slot.plan.is_last_resort ? last_resort : devices).push_back(&slot);
+    return devices.empty() ? last_resort : devices;
   }
-}
 
-void BatchScheduler::handle(Slot& slot, const nlohmann::json& event) {
-  if (event.contains("timeline")) add_to_timeline(event["timeline"]);
-  const std::string kind = event.at("event");
-  const std::size_t scan = event.at("scan");
-  if (kind == "planned") {
-    tasks_[scan].stage = Task::Stage::planned;
-    tasks_[scan].bytes = event.at("bytes");
-  } else if (kind == "progress") {
-    log_.set_progress(work_.scans[scan].name, {event.at("stage").get<std::string>(), event.at("done"),
-                                               event.at("total"), event.at("residual")});
-  } else if (kind == "refused") {
-    give_back(slot, scan, event.at("why"), event.at("lost"));
-  } else if (kind == "ended") {
+  /// Returns one thread each for small scans; of large ones as many share the threads as fit into memory.
+  int threads_for(const Task& task, const WorkerPlan& plan) const {
+    const auto fit = static_cast<int>(
+        std::min<std::uint64_t>(work_.memory_bytes / std::max<std::uint64_t>(task.bytes, 1), 1 << 20));
+    const int engines = engine_count(work_.workers, plan.is_last_resort);
+    return std::max(1, work_.threads / std::max(1, std::min(engines, fit)));
+  }
+
+  /// Starts planned scans as far as memory reaches.
+  void start_planned() {
+    std::uint64_t in_use = 0;
+    for (const auto& slot : slots_)
+      for (const auto scan : slot.scans)
+        if (tasks_[scan].stage == Task::Stage::running) in_use += tasks_[scan].bytes;
+    for (auto& slot : slots_)
+      for (const auto scan : slot.scans) {
+        Task& task = tasks_[scan];
+        if (task.stage != Task::Stage::planned) continue;
+        if (in_use + task.bytes > work_.memory_bytes) return;
+        in_use += task.bytes;
+        task.stage = Task::Stage::running;
+        slot.worker->lines.send({{"scan", scan}, {"threads", threads_for(task, slot.plan)}});
+      }
+  }
+
+  // --- Events
+
+  void wait_for_events() {
+    std::vector<pollfd> descriptors;
+    for (const auto& slot : slots_)
+      if (slot.worker) descriptors.push_back({slot.worker->lines.descriptor(), POLLIN, 0});
+    ::poll(descriptors.data(), descriptors.size(), 100);
+    for (auto& slot : slots_) {
+      if (!slot.worker) continue;
+      for (const auto& event : slot.worker->lines.receive(MSG_DONTWAIT)) handle(slot, event);
+      if (slot.is_lost && slot.scans.empty())
+        slot.worker.reset();
+      else if (!slot.worker->lines.is_open())
+        end_dead_worker(slot);
+    }
+  }
+
+  void handle(Slot& slot, const nlohmann::json& event) {
+    if (event.contains("timeline")) add_to_timeline(event["timeline"]);
+    const std::string kind = event.at("event");
+    const std::size_t scan = event.at("scan");
+    if (kind == "planned") {
+      tasks_[scan].stage = Task::Stage::planned;
+      tasks_[scan].bytes = event.at("bytes");
+    } else if (kind == "progress") {
+      log_.set_progress(work_.scans[scan].name, {event.at("stage").get<std::string>(), event.at("done"),
+                                                 event.at("total"), event.at("residual")});
+    } else if (kind == "refused") {
+      give_back(slot, scan, event.at("why"), event.at("lost"));
+    } else if (kind == "ended") {
+      slot.scans.erase(scan);
+      end(scan, event.at("status").get<Outcome::Status>(), event.at("line"), event.at("reason"));
+      if (const int number = event.at("no_room"); number != 0)  // further scans would be computed for nothing
+        stopped_ =
+            fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(number));
+    }
+  }
+
+  /// Lets other workers do a scan that a device could not do.
+  void give_back(Slot& slot, std::size_t scan, const std::string& why, bool lost) {
+    Task& task = tasks_[scan];
     slot.scans.erase(scan);
-    end(scan, event.at("status").get<Outcome::Status>(), event.at("line"), event.at("reason"));
-    if (const int number = event.at("no_room"); number != 0)  // further scans would be computed for nothing
-      stopped_ = fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(number));
-  }
-}
-
-/// Lets other workers do a scan that a device could not do.
-void BatchScheduler::give_back(Slot& slot, std::size_t scan, const std::string& why, bool lost) {
-  Task& task = tasks_[scan];
-  slot.scans.erase(scan);
-  task.gave_up.insert(static_cast<std::size_t>(&slot - slots_.data()));
-  task.because = fmt::format("{} failed: {}", slot.plan.device, why);
-  if (lost && !slot.is_lost) {
-    slot.is_lost = true;
-    lost_ = task.because;
-    log_.line(fmt::format("{}: {}", task.because,
-                          slots_for({}).empty() ? "nothing else is left" : "its scans go on elsewhere"));
-  }
-  if (!slots_for(task).empty())
-    log_.line(fmt::format("{}: given back, because {}", work_.scans[scan].name, task.because));
-  waiting_.push_front(scan);
-}
-
-/// Blames the scan that the worker had; where it had several, each gets a second chance, alone.
-void BatchScheduler::end_dead_worker(Slot& slot) {
-  const auto cause = slot.worker->cause();
-  const auto scans = std::exchange(slot.scans, {});
-  slot.worker.reset();
-  if (log_.has_locks()) remove_leftovers(work_.directory);
-  for (const auto scan : scans) {
-    const BatchScan& lost = work_.scans[scan];
-    if (end_by_manifest(scan)) continue;
-    if (scans.size() > 1 && !tasks_[scan].alone) {
-      tasks_[scan].alone = true;
-      waiting_.push_front(scan);
-      log_.line(fmt::format("{}: done again alone, because a worker that had it {}", lost.name, cause));
-    } else {
-      end(scan, Outcome::Status::failed,
-          fmt::format("{}: the process that worked on it {}", lost.path, cause));
+    task.gave_up.insert(static_cast<std::size_t>(&slot - slots_.data()));
+    task.because = fmt::format("{} failed: {}", slot.plan.device, why);
+    if (lost && !slot.is_lost) {
+      slot.is_lost = true;
+      lost_ = task.because;
+      log_.line(fmt::format("{}: {}", task.because,
+                            slots_for({}).empty() ? "nothing else is left" : "its scans go on elsewhere"));
     }
+    if (!slots_for(task).empty())
+      log_.line(fmt::format("{}: given back, because {}", work_.scans[scan].name, task.because));
+    waiting_.push_front(scan);
   }
-  if (scans.empty()) log_.line("an idle worker " + cause);
-}
 
-/// Ends the workers: nothing more is finished.
-void BatchScheduler::stop() {
-  for (auto& slot : slots_) slot.worker.reset();
-  for (const auto& slot : slots_)
-    for (const auto scan : slot.scans) end_by_manifest(scan);
-}
+  /// Blames the scan that the worker had; where it had several, each gets a second chance, alone.
+  void end_dead_worker(Slot& slot) {
+    const auto cause = slot.worker->cause();
+    const auto scans = std::exchange(slot.scans, {});
+    slot.worker.reset();
+    if (log_.has_locks()) remove_leftovers(work_.directory);
+    for (const auto scan : scans) {
+      const BatchScan& lost = work_.scans[scan];
+      if (end_by_manifest(scan)) continue;
+      if (scans.size() > 1 && !tasks_[scan].alone) {
+        tasks_[scan].alone = true;
+        waiting_.push_front(scan);
+        log_.line(fmt::format("{}: done again alone, because a worker that had it {}", lost.name, cause));
+      } else {
+        end(scan, Outcome::Status::failed,
+            fmt::format("{}: the process that worked on it {}", lost.path, cause));
+      }
+    }
+    if (scans.empty()) log_.line("an idle worker " + cause);
+  }
 
-// --- Ends of scans
+  // --- Ends of scans
 
-/// Records how a scan ended. `reason`: why it was done again.
-void BatchScheduler::end(std::size_t scan, Outcome::Status status, const std::string& error,
-                         const std::string& reason) {
-  Outcome& outcome = outcomes_[scan];
-  outcome.status = status;
-  outcome.error = error;
-  if (has_results(outcome))
-    if (auto manifest = io::read_manifest(io::manifest_path(work_.directory, work_.scans[scan].name)))
-      outcome.manifest = std::move(*manifest);
-  if (status == Outcome::Status::finished) outcome.reason = reason;
-  if (status == Outcome::Status::unchanged && outcome.manifest.program_version != program_version)
-    outcome.reason = "made by version " + outcome.manifest.program_version + ", kept";
-  log_.ended(outcome, totals(outcomes_));
-}
+  /// Records how a scan ended. `reason`: why it was done again.
+  void end(std::size_t scan, Outcome::Status status, const std::string& error = {},
+           const std::string& reason = {}) {
+    Outcome& outcome = outcomes_[scan];
+    outcome.status = status;
+    outcome.error = error;
+    if (has_results(outcome))
+      if (auto manifest = io::read_manifest(io::manifest_path(work_.directory, work_.scans[scan].name)))
+        outcome.manifest = std::move(*manifest);
+    if (status == Outcome::Status::finished) outcome.reason = reason;
+    if (status == Outcome::Status::unchanged && outcome.manifest.program_version != program_version)
+      outcome.reason = "made by version " + outcome.manifest.program_version + ", kept";
+    log_.ended(outcome, totals(outcomes_));
+  }
 
-/// Ends a scan whose manifest a worker has written that died before it reported, and returns true; else returns false.
-bool BatchScheduler::end_by_manifest(std::size_t scan) {
-  const auto manifest = io::read_manifest(io::manifest_path(work_.directory, work_.scans[scan].name));
-  if (!manifest || manifest->ended_ns < began_ns_) return false;
-  const bool failed = manifest->status == io::Manifest::Status::failed;
-  end(scan, failed ? Outcome::Status::failed : Outcome::Status::finished, manifest->error);
-  return true;
-}
+  /// Ends a scan whose manifest a worker has written that died before it reported, and returns true; else returns false.
+  bool end_by_manifest(std::size_t scan) {
+    const auto manifest = io::read_manifest(io::manifest_path(work_.directory, work_.scans[scan].name));
+    if (!manifest || manifest->ended_ns < began_ns_) return false;
+    const bool failed = manifest->status == io::Manifest::Status::failed;
+    end(scan, failed ? Outcome::Status::failed : Outcome::Status::finished, manifest->error);
+    return true;
+  }
+
+  const BatchWork& work_;
+  BatchLog& log_;
+  const std::int64_t began_ns_ = io::now_ns();
+  std::vector<Slot> slots_;
+  std::vector<Task> tasks_;          ///< of the scans
+  std::vector<Outcome> outcomes_;    ///< of the scans
+  std::deque<std::size_t> waiting_;  ///< scans that no worker has; those that one gave back come first
+  std::string lost_;                 ///< how the last device was lost
+  std::string stopped_;
+};
+
+}  // namespace
+
+BatchEnd do_batch(const BatchWork& work, BatchLog& log) { return BatchScheduler(work, log).run(); }
 
 }  // namespace fhd::app

@@ -1,69 +1,46 @@
 #pragma once
 // Hands out the scans of a batch to workers and follows them to their end.
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <set>
+#include <array>
+#include <atomic>
+#include <csignal>
 #include <string>
 #include <vector>
 
 #include "app/batch/log.hpp"
 #include "app/batch/work.hpp"
-#include "app/batch/worker.hpp"
 
 namespace fhd::app {
 
-class BatchScheduler {
+/// While it lives, signals that ask the process to end only raise a flag.
+class StopRequests {
  public:
-  /// Both must outlive it.
-  BatchScheduler(const BatchWork& work, BatchLog& log);
-  /// Does all scans, or stops where a signal (StopRequests) or a full disk stops it.
-  void run();
-  /// Returns why the batch ended early; empty when it did not.
-  const std::string& stopped() const { return stopped_; }
-  const std::vector<Outcome>& outcomes() const { return outcomes_; }
+  /// The signal that came, 0 without one; it stays when the object has gone.
+  static int caught() { return signal_; }
+  static bool has_come() { return signal_ != 0; }
+
+  StopRequests() {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      before_[i] = std::signal(numbers[i], [](int number) { signal_ = number; });
+      if (before_[i] == SIG_IGN) std::signal(numbers[i], SIG_IGN);  // nohup
+    }
+  }
+  ~StopRequests() {
+    for (std::size_t i = 0; i < numbers.size(); ++i) std::signal(numbers[i], before_[i]);
+  }
+  StopRequests(const StopRequests&) = delete;
+  StopRequests& operator=(const StopRequests&) = delete;
 
  private:
-  /// The place of a worker process, which is started for its first scan.
-  struct Slot {
-    WorkerPlan plan;
-    std::unique_ptr<Worker> worker{};
-    std::set<std::size_t> scans{};  ///< that it has
-    bool is_lost = false;           ///< its device is: it gets no more scans
-  };
-  /// What is known of a scan on its way.
-  struct Task {
-    enum class Stage { examined, planned, running } stage = Stage::examined;
-    std::uint64_t bytes = 0;        ///< planned
-    bool alone = false;             ///< a worker that did it died
-    std::set<std::size_t> gave_up;  ///< slots whose device could not do it
-    std::string because;            ///< why the last of them
-  };
-
-  void hand_out();
-  bool give(std::size_t scan);
-  std::vector<Slot*> slots_for(const Task& task);
-  int threads_for(const Task& task, const WorkerPlan& plan) const;
-  void start_planned();
-  void wait_for_events();
-  void handle(Slot& slot, const nlohmann::json& event);
-  void give_back(Slot& slot, std::size_t scan, const std::string& why, bool lost);
-  void end_dead_worker(Slot& slot);
-  void stop();
-  void end(std::size_t scan, Outcome::Status status, const std::string& error = {},
-           const std::string& reason = {});
-  bool end_by_manifest(std::size_t scan);
-
-  const BatchWork& work_;
-  BatchLog& log_;
-  const std::int64_t began_ns_ = io::now_ns();
-  std::vector<Slot> slots_;
-  std::vector<Task> tasks_;          ///< of the scans
-  std::vector<Outcome> outcomes_;    ///< of the scans
-  std::deque<std::size_t> waiting_;  ///< scans that no worker has; those that one gave back come first
-  std::string lost_;                 ///< how the last device was lost
-  std::string stopped_;
+  static inline std::atomic<int> signal_ = 0;
+  static constexpr std::array numbers{SIGHUP, SIGINT, SIGTERM};
+  std::array<void (*)(int), numbers.size()> before_{};
 };
+
+struct BatchEnd {
+  std::vector<Outcome> outcomes;  ///< of the scans
+  std::string stopped;            ///< why it ended early; empty when it did not
+};
+/// Does all scans, or stops where a signal (StopRequests) or a full disk stops it.
+BatchEnd do_batch(const BatchWork& work, BatchLog& log);
 
 }  // namespace fhd::app

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "app/batch/stop_requests.hpp"
+#include "app/batch/scheduler.hpp"
 #include "app/commands/commands.hpp"
 #include "io/files/file_set.hpp"
 #include "io/files/input_file.hpp"

@@ -60,11 +60,6 @@ std::vector<nlohmann::json> Lines::receive(int flags) {
   return lines;
 }
 
-void Lines::close() {
-  ::shutdown(descriptor(), SHUT_RDWR);
-  socket_ = io::Descriptor();
-}
-
 namespace {
 
 namespace fs = std::filesystem;

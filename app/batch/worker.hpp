@@ -1,12 +1,11 @@
 #pragma once
-// A process that does scans of a batch. A scan that crashes it (a hostile file, too little memory) is one failure and no
-// more. Its threads do a scan each: some read or write while others hold the device.
+// A process that does scans of a batch, in a thread each. A scan that crashes it is one failure and no more.
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "app/batch/work.hpp"
@@ -26,7 +25,10 @@ class Lines {
   /// Returns false once receive() has found the other process gone.
   bool is_open() const { return is_open_; }
   /// Ends the connection: copies of the socket that other workers got when they were forked do not keep it.
-  void close();
+  void close() {
+    ::shutdown(descriptor(), SHUT_RDWR);
+    socket_ = io::Descriptor();
+  }
 
  private:
   io::Descriptor socket_;

@@ -13,7 +13,6 @@
 #include "app/batch/log.hpp"
 #include "app/batch/scans.hpp"
 #include "app/batch/scheduler.hpp"
-#include "app/batch/stop_requests.hpp"
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands/commands.hpp"
@@ -125,14 +124,12 @@ void BatchCommand::plan_workers_of(BatchWork& work, BatchLog& log) const {
 /// Returns whether all scans have results and the summary is written. Signals only stop the work meanwhile.
 bool BatchCommand::do_scans(const BatchWork& work, BatchLog& log, Clock::time_point start) const {
   const StopRequests stop_requests;
-  BatchScheduler scheduler(work, log);
-  scheduler.run();
+  const auto [outcomes, stopped] = do_batch(work, log);
   if (log.has_locks()) remove_leftovers(output);
   log.clear();
-  const auto& outcomes = scheduler.outcomes();
   const bool summarised =
       summarise(outcomes, log, std::chrono::duration<double>(Clock::now() - start).count());
-  if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
+  if (!stopped.empty()) log.failure("stopped: " + stopped);
   using enum Outcome::Status;
   const auto ends = totals(outcomes);
   return summarised && ends[failed] == 0 && ends[open] == 0 &&

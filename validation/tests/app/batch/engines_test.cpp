@@ -54,7 +54,7 @@ TEST(DeviceShare, a_large_scan_waits_for_the_others_and_is_not_passed) {
 
 TEST(DeviceShare, never_holds_more_than_there_is) {
   constexpr std::size_t threads = 6, available = 100;
-  DeviceShare share(threads - 2);
+  DeviceShare share(static_cast<int>(threads) - 2);
   std::atomic<std::size_t> in_use = 0, most = 0;
   std::vector<std::thread> all;
   for (std::size_t thread = 0; thread < threads; ++thread)

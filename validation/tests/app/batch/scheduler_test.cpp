@@ -38,10 +38,9 @@ class Scheduler : public tests::ProgramTest {
     work.threads = 2;
     work.memory_bytes = std::uint64_t{1} << 30;
     BatchLog log(work.directory, true, false, work.scans.size());
-    BatchScheduler scheduler(work, log);
-    scheduler.run();
-    EXPECT_EQ(scheduler.stopped(), "");
-    return scheduler.outcomes();
+    const auto end = do_batch(work, log);
+    EXPECT_EQ(end.stopped, "");
+    return end.outcomes;
   }
   std::int64_t finished(const std::vector<Outcome>& outcomes) const {
     return std::count_if(outcomes.begin(), outcomes.end(),
