@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "app/batch/scheduler.hpp"
@@ -47,7 +46,6 @@ std::string csv(std::string text) {
 }
 
 std::string csv(const Json& value) {
-  if (value.is_null()) return {};
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
   if (value.is_string()) return csv(value.get<std::string>());
@@ -117,61 +115,38 @@ void add_earlier(const std::string& directory, std::vector<Outcome>& outcomes) {
   constexpr std::string_view ending = ".manifest.json";
   std::set<std::string> known;
   for (const auto& one : outcomes) known.insert(one.scan.name);
-  std::map<std::string, io::Manifest> others;
+  const auto of_this_run = static_cast<std::ptrdiff_t>(outcomes.size());
   std::error_code status;
   for (fs::directory_iterator entry(directory, status), end; !status && entry != end;
        entry.increment(status)) {
     auto name = entry->path().filename().string();
     if (name.starts_with(".") || !name.ends_with(ending)) continue;
     name.resize(name.size() - ending.size());
-    if (known.count(name) > 0) continue;
-    if (auto manifest = io::read_manifest(entry->path().string())) others.emplace(name, std::move(*manifest));
-  }
-  for (auto& [name, manifest] : others) {
-    const bool failed = manifest.status == io::Manifest::Status::failed;
-    Outcome outcome{{manifest.scan, name}};
+    auto manifest = known.contains(name) ? std::nullopt : io::read_manifest(entry->path().string());
+    if (!manifest) continue;
+    const bool failed = manifest->status == io::Manifest::Status::failed;
+    Outcome outcome{{manifest->scan, name}};
     outcome.status = failed ? Outcome::Status::failed_earlier : Outcome::Status::earlier;
-    outcome.error = manifest.error;
+    outcome.error = manifest->error;
     const auto missing =
-        failed ? std::nullopt : io::missing_product(directory, manifest, StopRequests::has_come);
+        failed ? std::nullopt : io::missing_product(directory, *manifest, StopRequests::has_come);
     if (missing && !StopRequests::has_come())  // a file that was not looked at is not changed
       outcome.reason = *missing + " is missing or changed";
-    outcome.manifest = std::move(manifest);
+    outcome.manifest = std::move(*manifest);
     outcomes.push_back(std::move(outcome));
   }
+  std::sort(outcomes.begin() + of_this_run, outcomes.end(),
+            [](const Outcome& a, const Outcome& b) { return a.scan.name < b.scan.name; });
 }
-
-namespace {
-
-/// Returns "3 scans: 2 finished, ...", the last line of the table.
-std::string totals_line(const std::vector<Outcome>& outcomes, double seconds) {
-  using enum Outcome::Status;
-  const auto t = totals(outcomes);
-  std::int64_t hits = 0;
-  for (const auto& outcome : outcomes)
-    if (outcome.status == finished) hits += outcome.manifest.cache_hits;
-  auto line =
-      fmt::format("{} scans: {} finished, {} unchanged, {} failed",
-                  static_cast<int>(outcomes.size()) - t.earlier(), t[finished], t[unchanged], t[failed]);
-  const auto add = [&](const char* text, int count) {
-    if (count > 0) line += fmt::format(fmt::runtime(text), count);
-  };
-  add(", {} suspicious", t.suspicious);
-  add(", {} hold images and no scan", t[images]);
-  add(", {} not run", t[open]);
-  add("; {} more of earlier runs", t.earlier());
-  line += fmt::format("; {:.1f} s", seconds);
-  if (t[finished] > 0 && seconds > 0) line += fmt::format(", {:.2f} scans/s", t[finished] / seconds);
-  if (hits > 0) line += fmt::format(", {} cache hits", hits);
-  return line + "\n";
-}
-
-}  // namespace
 
 std::string summary_table(const std::vector<Outcome>& outcomes, double seconds) {
   constexpr std::size_t few = 40;
   std::size_t width = 4;
-  for (const auto& one : outcomes) width = std::clamp<std::size_t>(one.scan.name.size(), width, 40);
+  std::int64_t hits = 0;
+  for (const auto& one : outcomes) {
+    width = std::clamp<std::size_t>(one.scan.name.size(), width, 40);
+    if (one.status == Outcome::Status::finished) hits += one.manifest.cache_hits;
+  }
   std::string table;
   for (const auto& outcome : outcomes) {
     const auto& m = outcome.manifest;
@@ -186,10 +161,24 @@ std::string summary_table(const std::vector<Outcome>& outcomes, double seconds) 
                                                 m.iterations, m.residual, m.data_residual)
                                   : fmt::format("{:>42}", "");
     table += "  " + why(outcome);
-    while (table.back() == ' ') table.pop_back();
+    table.resize(table.find_last_not_of(' ') + 1);
     table += "\n";
   }
-  return table + totals_line(outcomes, seconds);
+  using enum Outcome::Status;
+  const auto t = totals(outcomes);
+  const auto add = [&](const char* text, auto number, bool is_told) {
+    if (is_told) table += fmt::format(fmt::runtime(text), number);
+  };
+  table += fmt::format("{} scans: {} finished, {} unchanged, {} failed",
+                       static_cast<int>(outcomes.size()) - t.earlier(), t[finished], t[unchanged], t[failed]);
+  add(", {} suspicious", t.suspicious, t.suspicious > 0);
+  add(", {} hold images and no scan", t[images], t[images] > 0);
+  add(", {} not run", t[open], t[open] > 0);
+  add("; {} more of earlier runs", t.earlier(), t.earlier() > 0);
+  add("; {:.1f} s", seconds, true);
+  add(", {:.2f} scans/s", t[finished] / seconds, t[finished] > 0 && seconds > 0);
+  add(", {} cache hits", hits, hits > 0);
+  return table + "\n";
 }
 
 void require_own_summaries(const std::string& directory) {
