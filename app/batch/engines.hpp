@@ -1,22 +1,58 @@
 #pragma once
-// The engines of one worker process, which share its device.
+// The engines of one worker process, which share its device, and the memory that scans are planned to take.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "app/batch/scan_job.hpp"
 #include "app/batch/work.hpp"
+#include "app/run/scan_cost.hpp"
+#include "app/run/scan_run.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
+
+/// Returns the estimate of a run whose images wait in memory.
+inline Estimate estimate_of(const ScanRun& run, Device device) {
+  const RunOptions& options = run.settings->options;
+  const auto& summary = run.file->summary();
+  ScanSizes sizes = header_sizes(summary);
+  const bool in_double = run.settings->settings.precision == Precision::double_precision;
+  sizes.in_double = in_double && summary.format == "fhd";  // the others hold single precision
+  sizes.has_field_map = sizes.has_field_map || run.lacks_field_map;
+  EstimateSettings how{run.settings->settings, device};
+  how.images = static_cast<std::int64_t>(run.results.volumes().size());
+  how.images_wait_in_memory = true;
+  if (const auto request = options.noise_map.request()) how.noise_replicas = request->replicas;
+  if (options.frames.asks())
+    how.frames = options.frames.sizes(summary.samples_per_scan, summary.readout_length);
+  const auto companion = companion_settings(how.settings);
+  if (companion && !options.no_gridded_image) how.companion = &*companion;
+  return estimate(sizes, how);
+}
+
+/// Returns how many bytes of host memory the run takes at most, until it is written.
+inline std::uint64_t planned_host_bytes(const ScanRun& run) {
+  return planned_bytes(estimate_of(run, Device::cpu())).host;
+}
+
+/// Returns how many bytes of a GPU the run takes at most, where `available` can be had; 0 for the CPU.
+inline std::uint64_t planned_device_bytes(const ScanRun& run, Device device, std::uint64_t available) {
+  if (device.is_cpu()) return 0;
+  auto made = estimate_of(run, device);
+  if (run.results.volumes().size() > 1 && !run.settings->options.frames.asks())
+    made.device.hold_at_peak(bytes_of_volumes_together(static_cast<double>(available)));
+  return planned_bytes(made).device;
+}
 
 /// Shares the memory of a device among engines. Scans enter in the order in which they come, each with the memory that it
 /// is planned to take: a large one waits until enough of the others have left, and those behind it wait, too. An engine

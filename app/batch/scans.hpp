@@ -23,7 +23,7 @@ struct BatchList {
 /// Returns what the results of a scan are called; empty where the scan cannot be opened for that. Throws Error where its
 /// header does not tell what the name is made of.
 using NameOfScan = std::function<std::string(const std::string& path)>;
-/// Returns how --name names scans: `pattern` is a text with fields in braces, which name_pattern.cpp lists. Throws Error for
+/// Returns how --name names scans: `pattern` is a text with fields in braces, which scans.cpp lists. Throws Error for
 /// an unknown field, and for what no file can be called.
 NameOfScan names_by(const std::string& pattern, const VolumeSelection& selection,
                     const io::ReadOptions& options);

@@ -20,12 +20,12 @@
 #include <thread>
 
 #include "app/batch/engines.hpp"
-#include "app/batch/scan_job.hpp"
 #include "app/batch/summary.hpp"
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
+#include "app/terminal/report_lines.hpp"
 #include "app/terminal/timeline.hpp"
 #include "io/files/folder.hpp"
 #include "io/files/input_file.hpp"
@@ -62,16 +62,22 @@ std::vector<nlohmann::json> Lines::receive(int flags) {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Line = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 /// One scan on its way through a thread.
 struct Job {
-  std::size_t scan = 0;
-  std::string because;  ///< why another device gave it back; empty: it is done for the first time
-  std::string reason;   ///< why it is done again
-  double seconds = 0;   ///< of work, without waiting
+  Job(const BatchWork& work, const Line& order)
+      : number(order.at("scan")), because(order.at("because")), scan(work.scans[number]) {
+    prefix = (std::filesystem::path(work.directory) / scan.name).string();
+    manifest_path = io::manifest_path(work.directory, scan.name);
+  }
+  const std::size_t number;
+  const std::string because;  ///< why another device gave it back; empty: it is done for the first time
+  const BatchScan& scan;
+  std::string prefix, manifest_path;
+  std::string reason;  ///< why it is done again
+  double seconds = 0;  ///< of work, without waiting
   io::Manifest manifest;
   io::InputStamps inputs;  ///< of the scan, from before its checksum was made
   std::unique_ptr<ScanRun> run;
@@ -103,11 +109,8 @@ class WorkerProcess {
       std::thread([this, i] {
         trace::name_thread(fmt::format("scans {}", i + 1));
         while (true) {
-          const Line order = command_that([](const Line& command) { return command.contains("because"); });
-          Job job;
-          job.scan = order.at("scan");
-          job.because = order.at("because");
-          do_scan(std::move(job));
+          Job job(work_, command_that([](const Line& command) { return command.contains("because"); }));
+          do_scan(job);
         }
       }).detach();
     while (lines_.is_open())
@@ -152,7 +155,7 @@ class WorkerProcess {
   /// Reports how a scan ended. `no_room`: the number of the error where nothing more can be written, else 0.
   void report_end(const Job& job, Outcome::Status status, const std::string& line = {}, int no_room = 0) {
     report({{"event", "ended"},
-            {"scan", job.scan},
+            {"scan", job.number},
             {"status", status},
             {"line", line},
             {"no_room", no_room},
@@ -161,7 +164,7 @@ class WorkerProcess {
 
   // --- A scan
 
-  void do_scan(Job job) {
+  void do_scan(Job& job) {
     int no_room = 0;
     const auto fails = [&](const std::string& line) { fail(job, told_line(line), no_room); };
     try {
@@ -170,17 +173,16 @@ class WorkerProcess {
       no_room = error.number();
       fails(error.what());
     } catch (const std::bad_alloc&) {
-      fails(work_.scans[job.scan].path + ": out of memory");
+      fails(job.scan.path + ": out of memory");
     } catch (const std::exception& error) {
       fails(error.what());
     }
   }
 
   void fail(Job& job, const std::string& line, int no_room) {
-    const BatchScan& scan = work_.scans[job.scan];
     job.run.reset();
-    if (scan.found && holds_only_images(scan.path))
-      return report_end(job, Outcome::Status::images, scan.path + ": holds images, no scan");
+    if (job.scan.found && holds_only_images(job.scan.path))
+      return report_end(job, Outcome::Status::images, job.scan.path + ": holds images, no scan");
     job.manifest.error = line;
     try {
       write_manifest(job, io::Manifest::Status::failed);
@@ -196,10 +198,10 @@ class WorkerProcess {
     if (is_done(job)) return report_end(job, Outcome::Status::unchanged);
     plan(job);
     const int threads = command_that([&](const Line& command) {
-                          return command.contains("threads") && command.at("scan") == job.scan;
+                          return command.contains("threads") && command.at("scan") == job.number;
                         }).at("threads");
     {
-      const Step step(job.seconds, "read " + work_.scans[job.scan].name);
+      const Step step(job.seconds, "read " + job.scan.name);
       start_reading(*job.run);
       if (job.run->reader) job.run->reader->wait_for_first();
     }
@@ -210,57 +212,45 @@ class WorkerProcess {
       const auto why = told_line(error.what());
       job.run.reset();
       return report(
-          {{"event", "refused"}, {"scan", job.scan}, {"why", why}, {"lost", !engines_.are_of_use()}});
+          {{"event", "refused"}, {"scan", job.number}, {"why", why}, {"lost", !engines_.are_of_use()}});
     }
     // A GPU leaves the threads of the processor idle.
     if (!engines_.are_on_gpu()) omp_set_num_threads(1);
-    {
-      const Step step(job.seconds, "write " + work_.scans[job.scan].name);
-      write_results(*job.run, prefix_of(job), job.manifest);
-    }
+    write(job);
     write_manifest(job, io::Manifest::Status::finished);
     job.run.reset();  // its memory is free before its end is known
     report_end(job, Outcome::Status::finished);
-  }
-
-  std::string manifest_path(const Job& job) const {
-    return io::manifest_path(work_.directory, work_.scans[job.scan].name);
   }
 
   void write_manifest(Job& job, io::Manifest::Status status) const {
     job.manifest.status = status;
     job.manifest.ended_ns = io::now_ns();
     job.manifest.seconds = job.seconds;
-    io::write_manifest(manifest_path(job), job.manifest);
-  }
-
-  std::string prefix_of(const Job& job) const {
-    return (fs::path(work_.directory) / work_.scans[job.scan].name).string();
+    io::write_manifest(job.manifest_path, job.manifest);
   }
 
   /// Returns whether the results of the scan are there already.
   bool is_done(Job& job) {
-    const Step step(job.seconds, "examine " + work_.scans[job.scan].name);
-    const BatchScan& scan = work_.scans[job.scan];
-    auto before = io::read_manifest(manifest_path(job));
-    const auto missing = before ? missing_of(work_, job.scan, *before) : Missing{};
+    const Step step(job.seconds, "examine " + job.scan.name);
+    auto before = io::read_manifest(job.manifest_path);
+    const auto missing = before ? missing_of(work_, job.number, *before) : Missing{};
     if (!missing) return true;
     std::call_once(opened_, [this] { std::thread([this] { engines_.open(); }).detach(); });
     io::Manifest& now = job.manifest;
-    now.scan = absolute_path(scan.path);
-    now.settings = work_.settings[work_.settings_of[job.scan]].recorded;
+    now.scan = absolute_path(job.scan.path);
+    now.settings = work_.settings[work_.settings_of[job.number]].recorded;
     now.program_version = program_version;
     now.examined_ns = io::now_ns();
-    io::require_reachable(scan.path);
-    job.inputs = io::InputStamps(io::files_of_scan(scan.path));
-    now.input = io::stamps_of(scan.path);
-    now.input_checksum = io::checksum_of(scan.path, 1);
+    io::require_reachable(job.scan.path);
+    job.inputs = io::InputStamps(io::files_of_scan(job.scan.path));
+    now.input = io::stamps_of(job.scan.path);
+    now.input_checksum = io::checksum_of(job.scan.path, 1);
     if (before && missing->code == input_changed &&
-        io::is_checksum_of(before->input_checksum, scan.path, now.input_checksum)) {  // with other times
+        io::is_checksum_of(before->input_checksum, job.scan.path, now.input_checksum)) {  // with other times
       before->scan = now.scan;
       before->input = now.input;
       before->examined_ns = now.examined_ns;
-      io::write_manifest(manifest_path(job), *before);
+      io::write_manifest(job.manifest_path, *before);
       return true;
     }
     job.reason = missing->text;
@@ -270,19 +260,65 @@ class WorkerProcess {
 
   /// Opens the scan, and reports the memory that it will take. Throws Error: that is more than there is.
   void plan(Job& job) {
-    const Step step(job.seconds, "open " + work_.scans[job.scan].name);
-    const auto& path = work_.scans[job.scan].path;
-    const auto settings = settings_of(job.scan);
+    const Step step(job.seconds, "open " + job.scan.name);
+    const auto& path = job.scan.path;
+    const auto settings = settings_of(job.number);
     job.run = open_run(io::open_scan(path, settings->options.read_options), path, settings, command_line());
     job.run->results.set_checksum(job.manifest.input_checksum);
-    require_replaceable_in_batch(*job.run, prefix_of(job), job.manifest);
+    require_replaceable(job);
     const auto bytes = planned_host_bytes(*job.run);
     if (bytes > work_.memory_bytes)
       throw Error(
           path, "a scan that fits into memory",
           fmt::format("{} MiB planned and {} MiB to use", (bytes >> 20) + 1, work_.memory_bytes >> 20),
           "give --memory-mib if there is more, or run it on a larger machine");
-    report({{"event", "planned"}, {"scan", job.scan}, {"bytes", bytes}});
+    report({{"event", "planned"}, {"scan", job.number}, {"bytes", bytes}});
+  }
+
+  /// Throws Error where a file has the name of a result that is neither a product of an earlier run nor a result of this scan,
+  /// whatever its content was.
+  static void require_replaceable(const Job& job) {
+    const auto folder = std::filesystem::path(job.prefix).parent_path();
+    const auto request = request_of(job.run->settings->options, job.prefix);
+    for (const auto& name : io::files_of_results(request)) {
+      const auto is_it = [&](const io::Product& product) {
+        const auto file = (folder / product.stamp.name).string();
+        return name.ends_with('/') ? file.starts_with(name) : file == name;
+      };
+      std::error_code status;
+      if (std::filesystem::exists(std::filesystem::symlink_status(name, status)) &&
+          std::ranges::none_of(job.manifest.products, is_it))
+        return io::require_replaceable(
+            request, job.run->results.path(), io::ChecksumInBackground::of(job.manifest.input_checksum),
+            {.earlier_content = true, .remedy = "move it, or choose another folder (-o)"});
+    }
+  }
+
+  /// Writes the results, and adds what became of the run to its manifest.
+  void write(Job& job) const {
+    const Step step(job.seconds, "write " + job.scan.name);
+    ScanRun& run = *job.run;
+    io::Manifest& manifest = job.manifest;
+    run.results.require_trust(run.settings->options.strict);
+    require_writable(run.settings->options, job.prefix, run.results.inputs());
+    require_replaceable(job);
+    manifest.products = io::products_of(std::filesystem::path(job.prefix).parent_path().string(),
+                                        write_results(run, io::OutputLock(job.prefix), job.prefix));
+    manifest.images = static_cast<std::int64_t>(run.results.volumes().size());
+    for (const auto& report : run.results.reports()) {
+      manifest.cache_hits += report.trajectory_hits;
+      manifest.converged = manifest.converged && report.converged;
+      manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
+      std::copy_if(report.messages.begin(), report.messages.end(), std::back_inserter(manifest.messages),
+                   is_doubt);
+      if (const auto& c = report.certificate; c && !c->passed)
+        manifest.messages.push_back(
+            {codes::certificate, Severity::warning, "less accurate than asked: " + certificate_line(*c)});
+      if (report.relative_residuals.empty()) continue;
+      manifest.iterations =
+          std::max(manifest.iterations, static_cast<std::int64_t>(report.relative_residuals.size()) - 1);
+      manifest.residual = std::max(manifest.residual, report.relative_residuals.back());
+    }
   }
 
   std::shared_ptr<const RunSettings> settings_of(std::size_t scan) {
@@ -306,7 +342,7 @@ class WorkerProcess {
       if (p.done != 0 && now - reported < std::chrono::milliseconds(200)) return;
       reported = now;
       report({{"event", "progress"},
-              {"scan", job.scan},
+              {"scan", job.number},
               {"stage", p.stage},
               {"done", p.done},
               {"total", p.total},
@@ -314,7 +350,7 @@ class WorkerProcess {
     };
     std::optional<Step> step;
     engines_.compute(*job.run, progress, job.because,
-                     [&] { step.emplace(job.seconds, "compute " + work_.scans[job.scan].name); });
+                     [&] { step.emplace(job.seconds, "compute " + job.scan.name); });
     job.inputs.require_unchanged();
   }
 

@@ -1,5 +1,5 @@
 // Planned and measured memory of a scan of a batch.
-#include "app/batch/scan_job.hpp"
+#include "app/batch/engines.hpp"
 
 #include <gtest/gtest.h>
 
