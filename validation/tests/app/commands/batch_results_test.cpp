@@ -1,4 +1,4 @@
-// Frames of continuous acquisitions in fhd batch: those of fhd recon.
+// What fhd batch makes of a scan: frames as fhd recon makes them, and files of other formats, which are products, too.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,20 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class BatchFrames : public ProgramTest {
+constexpr auto frames = "--matrix 24 --coils 3 --readouts 200 --breaths 8 --bins 3";
+constexpr auto volumes = "--matrix 16 --coils 2 --noise-readouts 64";
+
+class BatchResults : public ProgramTest {
  protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    if (IsSkipped()) return;
+  /// Makes scans/a.h5 and scans/b.h5.
+  void simulate(const std::string& options) const {
     setenv("OMP_NUM_THREADS", "1", 1);  // too small to share
     fs::create_directory(path("scans"));
-    for (const char* name : {"a", "b"})
-      ASSERT_EQ(
-          run(std::string("simulate -o ") + name + " --matrix 24 --coils 3 --readouts 200 --breaths 8 " +
-              "--bins 3 --seed " + (*name == 'a' ? "1" : "2")),
-          0)
-          << text("err");
-    for (const char* name : {"a.h5", "b.h5"}) fs::rename(path(name), path(std::string("scans/") + name));
+    for (const std::string name : {"a", "b"}) {
+      const auto seed = name == "a" ? " --seed 1 " : " --seed 2 ";
+      ASSERT_EQ(run("simulate -o " + name + seed + options), 0) << text("err");
+      fs::rename(path(name + ".h5"), path("scans/" + name + ".h5"));
+    }
   }
   int batch(const std::string& arguments) const {
     return run("batch scans -o results --device cpu --cache off " + arguments);
@@ -43,9 +43,13 @@ class BatchFrames : public ProgramTest {
     ADD_FAILURE() << name << " is not in the summary";
     return {};
   }
+  /// Returns whether the program was built with DCMTK.
+  bool has_dicom() const { return fs::exists(fs::path(program()).parent_path() / "fhd_dicom.so"); }
+  bool summary_says(const std::string& words) const { return text("out").find(words) != std::string::npos; }
 };
 
-TEST_F(BatchFrames, are_those_of_recon) {
+TEST_F(BatchResults, of_frames_are_those_of_recon) {
+  simulate(frames);
   for (const std::string options :
        {"--spokes-per-frame 13 --sliding 8 --regularizer llr:0.01", "--gate a.motion.txt --phase --strict"}) {
     ASSERT_EQ(batch(options), 0) << options << text("err") << text("out");
@@ -60,7 +64,8 @@ TEST_F(BatchFrames, are_those_of_recon) {
   }
 }
 
-TEST_F(BatchFrames, are_made_again_where_the_options_or_the_signal_differ) {
+TEST_F(BatchResults, of_frames_are_made_again_where_the_options_or_the_signal_differ) {
+  simulate(frames);
   const std::string options = "--gate a.motion.txt --frames 3";
   ASSERT_EQ(batch(options), 0) << text("err");
   ASSERT_EQ(batch(options), 0) << text("err");
@@ -74,7 +79,8 @@ TEST_F(BatchFrames, are_made_again_where_the_options_or_the_signal_differ) {
   EXPECT_EQ(io::read_image(path("results/b.h5")).repetition_count, 4);
 }
 
-TEST_F(BatchFrames, are_made_of_some_scans_by_a_recipe_and_what_cannot_be_fails_alone) {
+TEST_F(BatchResults, of_frames_are_made_of_some_scans_by_a_recipe_and_what_cannot_be_fails_alone) {
+  simulate(frames);
   ASSERT_EQ(run("simulate -o scans/c --matrix 24 --coils 3 --repetitions 2"), 0) << text("err");
   for (const char* ending : {".truth.h5", ".truth.png"}) fs::remove(path(std::string("scans/c") + ending));
   std::ofstream(path("recipe.toml")) << "[\"[ac]\"]\nframes = 4\nregularizer = \"temporal-tv:0.02\"\n";
@@ -88,6 +94,43 @@ TEST_F(BatchFrames, are_made_of_some_scans_by_a_recipe_and_what_cannot_be_fails_
   EXPECT_FALSE(fs::exists(path("results/c.h5")));
   EXPECT_EQ(batch("--frames 999"), 1) << "more than readouts";
   EXPECT_NE(row("a").value("why", "").find("--frames"), std::string::npos) << row("a");
+}
+
+TEST_F(BatchResults, a_dicom_series_that_lost_a_file_is_made_again) {
+  if (!has_dicom()) GTEST_SKIP() << "fhd was built without DCMTK";
+  simulate(volumes);
+  ASSERT_EQ(batch("--dicom"), 0) << text("err");
+  for (const char* name : {"a", "b"})
+    EXPECT_TRUE(fs::is_regular_file(path(std::string("results/") + name + "_dicom/image_0001.dcm"))) << name;
+  ASSERT_EQ(batch("--dicom"), 0) << text("err");
+  EXPECT_TRUE(summary_says("2 unchanged")) << text("out");
+  fs::remove(path("results/a_dicom/image_0001.dcm"));
+  ASSERT_EQ(batch("--dicom"), 0) << text("err");
+  EXPECT_TRUE(summary_says("1 unchanged")) << text("out");
+  EXPECT_TRUE(fs::is_regular_file(path("results/a_dicom/image_0001.dcm")));
+}
+
+TEST_F(BatchResults, a_folder_of_others_is_not_replaced_by_dicom) {
+  if (!has_dicom()) GTEST_SKIP() << "fhd was built without DCMTK";
+  simulate(volumes);
+  fs::create_directories(path("results/a_dicom"));
+  std::ofstream(path("results/a_dicom/letter.txt")) << "mine";
+  EXPECT_EQ(batch("--dicom"), 1);
+  EXPECT_EQ(text("results/a_dicom/letter.txt"), "mine");
+  EXPECT_FALSE(fs::exists(path("results/a.h5")));
+  EXPECT_TRUE(fs::exists(path("results/b_dicom/image_0001.dcm"))) << text("err");
+}
+
+TEST_F(BatchResults, images_for_viewers_and_noise_maps_are_products) {
+  simulate(volumes);
+  ASSERT_EQ(batch("--ismrmrd-images --noise-map 4 --regularizer identity"), 0) << text("err");
+  for (const char* ending : {"_images.h5", "_noise.nii.gz", "_snr.nii.gz"}) {
+    const auto file = path(std::string("results/b") + ending);
+    EXPECT_TRUE(fs::remove(file)) << ending;
+    ASSERT_EQ(batch("--ismrmrd-images --noise-map 4 --regularizer identity"), 0) << text("err");
+    EXPECT_TRUE(summary_says("1 finished, 1 unchanged") && fs::exists(file)) << text("out");
+  }
+  EXPECT_EQ(batch("--noise-map 4 --frames 2"), 2);
 }
 
 }  // namespace
