@@ -29,6 +29,12 @@ std::string why(const Outcome& outcome) {
   return outcome.reason;
 }
 
+/// Returns whether the outcome has results that are suspicious.
+bool is_suspicious(const Outcome& outcome) {
+  const auto& messages = outcome.manifest.messages;
+  return has_results(outcome) && std::any_of(messages.begin(), messages.end(), makes_suspicious);
+}
+
 constexpr auto json_head = "{\n \"program\": \"fhd\",";  // as nlohmann prints it
 
 bool is_earlier(const Outcome& outcome) {
@@ -60,11 +66,6 @@ std::string csv(const Json& value) {
 bool has_results(const Outcome& outcome) {
   return outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged ||
          outcome.status == Outcome::Status::earlier;
-}
-
-bool is_suspicious(const Outcome& outcome) {
-  const auto& messages = outcome.manifest.messages;
-  return has_results(outcome) && std::any_of(messages.begin(), messages.end(), makes_suspicious);
 }
 
 std::string text(const Outcome& outcome) {

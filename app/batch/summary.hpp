@@ -30,8 +30,6 @@ struct Outcome {
 
 /// Returns whether the outcome has results.
 bool has_results(const Outcome& outcome);
-/// Returns whether the outcome has results that are suspicious.
-bool is_suspicious(const Outcome& outcome);
 /// Returns "finished", "unchanged, suspicious", ...
 std::string text(const Outcome& outcome);
 /// Returns what the summary says of a scan: the columns that have a value, by name.
