@@ -162,7 +162,7 @@ void name_scans(BatchList& list, const std::string& directory) {
 
 /// Names the scans by --name; they are named as without it before.
 void rename_scans(BatchList& list, const std::string& directory, const NameOfScan& name_of) {
-  std::map<std::string, std::string> users;
+  std::map<std::string, std::string> known;
   for (auto& scan : list.scans) {
     const auto given = name_of(scan.path);
     if (given.empty())
@@ -170,16 +170,18 @@ void rename_scans(BatchList& list, const std::string& directory, const NameOfSca
                                        scan.path, scan.name));
     else
       scan.name = given;
-    const auto refuse = [&](const std::string& expected, const std::string& rest, const char* remedy) {
-      throw Error("--name", expected, fmt::format("{} for {}{}", scan.name, scan.path, rest), remedy);
+    const auto refuse = [&](const std::string& expected, const std::string& users, const char* remedy) {
+      throw Error("--name", expected, fmt::format("{} for {}", scan.name, users), remedy);
     };
-    const auto [user, is_new] = users.emplace(scan.name, scan.path);
-    if (!is_new) refuse("a name for each scan", " and " + user->second, "add a field, such as {stem}");
+    const auto [user, is_new] = known.emplace(scan.name, scan.path);
+    if (!is_new)
+      refuse("a name for each scan", user->second + " and " + scan.path, "add a field, such as {stem}");
     if (is_reserved(scan.name) || scan.name.size() > longest)
-      refuse(fmt::format("names of at most {} bytes that nothing else in the folder has", longest), "",
+      refuse(fmt::format("names of at most {} bytes that nothing else in the folder has", longest), scan.path,
              "use another pattern");
     if (is_taken(directory, scan.name, absolute_path(scan.path)))
-      refuse("names that no other scan has in " + directory, ", which is that of another scan's results",
+      refuse("names that no other scan has in " + directory,
+             scan.path + ", which is that of another scan's results",
              "add a field, such as {stem}, or choose another folder");
   }
 }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "validation/tests/io/io_scans.hpp"  // EXPECT_CONTAINS
+#include "validation/tests/processes.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd::tests {
@@ -30,13 +31,17 @@ class HostileManifests : public ProgramTest {
   std::vector<std::string> words() const {
     return {"batch", path("scan.h5"), "-o", path("results"), "--device", "cpu"};
   }
-  /// Returns true once the process has the file open; false: not within a minute.
+  /// Returns true once the process, or one that it has started, has the file open; false: not within a minute.
   static bool opens(pid_t process, const std::string& file) {
     std::error_code unknown;
-    for (int look = 0; look < 60000; ++look, usleep(1000))
-      for (fs::directory_iterator one("/proc/" + std::to_string(process) + "/fd", unknown), end;
-           !unknown && one != end; one.increment(unknown))
-        if (fs::read_symlink(one->path(), unknown) == file) return true;
+    for (int look = 0; look < 6000; ++look, usleep(10000)) {
+      auto processes = children_of(process);
+      processes.push_back({process, 'R', ""});
+      for (const auto& each : processes)
+        for (fs::directory_iterator one("/proc/" + std::to_string(each.number) + "/fd", unknown), end;
+             !unknown && one != end; one.increment(unknown))
+          if (fs::read_symlink(one->path(), unknown) == file) return true;
+    }
     return false;
   }
   /// Makes the manifest of the scan that of results `name`, with this only product.
