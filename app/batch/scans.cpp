@@ -188,7 +188,7 @@ void rename_scans(BatchList& list, const std::string& directory, const NameOfSca
 
 // --- --name PATTERN
 
-/// What a name is made of.
+/// Holds what a name is made of.
 struct NamedScan {
   fs::path path;  ///< absolute
   const VolumeSelection& selection;

@@ -60,7 +60,7 @@ class BatchScheduler {
     std::set<std::size_t> scans{};  ///< that it has
     bool is_lost = false;           ///< its device is: it gets no more scans
   };
-  /// What is known of a scan on its way.
+  /// The state of a scan on its way.
   struct Task {
     enum class Stage { examined, planned, running } stage = Stage::examined;
     std::uint64_t bytes = 0;        ///< planned

@@ -1,4 +1,4 @@
-// What fhd batch makes of a scan: frames as fhd recon makes them, and files of other formats, which are products, too.
+// Results of fhd batch: frames as fhd recon makes them, and files of other formats, which are products, too.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
