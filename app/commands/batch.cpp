@@ -125,10 +125,10 @@ void BatchCommand::plan_workers_of(BatchWork& work, BatchLog& log) const {
 bool BatchCommand::do_scans(const BatchWork& work, BatchLog& log, Clock::time_point start) const {
   const StopRequests stop_requests;
   const auto [outcomes, stopped] = do_batch(work, log);
-  if (log.has_locks()) remove_leftovers(output);
   log.clear();
   const bool summarised =
       summarise(outcomes, log, std::chrono::duration<double>(Clock::now() - start).count());
+  if (log.has_locks()) remove_leftovers(output);
   if (!stopped.empty()) log.failure("stopped: " + stopped);
   using enum Outcome::Status;
   const auto ends = totals(outcomes);
