@@ -3,18 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <thread>
 
-#include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "recon/error.hpp"
 
@@ -118,11 +115,9 @@ void BatchLog::ended(const Outcome& outcome, const BatchTotals& totals) {
 
 void BatchLog::set_progress(const std::string& name, const Progress& progress) {
   const auto& [stage, done, total, residual] = progress;
-  if (tells_events()) {
-    auto fields = progress_fields(progress);
-    fields["name"] = name;
-    return tell_event("progress", fields);
-  }
+  auto fields = progress_fields(progress);
+  fields["name"] = name;
+  tell_event("progress", fields);
   current_ = name + ": " + stage;
   if (total > 1) current_ += fmt::format(" {}/{}", done, total);
   if (residual >= 0) current_ += fmt::format(", residual {:.1e}", residual);

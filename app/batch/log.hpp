@@ -1,7 +1,6 @@
 #pragma once
 // Prints what a batch does while it runs: a live bar on a terminal, lines elsewhere, and lines in DIR/batch.log.
 #include <chrono>
-#include <cstddef>
 #include <string>
 
 #include "app/batch/summary.hpp"
@@ -15,8 +14,6 @@ class BatchLog {
   /// Continues DIRECTORY/batch.log, whose lock keeps other batches out of the folder; parts of a batch (--only, --shard)
   /// share it. Throws Error: another batch works there, or the log is a link or a pipe.
   BatchLog(const std::string& directory, bool quiet, bool is_part, std::size_t scan_count);
-  BatchLog(const BatchLog&) = delete;
-  BatchLog& operator=(const BatchLog&) = delete;
 
   /// Writes to the log and, unless quiet, to standard output.
   void line(const std::string& text);

@@ -14,7 +14,6 @@
 
 #include "app/batch/worker.hpp"
 #include "app/terminal/timeline.hpp"
-#include "recon/error.hpp"
 #include "version.hpp"
 
 namespace fhd::app {

@@ -1,6 +1,5 @@
 #pragma once
 // Plans a batch: its scans, each with its settings from the command line and the recipe, and the workers that do them.
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <omp.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,9 +87,6 @@ class Step {
  public:
   Step(double& seconds, const std::string& name) : seconds_(seconds), span_(name, "scan") {}
   ~Step() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
-  Step(const Step&) = delete;
-  Step& operator=(const Step&) = delete;
-
  private:
   double& seconds_;
   trace::Span span_;

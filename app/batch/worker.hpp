@@ -1,7 +1,6 @@
 #pragma once
 // A process that does scans of a batch, in a thread each. A scan that crashes it is one failure and no more.
 #include <sys/socket.h>
-#include <sys/types.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -47,8 +46,6 @@ class Lines {
 ///   {"event": "ended", "scan": i, "status": Outcome::Status, "line": error, "no_room": errno, "reason": why}
 struct Worker {
   Worker(const BatchWork& work, const WorkerPlan& plan);
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
   /// Kills the process if it still runs.
   ~Worker();
   /// Waits for the end of the process. Returns how it died, in words.
