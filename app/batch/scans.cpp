@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <glob.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
@@ -28,9 +29,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
+bool has_ending(const fs::path& path, std::initializer_list<const char*> endings) {
+  const auto own = path.extension().string();
+  return std::ranges::any_of(endings, [&](const char* each) { return strcasecmp(own.c_str(), each) == 0; });
 }
 
 bool is_impatient(const fs::path& path) {
@@ -45,10 +46,9 @@ bool looks_like_scan(const fs::path& path) {
   if (is_impatient(path)) return true;
   std::error_code status;
   if (fs::is_directory(path, status)) return false;
-  const auto ending = lower(path.extension().string());
-  if (ending == ".h5" || ending == ".hdf5" || ending == ".mrd") return true;
+  if (has_ending(path, {".h5", ".hdf5", ".mrd"})) return true;
   const auto stem = path.stem().string();
-  return ending == ".cfl" && !stem.ends_with("_traj") && !stem.ends_with("_sens") &&
+  return has_ending(path, {".cfl"}) && !stem.ends_with("_traj") && !stem.ends_with("_sens") &&
          fs::exists(path.parent_path() / (stem + "_traj.cfl"), status);
 }
 
@@ -243,10 +243,8 @@ std::string absolute_path(const std::string& scan) {
 std::string plain_name(const std::string& scan) {
   fs::path path = fs::path(scan).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  const auto ending = lower(path.extension().string());
-  const bool known =
-      ending == ".h5" || ending == ".hdf5" || ending == ".mrd" || ending == ".cfl" || ending == ".hdr";
-  return known ? path.stem().string() : path.filename().string();
+  const bool is_known = has_ending(path, {".h5", ".hdf5", ".mrd", ".cfl", ".hdr"});
+  return (is_known ? path.stem() : path.filename()).string();
 }
 
 NameOfScan names_by(const std::string& pattern, const VolumeSelection& selection,

@@ -168,7 +168,7 @@ class BatchScheduler {
       tasks_[scan].bytes = event.at("bytes");
     } else if (kind == "progress") {
       log_.set_progress(work_.scans[scan].name, {event.at("stage").get<std::string>(), event.at("done"),
-                                                 event.at("total"), event.at("residual")});
+                                                 event.at("total"), event.value("residual", -1.0)});
     } else if (kind == "refused") {
       give_back(slot, scan, event.at("why"), event.at("lost"));
     } else if (kind == "ended") {

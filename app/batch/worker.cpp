@@ -87,6 +87,7 @@ class Step {
  public:
   Step(double& seconds, const std::string& name) : seconds_(seconds), span_(name, "scan") {}
   ~Step() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+
  private:
   double& seconds_;
   trace::Span span_;
@@ -337,12 +338,9 @@ class WorkerProcess {
       const auto now = Clock::now();
       if (p.done != 0 && now - reported < std::chrono::milliseconds(200)) return;
       reported = now;
-      report({{"event", "progress"},
-              {"scan", job.number},
-              {"stage", p.stage},
-              {"done", p.done},
-              {"total", p.total},
-              {"residual", p.residual}});
+      Line event = progress_fields(p);
+      event.update({{"event", "progress"}, {"scan", job.number}});
+      report(std::move(event));
     };
     std::optional<Step> step;
     engines_.compute(*job.run, progress, job.because,
