@@ -27,7 +27,6 @@ class BatchLog {
   void set_progress(const std::string& name, const Progress& progress);
   /// Draws the bar anew.
   void show(const BatchTotals& totals);
-  void clear() { status_.clear(); }
   /// Returns whether the folder is locked; false on file systems without locks.
   bool has_locks() const { return has_locks_; }
 

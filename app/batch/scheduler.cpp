@@ -117,15 +117,8 @@ class BatchScheduler {
     return devices.empty() ? last_resort : devices;
   }
 
-  /// Returns one thread each for small scans; of large ones as many share the threads as fit into memory.
-  int threads_for(const Task& task, const WorkerPlan& plan) const {
-    const auto fit = static_cast<int>(
-        std::min<std::uint64_t>(work_.memory_bytes / std::max<std::uint64_t>(task.bytes, 1), 1 << 20));
-    const int engines = engine_count(work_.workers, plan.is_last_resort);
-    return std::max(1, work_.threads / std::max(1, std::min(engines, fit)));
-  }
-
-  /// Starts planned scans as far as memory reaches.
+  /// Starts planned scans as far as memory reaches: small ones with one thread each; of large ones as many share the
+  /// threads as fit into memory.
   void start_planned() {
     std::uint64_t in_use = 0;
     for (const auto& slot : slots_)
@@ -138,7 +131,11 @@ class BatchScheduler {
         if (in_use + task.bytes > work_.memory_bytes) return;
         in_use += task.bytes;
         task.stage = Task::Stage::running;
-        slot.worker->lines.send({{"scan", scan}, {"threads", threads_for(task, slot.plan)}});
+        const std::uint64_t fit = work_.memory_bytes / std::max<std::uint64_t>(task.bytes, 1);
+        const auto engines =
+            static_cast<std::uint64_t>(engine_count(work_.workers, slot.plan.is_last_resort));
+        const int sharing = static_cast<int>(std::min(engines, fit));  // at least 1
+        slot.worker->lines.send({{"scan", scan}, {"threads", std::max(1, work_.threads / sharing)}});
       }
   }
 
@@ -192,8 +189,7 @@ class BatchScheduler {
       log_.line(fmt::format("{}: {}", task.because,
                             slots_for({}).empty() ? "nothing else is left" : "its scans go on elsewhere"));
     }
-    if (!slots_for(task).empty())
-      log_.line(fmt::format("{}: given back, because {}", work_.scans[scan].name, task.because));
+    log_.line(fmt::format("{}: given back, because {}", work_.scans[scan].name, task.because));
     waiting_.push_front(scan);
   }
 

@@ -41,24 +41,23 @@ bool is_earlier(const Outcome& outcome) {
   return outcome.status == Outcome::Status::earlier || outcome.status == Outcome::Status::failed_earlier;
 }
 
-/// Returns a text as a field of RFC 4180. A text that a spreadsheet would take for a formula is marked as text.
-std::string csv(std::string text) {
+/// Returns a value as a field of RFC 4180. A text that a spreadsheet would take for a formula is marked as text.
+std::string csv(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
+  if (value.is_number()) return value.dump();
+  std::string text;
+  if (value.is_string())
+    text = value;
+  else
+    for (const auto& each : value.get<std::vector<Message>>())
+      text += (text.empty() ? "" : "; ") + line_of(each);
   if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos)
     text.insert(0, "'");
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
-}
-
-std::string csv(const Json& value) {
-  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
-  if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
-  if (value.is_string()) return csv(value.get<std::string>());
-  if (!value.is_array()) return value.dump();
-  std::vector<std::string> lines;
-  for (const auto& message : value.get<std::vector<Message>>()) lines.push_back(line_of(message));
-  return csv(fmt::format("{}", fmt::join(lines, "; ")));
 }
 
 }  // namespace

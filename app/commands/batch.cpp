@@ -125,7 +125,6 @@ void BatchCommand::plan_workers_of(BatchWork& work, BatchLog& log) const {
 bool BatchCommand::do_scans(const BatchWork& work, BatchLog& log, Clock::time_point start) const {
   const StopRequests stop_requests;
   const auto [outcomes, stopped] = do_batch(work, log);
-  log.clear();
   const bool summarised =
       summarise(outcomes, log, std::chrono::duration<double>(Clock::now() - start).count());
   if (log.has_locks()) remove_leftovers(output);
@@ -156,7 +155,7 @@ bool BatchCommand::summarise(std::vector<Outcome> outcomes, BatchLog& log, doubl
       written = write_summary(output, outcomes, seconds);
       written.push_back(io::write_batch_index(output));
     } catch (const Error& error) {
-      print_error(error.what());
+      log.failure(error.what());
       complete = false;
     }
   }
