@@ -1,5 +1,6 @@
 // fhd: parse, call, print. The only place that prints or exits.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <hdf5.h>
 #include <malloc.h>
 #include <omp.h>
@@ -15,17 +16,17 @@
 #include <string>
 #include <vector>
 
-#include "app/options/command_parser.hpp"
 #include "app/commands/commands.hpp"
+#include "app/options/command_parser.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "app/options/input_limits.hpp"
-#include "app/options/nearest_word.hpp"
+#include "app/options/table.hpp"
 #include "app/terminal/processors.hpp"
 #include "io/reader/reader.hpp"
-#include "recon/array/address_space.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
+#include "recon/array/linear_algebra.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -46,9 +47,6 @@ const char* openblas_kernels() {
   return nullptr;
 }
 
-/// Threads that OMP_NUM_THREADS asks for, as the user wrote it; 0: it is not set.
-constinit int threads_asked = 0;
-
 /// How threads wait for each other, unless the user has said: in a loop for a moment, then asleep. libgomp's own
 /// moment, milliseconds, is the time of a processor that another process could use, and that the thread waited for
 /// may need. It reads its settings in a constructor, before main: so this is one with an earlier turn, and libgomp
@@ -56,8 +54,7 @@ constinit int threads_asked = 0;
 [[gnu::constructor(101)]] void set_waiting_and_memory() {
   if (!std::getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
   // A bound on the teams of every thread: those that main() does not start take the number that libgomp has read.
-  threads_asked = threads_of_environment().value_or(0);
-  if (const int most = most_threads(); threads_asked > most)
+  if (const int most = most_threads(); threads_of_environment().value_or(0) > most)
     setenv("OMP_NUM_THREADS", std::to_string(most).c_str(), 1);
   setenv("OPENBLAS_THREAD_TIMEOUT", "14", 0);
   // On processors newer than itself OpenBLAS takes kernels without AVX: products of matrices are six times slower.
@@ -97,7 +94,6 @@ int run(const std::vector<Command>& commands) {
   omp_set_num_threads(default_threads());
   // OpenBLAS, too, with 128 MiB of addresses for each.
   if (is_limited_by_system() || has_limited_addresses()) setenv("OPENBLAS_NUM_THREADS", "1", 1);
-  if (const auto note = note_of_default_threads(threads_asked); !note.empty()) print_error(note);
   int status = 0;
   for (const auto& command : commands)
     if (command.parser->parsed()) status = command.run();
@@ -119,7 +115,8 @@ int parse_and_run(int argc, char** argv) {
                        bool reads_files = true) {
     CLI::App* parser = app.add_subcommand(name, what);
     commands.push_back({parser, add_options(*parser)});
-    if (reads_files) add_input_limits(*parser);
+    static RunOptions none;
+    if (reads_files) fhd::app::add_options(*parser, none, in_process);
   };
   add("recon", "reconstruct an image from a scan file", add_recon);
   add("batch", "reconstruct many scans; run again, it does what is left", add_batch);
@@ -136,17 +133,26 @@ int parse_and_run(int argc, char** argv) {
   add("bench", "measure the speed and error of the transforms on this machine", add_bench, false);
 
   add("options", "what the options are, for manual pages and shells", add_documentation, false);
-  app.footer(text_of_limits());  // behind the commands, which would take it over
+  // Behind the commands, which would take it over.
+  app.footer(fmt::format(
+      "Limits: 1 to {} voxels and {} to {:.0f} mm along each axis; {} volumes (slices times repetitions) "
+      "and {:.1e} samples in a scan; memory and time of reading as the commands' --input-memory and "
+      "--input-seconds say. What goes beyond is refused before the work begins.",
+      largest_matrix, io::least_fov_mm, io::largest_fov_mm, io::most_volumes,
+      static_cast<double>(io::most_samples)));
 
   const std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
+  const auto refuse = [&](const std::string& reason, bool has_remedy) {
+    print_failure(usage_error(app, words, reason, has_remedy));
+    return 2;
+  };
   try {
     parse_words(app, words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return with_output_written(app.exit(error));  // --help, --version
-    const auto reason = usage_error(app, words, error.what());
-    print_error(reason);
-    tell_refusal(app, words, told_line(reason));
-    return 2;
+    return refuse(error.what(), false);
+  } catch (const Error& error) {
+    return refuse(error.what(), !error.parts().remedy.empty());
   }
   return run(commands);
 }

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <string>
 
-#include "recon/array/parallel_failure.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::data {
 namespace {
@@ -215,33 +215,22 @@ void CoilArray::sensitivities(const Vector3& r, std::span<Complex<double>> value
 }
 
 SensitivityMaps CoilArray::maps(std::array<int, 3> matrix_size) const {
-  const auto [nx, ny, nz] = matrix_size;
-  SensitivityMaps maps;
-  maps.values = Array<Complex<float>>({coil_count_, nz, ny, nx});
+  SensitivityMaps maps{Array<Complex<float>>({coil_count_, matrix_size[2], matrix_size[1], matrix_size[0]})};
   const std::int64_t voxel_count = maps.values.size() / coil_count_;
   const MapRows rows(*this, matrix_size);
   const auto length = static_cast<std::size_t>(matrix_size[0]);
-  ParallelFailure failure;
-#pragma omp parallel
-  {
-    auto own = failure.made_by([&] {
-      return std::array{std::vector<double>(coil_count_ * length), std::vector<double>(coil_count_ * length)};
-    });
-#pragma omp for collapse(2) schedule(static)
-    for (int z = 0; z < matrix_size[2]; ++z)
-      for (int y = 0; y < matrix_size[1]; ++y) {
-        if (!own) continue;
-        const auto& [real, imaginary] = *own;
-        failure.guard([&] { rows.fill(y, z, own->front(), own->back()); });
+  for_each_with_scratch(
+      std::int64_t{matrix_size[1]} * matrix_size[2], [&] { return rows.scratch(); },
+      [&](std::int64_t line, MapRows::Scratch& scratch) {
+        rows.fill(line, scratch);
         for (std::size_t coil = 0; coil < static_cast<std::size_t>(coil_count_); ++coil) {
-          auto* row = maps.values.data() + static_cast<std::int64_t>(coil) * voxel_count +
-                      (std::int64_t{z} * matrix_size[1] + y) * matrix_size[0];
+          auto* row =
+              maps.values.data() + static_cast<std::int64_t>(coil) * voxel_count + line * matrix_size[0];
           for (std::size_t x = 0; x < length; ++x)
-            row[x] = Complex<float>(Complex<double>{real[coil * length + x], imaginary[coil * length + x]});
+            row[x] = Complex<float>(
+                Complex<double>{scratch.real[coil * length + x], scratch.imaginary[coil * length + x]});
         }
-      }
-  }
-  failure.rethrow();
+      });
   return maps;
 }
 
@@ -260,12 +249,20 @@ MapRows::MapRows(const CoilArray& coils, std::array<int, 3> matrix_size)
   }
 }
 
-void MapRows::fill(int y, int z, std::span<double> real, std::span<double> imaginary) const {
+MapRows::Scratch MapRows::scratch() const {
+  const auto count =
+      static_cast<std::size_t>(coils_.coil_count()) * static_cast<std::size_t>(matrix_size_[0]);
+  return {std::vector<double>(count), std::vector<double>(count)};
+}
+
+void MapRows::fill(std::int64_t line, Scratch& scratch) const {
+  auto& [real, imaginary] = scratch;
+  const int y = static_cast<int>(line % matrix_size_[1]), z = static_cast<int>(line / matrix_size_[1]);
   const auto& frequencies = coils_.frequencies();
   const auto length = static_cast<std::size_t>(matrix_size_[0]);
   const Vector3 at{0, voxel_position(y, matrix_size_[1]), voxel_position(z, matrix_size_[2])};
-  std::fill(real.begin(), real.end(), 0);
-  std::fill(imaginary.begin(), imaginary.end(), 0);
+  std::ranges::fill(real, 0);
+  std::ranges::fill(imaginary, 0);
   std::vector<Complex<double>> of_coils(static_cast<std::size_t>(coils_.coil_count()));
   for (const auto& wave : waves_) {
     // Constant in a row: the sum over the frequencies that share kappa_x.

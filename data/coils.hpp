@@ -18,9 +18,8 @@ namespace fhd::data {
 
 class CoilArray {
  public:
-  /// 1 ... 32 coils: one is a volume coil with S = 1; more are loops of radius 0.3 FOV, 0.75 FOV from the
-  /// centre, on one ring (2D) or up to three rings (3D). The root sum of squares of all sensitivities has its
-  /// largest value 1 inside the FOV's inscribed disc (ball). Throws Error.
+  /// Makes 1 ... 32 coils: one with S = 1, or loops of radius 0.3 FOV, 0.75 FOV from the centre, on one ring (2D) or up to
+  /// three (3D), whose root sum of squares is at most 1 inside the FOV's inscribed disc (ball). Throws Error.
   CoilArray(int dimensions, int coil_count);
 
   /// Returns the coils as a slice at height z (fractions of the FOV) sees them: a sum of exponentials along x
@@ -49,8 +48,13 @@ class MapRows {
  public:
   /// `coils` must outlive this object.
   MapRows(const CoilArray& coils, std::array<int, 3> matrix_size);
-  /// S_c of the voxels (*, y, z), [coil][x], in two parts.
-  void fill(int y, int z, std::span<double> real, std::span<double> imaginary) const;
+  /// S_c of a row, [coil][x], in two parts.
+  struct Scratch {
+    std::vector<double> real, imaginary;
+  };
+  Scratch scratch() const;
+  /// S_c of the voxels (*, y, z), line = z N_y + y.
+  void fill(std::int64_t line, Scratch& scratch) const;
 
  private:
   /// exp(i 2 pi kappa_x x) along a row, in two parts.

@@ -1,7 +1,8 @@
-#include "data/moving_phantom.hpp"
-
+// A chest that changes while it is measured.
 #include <cmath>
 #include <numbers>
+
+#include "data/phantom.hpp"
 
 namespace fhd::data {
 namespace {

@@ -5,8 +5,6 @@
 #include <numbers>
 #include <vector>
 
-#include "recon/array/parallel_failure.hpp"
-
 namespace fhd::data {
 namespace {
 
@@ -80,48 +78,40 @@ Array<Complex<float>> sampled_in_field(const CoilKSpace& kspace, const WaveField
     std::array<std::vector<double>, 3> k;
     std::vector<Complex<double>> shifted, sum;
   };
-  ParallelFailure failure;
-#pragma omp parallel
-  {
-    auto own = failure.made_by([&] {
-      const auto count = static_cast<std::size_t>(orders + 1),
-                 values = static_cast<std::size_t>(coil_count * block);
-      Scratch scratch{std::vector<double>(count), std::vector<double>(block * count), {}, {}, {}};
-      scratch.shifted.resize(values), scratch.sum.resize(values);
-      return scratch;
-    });
-    const auto add_block = [&](std::int64_t first) {
-      auto& [bessel, weights, k, shifted, sum] = *own;
-      const auto count = std::min(block, samples - first);
-      std::fill(sum.begin(), sum.end(), Complex<double>());
-      for (std::int64_t m = 0; m < count; ++m)
-        bessel_functions(omega * time_s[first + m],
-                         std::span(weights).subspan(m * bessel.size(), bessel.size()));
-      for (int n = -orders; n <= orders; ++n) {
-        const auto order = static_cast<std::size_t>(std::abs(n));
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-          const double* nominal = trajectory.k.data() + static_cast<std::int64_t>(axis) * samples + first;
-          k[axis].assign(nominal, nominal + count);
-          for (double& value : k[axis]) value -= n * field.frequency[axis];
-        }
-        kspace.values({std::span<const double>(k[0]), k[1], k[2]},
-                      std::span(shifted).first(coil_count * count));
-        // (-i)^n J_n = (-i)^|n| J_|n|, since J_-n = (-1)^n J_n.
-        const double angle = -pi / 2 * static_cast<double>(order) + n * field.phase_rad;
-        const Complex<double> turn{std::cos(angle), std::sin(angle)};
-        for (std::int64_t coil = 0; coil < coil_count; ++coil)
-          for (std::int64_t m = 0; m < count; ++m)
-            sum[coil * count + m] += weights[m * bessel.size() + order] * (turn * shifted[coil * count + m]);
+  const auto make = [&] {
+    const auto count = static_cast<std::size_t>(orders + 1),
+               values = static_cast<std::size_t>(coil_count * block);
+    Scratch scratch{std::vector<double>(count), std::vector<double>(block * count), {}, {}, {}};
+    scratch.shifted.resize(values), scratch.sum.resize(values);
+    return scratch;
+  };
+  for_each_with_scratch((samples + block - 1) / block, make, [&](std::int64_t number, Scratch& own) {
+    auto& [bessel, weights, k, shifted, sum] = own;
+    const auto first = number * block, count = std::min(block, samples - first);
+    std::ranges::fill(sum, Complex<double>());
+    for (std::int64_t m = 0; m < count; ++m)
+      bessel_functions(omega * time_s[first + m],
+                       std::span(weights).subspan(m * bessel.size(), bessel.size()));
+    for (int n = -orders; n <= orders; ++n) {
+      const auto order = static_cast<std::size_t>(std::abs(n));
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const double* nominal = trajectory.k.data() + static_cast<std::int64_t>(axis) * samples + first;
+        k[axis].assign(nominal, nominal + count);
+        for (double& value : k[axis]) value -= n * field.frequency[axis];
       }
+      kspace.values({std::span<const double>(k[0]), k[1], k[2]},
+                    std::span(shifted).first(coil_count * count));
+      // (-i)^n J_n = (-i)^|n| J_|n|, since J_-n = (-1)^n J_n.
+      const double angle = -pi / 2 * static_cast<double>(order) + n * field.phase_rad;
+      const Complex<double> turn{std::cos(angle), std::sin(angle)};
       for (std::int64_t coil = 0; coil < coil_count; ++coil)
         for (std::int64_t m = 0; m < count; ++m)
-          result.data()[coil * samples + first + m] = Complex<float>(factor * sum[coil * count + m]);
-    };
-#pragma omp for schedule(dynamic)
-    for (std::int64_t first = 0; first < samples; first += block)
-      if (own) failure.guard([&] { add_block(first); });
-  }
-  failure.rethrow();
+          sum[coil * count + m] += weights[m * bessel.size() + order] * (turn * shifted[coil * count + m]);
+    }
+    for (std::int64_t coil = 0; coil < coil_count; ++coil)
+      for (std::int64_t m = 0; m < count; ++m)
+        result.data()[coil * samples + first + m] = Complex<float>(factor * sum[coil * count + m]);
+  });
   return result;
 }
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "recon/array/fft.hpp"
-#include "recon/array/parallel_failure.hpp"
 
 namespace fhd::data {
 namespace {
@@ -46,7 +45,8 @@ double part_size(const PhantomPart& part, int dimensions) {  // area or volume
   return dimensions == 3 ? 4.0 / 3 * pi * a[0] * a[1] * a[2] : pi * a[0] * a[1];
 }
 
-/// ball_transform for x^2 = u <= 1/4.
+/// 3 (sin x - x cos x) / x^3 for x^2 = u <= 1/4, where the difference would lose 3 eps / x^2 of its value; the first term
+/// left out is 48/17! x^14 = 8e-18.
 [[gnu::always_inline]] inline double ball_series(double u) {
   return 1 + u * (-1.0 / 10 +
                   u * (1.0 / 280 + u * (-1.0 / 15120 + u * (1.0 / 1330560 + u * (-1.0 / 172972800 +
@@ -309,13 +309,6 @@ void require_matrix(const Phantom& phantom, const std::array<int, 3>& matrix_siz
 
 double disc_transform(double x) { return x == 0 ? 1 : 2 * ::j1(x) / x; }
 
-double ball_transform(double x) {
-  // sin x - x cos x loses 3 eps / x^2 of its value: 3e-15 at x = 1/2. The series' first omitted term is
-  // 48/17! x^14 = 8e-18 there.
-  if (std::abs(x) >= 0.5) return 3 * (std::sin(x) - x * std::cos(x)) / (x * x * x);
-  return ball_series(x * x);
-}
-
 Complex<double> exponential(int sign, const Vector3& k, const Vector3& r) {
   const double phase = sign * 2 * pi * (k[0] * r[0] + k[1] * r[1] + k[2] * r[2]);
   return {std::cos(phase), std::sin(phase)};
@@ -486,20 +479,13 @@ Array<double> ideal_image(const Phantom& phantom, std::array<int, 3> matrix_size
   Array<double> image({nz, ny, nx});
   std::vector<PartOnLine> lines;
   for (const auto& part : phantom.parts()) lines.emplace_back(part, phantom.dimensions(), nx);
-  ParallelFailure failure;
-#pragma omp parallel
-  {
-    auto changes = failure.made_by([&] { return std::vector<int>(static_cast<std::size_t>(nx) + 2); });
-#pragma omp for collapse(2) schedule(dynamic, 8)
-    for (int z = 0; z < matrix_size[2]; ++z)
-      for (int y = 0; y < matrix_size[1]; ++y) {
-        if (!changes) continue;
-        double* row = image.data() + (std::int64_t{z} * matrix_size[1] + y) * matrix_size[0];
+  for_each_with_scratch(
+      std::int64_t{ny} * nz, [&] { return std::vector<int>(static_cast<std::size_t>(nx) + 2); },
+      [&](std::int64_t row, std::vector<int>& changes) {
         for (std::size_t i = 0; i < lines.size(); ++i)
-          add_part_to_row(phantom.parts()[i], lines[i], matrix_size, three, y, z, *changes, row);
-      }
-  }
-  failure.rethrow();
+          add_part_to_row(phantom.parts()[i], lines[i], matrix_size, three, static_cast<int>(row % ny),
+                          static_cast<int>(row / ny), changes, image.data() + row * nx);
+      });
   return image;
 }
 
@@ -514,35 +500,28 @@ Array<Complex<double>> band_limited_image(const Phantom& phantom, std::array<int
     return (std::int64_t{wrapped(z, matrix_size[2])} * matrix_size[1] + wrapped(y, matrix_size[1])) *
            matrix_size[0];
   };
-  const std::size_t length = nx;
-  /// Scratch of one thread.
+  const auto length = static_cast<std::size_t>(matrix_size[0]);
   struct Row {
     std::vector<double> kx, ky, kz;
     std::vector<Complex<double>> values;
   };
-  ParallelFailure failure;
-#pragma omp parallel
-  {
-    auto own = failure.made_by([&] {
-      Row row{std::vector<double>(length), std::vector<double>(length), std::vector<double>(length),
-              std::vector<Complex<double>>(length)};
-      std::iota(row.kx.begin(), row.kx.end(), -static_cast<double>(length / 2));
-      return row;
-    });
-    const auto fill_row = [&](int y, int z) {
-      auto& [kx, ky, kz, values] = *own;
-      std::fill(ky.begin(), ky.end(), y - matrix_size[1] / 2);
-      std::fill(kz.begin(), kz.end(), z - matrix_size[2] / 2);
-      phantom.fourier_integrals({kx, ky, kz}, values);
-      for (int x = 0; x < matrix_size[0]; ++x)
-        spectrum.data()[row_of(y, z) + wrapped(x, matrix_size[0])] = values[x];
-    };
-#pragma omp for collapse(2) schedule(dynamic, 8)
-    for (int z = 0; z < matrix_size[2]; ++z)
-      for (int y = 0; y < matrix_size[1]; ++y)
-        if (own) failure.guard([&] { fill_row(y, z); });
-  }
-  failure.rethrow();
+  for_each_with_scratch(
+      std::int64_t{matrix_size[1]} * matrix_size[2],
+      [&] {
+        Row row{std::vector<double>(length), std::vector<double>(length), std::vector<double>(length),
+                std::vector<Complex<double>>(length)};
+        std::iota(row.kx.begin(), row.kx.end(), -static_cast<double>(length / 2));
+        return row;
+      },
+      [&](std::int64_t line, Row& row) {
+        const int y = static_cast<int>(line % matrix_size[1]), z = static_cast<int>(line / matrix_size[1]);
+        std::ranges::fill(row.ky, y - matrix_size[1] / 2);
+        std::ranges::fill(row.kz, z - matrix_size[2] / 2);
+        phantom.fourier_integrals({row.kx, row.ky, row.kz}, row.values);
+        for (int x = 0; x < matrix_size[0]; ++x)
+          spectrum.data()[row_of(y, z) + wrapped(x, matrix_size[0])] =
+              row.values[static_cast<std::size_t>(x)];
+      });
   fft_3d(spectrum, +1);
 #pragma omp parallel for collapse(2) schedule(static)
   for (int z = 0; z < matrix_size[2]; ++z)

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "recon/array/array.hpp"
+#include "recon/array/parallel_failure.hpp"
 #include "recon/domain/scan.hpp"
 
 namespace fhd::data {
@@ -29,7 +30,7 @@ struct PhantomPart {
   enum class Form { ellipsoid, box, bump } form = Form::ellipsoid;
   Vector3 centre{};  ///< fractions of the FOV
   Vector3
-      half_axes{};  ///< fractions of the FOV, > 0; the third has no meaning in 2D; of a bump where it is exp(-pi)
+      half_axes{};  ///< fractions of the FOV, > 0; the third has no meaning in 2D; a bump is exp(-pi) there
   double angle_rad = 0;  ///< turns the part about z, from x towards y
   double intensity = 0;  ///< added to what is already there
 };
@@ -79,12 +80,34 @@ class Phantom {
   std::vector<Turn> turns_;  ///< of each part's angle: fourier_integral is called for every sample
 };
 
+/// Returns a section (or volume) of a chest at `time`, from 0, the beginning of the scan, to 1, its end: 8 heartbeats, 3
+/// breaths, and contrast agent that vessels and organs take up, each in its own time. The anterior is at negative y.
+Phantom moving_phantom(int dimensions, double time);
+/// Returns the chest after the bolus, its heart at rest, at a depth of breath of 0 (expired) ... 1: lungs widen, and
+/// the diaphragm moves organs by a tenth of the FOV.
+Phantom breathing_phantom(int dimensions, double depth);
+/// Returns the depth of breath, 0 ... 1, at `time`, 0 ... 1 from the beginning of the scan to its end, of so many breaths:
+/// longest at rest when expired, no two alike in length and depth.
+double depth_of_breath(double breaths, double time);
+
+/// Calls work(i, scratch) for i from 0 to `count` by all threads, each with scratch of its own that `make` makes.
+template <class Make, class Work>
+void for_each_with_scratch(std::int64_t count, const Make& make, const Work& work) {
+  ParallelFailure failure;
+#pragma omp parallel
+  {
+    auto scratch = failure.made_by(make);
+#pragma omp for schedule(dynamic)
+    for (std::int64_t i = 0; i < count; ++i)
+      if (scratch) failure.guard([&] { work(i, *scratch); });
+  }
+  failure.rethrow();
+}
+
 /// exp(sign i 2 pi k . r)
 Complex<double> exponential(int sign, const Vector3& k, const Vector3& r);
 /// 2 J_1(x) / x, 1 at x = 0.
 double disc_transform(double x);
-/// 3 (sin x - x cos x) / x^3, 1 at x = 0. Its series replaces it below x = 1/2, where the difference cancels.
-double ball_transform(double x);
 
 /// The mean of rho over each voxel, [z][y][x], from 8 points per axis where the edge of a part may cross it.
 Array<double> ideal_image(const Phantom& phantom, std::array<int, 3> matrix_size);

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "data/moving_phantom.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/array/parallel_failure.hpp"
 #include "recon/array/random_numbers.hpp"
@@ -42,51 +41,39 @@ double largest_norm(const Image& image) {
   return largest;
 }
 
-/// Sums |rho| RSS over voxels.
+/// A sum of |rho| RSS over voxels.
 struct SignalSum {
   double sum = 0;
   std::int64_t voxels = 0;
 };
 
-/// Returns the signal of the voxels with |rho|^2 above 1e-4 `largest`. Summed row by row, in an order that does not depend on the threads.
+/// Returns the signal of the voxels with |rho|^2 above 1e-4 `largest`, summed in an order that does not depend on the threads.
 SignalSum signal_of(const Image& ideal, const CoilArray& coils, double largest) {
   const auto& n = ideal.geometry.matrix_size;
   const std::int64_t nx = n[0], rows = std::int64_t{n[1]} * n[2], coil_count = coils.coil_count();
   std::vector<double> sums(static_cast<std::size_t>(rows));
   std::vector<std::int64_t> counts(static_cast<std::size_t>(rows));
   const MapRows map_rows(coils, n);
-  ParallelFailure failure;
-#pragma omp parallel
-  {
-    auto own = failure.made_by([&] {
-      const auto count = static_cast<std::size_t>(coil_count * nx);
-      return std::array{std::vector<double>(count), std::vector<double>(count)};
-    });
-#pragma omp for schedule(dynamic, 16)
-    for (std::int64_t row = 0; row < rows; ++row) {
-      if (!own) continue;
-      const auto& [real, imaginary] = *own;
-      const auto* values = ideal.values.data() + row * nx;
-      const auto in_object = [&](std::int64_t x) {
-        return norm(Complex<double>(values[x])) > 1e-4 * largest;
-      };
-      std::int64_t first = 0;
-      while (first < nx && !in_object(first)) ++first;
-      if (first == nx) continue;
-      failure.guard([&] {
-        map_rows.fill(static_cast<int>(row % n[1]), static_cast<int>(row / n[1]), own->front(), own->back());
+  for_each_with_scratch(
+      rows, [&] { return map_rows.scratch(); },
+      [&](std::int64_t row, MapRows::Scratch& maps) {
+        const auto* values = ideal.values.data() + row * nx;
+        const auto in_object = [&](std::int64_t x) {
+          return norm(Complex<double>(values[x])) > 1e-4 * largest;
+        };
+        std::int64_t first = 0;
+        while (first < nx && !in_object(first)) ++first;
+        if (first == nx) return;
+        map_rows.fill(row, maps);
+        for (std::int64_t x = first; x < nx; ++x) {
+          if (!in_object(x)) continue;
+          double square = 0;
+          for (std::int64_t i = x; i < coil_count * nx; i += nx)
+            square += maps.real[i] * maps.real[i] + maps.imaginary[i] * maps.imaginary[i];
+          sums[row] += abs(values[x]) * std::sqrt(square);
+          ++counts[row];
+        }
       });
-      for (std::int64_t x = first; x < nx; ++x) {
-        if (!in_object(x)) continue;
-        double square = 0;
-        for (std::int64_t i = x; i < coil_count * nx; i += nx)
-          square += real[i] * real[i] + imaginary[i] * imaginary[i];
-        sums[row] += abs(values[x]) * std::sqrt(square);
-        ++counts[row];
-      }
-    }
-  }
-  failure.rethrow();
   return {std::accumulate(sums.begin(), sums.end(), 0.0),
           std::accumulate(counts.begin(), counts.end(), std::int64_t{0})};
 }
@@ -129,27 +116,20 @@ Array<Complex<float>> sampled(const CoilKSpace& kspace, const Trajectory& trajec
   const std::int64_t sample_count = trajectory.sample_count();
   const double* k = trajectory.k.data();
   Array<Complex<float>> samples({coil_count, sample_count});
-  ParallelFailure failure;
-#pragma omp parallel
-  {
-    auto own = failure.made_by(
-        [&] { return std::vector<Complex<double>>(static_cast<std::size_t>(coil_count * block)); });
-    const auto sample = [&](std::int64_t first) {
-      auto& values = *own;
-      const auto count = std::min(block, sample_count - first);
-      const auto axis = [&](int i) {
-        return std::span(k + i * sample_count + first, static_cast<std::size_t>(count));
-      };
-      kspace.values({axis(0), axis(1), axis(2)}, std::span(values).first(coil_count * count));
-      for (std::int64_t coil = 0; coil < coil_count; ++coil)
-        for (std::int64_t m = 0; m < count; ++m)
-          samples.data()[coil * sample_count + first + m] = Complex<float>(factor * values[coil * count + m]);
-    };
-#pragma omp for schedule(dynamic)
-    for (std::int64_t first = 0; first < sample_count; first += block)
-      if (own) failure.guard([&] { sample(first); });
-  }
-  failure.rethrow();
+  for_each_with_scratch(
+      (sample_count + block - 1) / block,
+      [&] { return std::vector<Complex<double>>(static_cast<std::size_t>(coil_count * block)); },
+      [&](std::int64_t number, std::vector<Complex<double>>& values) {
+        const auto first = number * block, count = std::min(block, sample_count - first);
+        const auto axis = [&](int i) {
+          return std::span(k + i * sample_count + first, static_cast<std::size_t>(count));
+        };
+        kspace.values({axis(0), axis(1), axis(2)}, std::span(values).first(coil_count * count));
+        for (std::int64_t coil = 0; coil < coil_count; ++coil)
+          for (std::int64_t m = 0; m < count; ++m)
+            samples.data()[coil * sample_count + first + m] =
+                Complex<float>(factor * values[coil * count + m]);
+      });
   return samples;
 }
 
@@ -158,27 +138,31 @@ bool moves(const SimulationSettings& settings) {
 }
 
 void check(const SimulationSettings& settings) {
-  if (settings.snr && !(*settings.snr > 0 && std::isfinite(*settings.snr)))
-    throw Error("SNR", "a number > 0", std::to_string(*settings.snr), "leave the noise out with --snr none");
-  if (!(settings.object_scale >= 0.1 && settings.object_scale <= 2))
-    throw Error("scale of the object", "0.1 ... 2", std::to_string(settings.object_scale));
-  if (!(settings.field_hz >= 0 && settings.field_hz <= 1000))
-    throw Error("off-resonance", "0 ... 1000 Hz", short_number(settings.field_hz));
-  if (!settings.echo_times_s.empty() && settings.repetition_count > 1)
-    throw Error("simulated scan", "several repetitions or several echoes", "both", "leave one of them out");
-  if (!(settings.breaths >= 0 && settings.breaths <= 1000))
-    throw Error("breaths", "0 ... 1000", short_number(settings.breaths));
-  if (settings.breaths > 0 && settings.readouts_per_frame > 0)
-    throw Error("simulated scan", "a chest that breathes or one that beats", "both", "leave one of them out");
+  const auto require = [](bool good, const char* what, const char* expected, const std::string& found,
+                          const char* remedy = "") {
+    if (!good) throw Error(what, expected, found, remedy);
+  };
+  const auto is_in = [](double value, double least, double most) { return value >= least && value <= most; };
+  const auto snr = settings.snr.value_or(1);
+  require(snr > 0 && std::isfinite(snr), "SNR", "a number > 0", std::to_string(snr),
+          "leave the noise out with --snr none");
+  require(is_in(settings.object_scale, 0.1, 2), "scale of the object", "0.1 ... 2",
+          std::to_string(settings.object_scale));
+  require(is_in(settings.field_hz, 0, 1000), "off-resonance", "0 ... 1000 Hz",
+          short_number(settings.field_hz));
+  require(settings.echo_times_s.empty() || settings.repetition_count <= 1, "simulated scan",
+          "several repetitions or several echoes", "both", "leave one of them out");
+  require(is_in(settings.breaths, 0, 1000), "breaths", "0 ... 1000", short_number(settings.breaths));
+  require(!(settings.breaths > 0 && settings.readouts_per_frame > 0), "simulated scan",
+          "a chest that breathes or one that beats", "both", "leave one of them out");
   if (settings.slice_count == 0) return;
-  if (settings.slice_count < 1 || settings.slice_count > 65535)
-    throw Error("slices", "1 ... 65535", std::to_string(settings.slice_count));
-  if (moves(settings))
-    throw Error("slices", "an object at rest", "one that moves", "leave the slices or the motion out");
-  if (settings.trajectory.matrix_size[2] > 1)
-    throw Error("slices", "a 2D scan", "a 3D one", "leave the slices out");
-  if (!(settings.slice_spacing_mm >= 0 && settings.slice_spacing_mm <= 1e4))
-    throw Error("distance of slices", "0 ... 10000 mm", short_number(settings.slice_spacing_mm));
+  require(is_in(static_cast<double>(settings.slice_count), 1, 65535), "slices", "1 ... 65535",
+          std::to_string(settings.slice_count));
+  require(!moves(settings), "slices", "an object at rest", "one that moves",
+          "leave the slices or the motion out");
+  require(settings.trajectory.matrix_size[2] <= 1, "slices", "a 2D scan", "a 3D one", "leave the slices out");
+  require(is_in(settings.slice_spacing_mm, 0, 1e4), "distance of slices", "0 ... 10000 mm",
+          short_number(settings.slice_spacing_mm));
 }
 
 /// From the start of a readout to its sample nearest the centre of k-space, of the first readout.
@@ -301,15 +285,8 @@ Phantom phantom_of(const SimulationSettings& settings, int dimensions) {
 }  // namespace
 
 Phantom phantom_of(PhantomKind kind, int dimensions) {
-  switch (kind) {
-    case PhantomKind::shepp_logan:
-      return Phantom::shepp_logan(dimensions);
-    case PhantomKind::resolution:
-      return Phantom::resolution(dimensions);
-    case PhantomKind::anatomy:
-      break;
-  }
-  return Phantom::anatomy(dimensions);
+  if (kind == PhantomKind::shepp_logan) return Phantom::shepp_logan(dimensions);
+  return kind == PhantomKind::resolution ? Phantom::resolution(dimensions) : Phantom::anatomy(dimensions);
 }
 
 void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
@@ -323,9 +300,8 @@ void add_noise(Array<Complex<float>>& values, double standard_deviation, std::ui
 
 namespace {
 
-/// Noise of one standard deviation on all samples of all slices. That of a repetition follows that of the one before
-/// in the stream of its seed, and that of a slice that of the one before. Noise readouts, of all slices, are the
-/// first's.
+/// Adds noise of one standard deviation to all samples of all slices, in one stream of the seed; noise readouts are those
+/// of the first slice.
 void add_noise_of(const SimulationSettings& settings, double standard_deviation,
                   std::vector<Simulation>& slices) {
   std::int64_t first = 0;

@@ -21,25 +21,21 @@ struct SimulationSettings {
   /// > 0: so many 2D slices, sections through the 3D phantom and coils at the heights of slice_heights_mm, both as
   /// large along z as the FOV is along x. 0: one slice of the 2D phantom.
   std::int64_t slice_count = 0;
-  double slice_spacing_mm =
-      0;  ///< from the middle of one slice to that of the next; 0: their thickness, fov_mm[2]
+  double slice_spacing_mm = 0;    ///< from one middle to the next; 0: the thickness of slices, fov_mm[2]
   double object_scale = 1;        ///< of the phantom, 0.1 ... 2: above 1.08 the head exceeds the FOV along y
   TrajectorySettings trajectory;  ///< with the matrix and the FOV
   int coil_count = 8;             ///< 1 ... 32
-  /// Mean over the object (ideal image above 1 % of its largest value) of |rho| RSS(r) / sigma. RSS is the
-  /// root sum of squares of the sensitivities; sigma is the standard deviation of the real part (and of the
-  /// imaginary part) of the noise in one coil's image of a fully sampled Cartesian scan, one average, with
-  /// this noise per sample. It is the signal-to-noise ratio of that scan's optimally combined image. Without
-  /// a value: no noise.
+  /// Mean over the object (ideal image above 1 % of its largest value) of |rho| RSS(r) / sigma: the signal-to-noise ratio of
+  /// the optimally combined image of a fully sampled Cartesian scan with this noise per sample. RSS is the root sum of
+  /// squares of the sensitivities; sigma the standard deviation of the real part (and of the imaginary part) of the noise
+  /// in one coil's image. Without a value: no noise.
   std::optional<double> snr = 30;
   std::uint64_t seed = 1;             ///< of the noise
   std::int64_t repetition_count = 1;  ///< of the same object and trajectory, each with noise of its own
   std::int64_t noise_samples = 0;     ///< of noise readouts, per coil
-  /// > 0: moving_phantom in the place of `phantom`, as every readout sees it at its own time, and true images of
-  /// frames of so many readouts.
+  /// > 0: moving_phantom in the place of `phantom`, at the time of every readout, and true images of frames of so many.
   std::int64_t readouts_per_frame = 0;
-  /// > 0: breathing_phantom in the place of `phantom`, with so many breaths, as every readout sees it at its own
-  /// time, and true images of `bins`.
+  /// > 0: breathing_phantom in the place of `phantom`, with so many breaths, and true images of `bins`.
   double breaths = 0;
   std::int64_t bins = 4;  ///< of equally many readouts, from expired to inspired
   bool with_maps = true;  ///< whether the scan has the sensitivity maps of its coils
@@ -70,12 +66,11 @@ struct Simulation {
 /// Where the middle of each slice lies, from the lowest up; slice floor(N/2) at 0.
 std::vector<double> slice_heights_mm(const SimulationSettings& settings);
 
-/// d_c(m) = voxel_count integral S_c(r) rho(r) exp(-i 2 pi k_m . r) dr + noise: the model of types.hpp for
-/// voxels so small that the sum is the integral. The scan states the positions as designed, where gradients are
-/// delayed. Throws Error when the settings contradict each other, or ask for more than one slice.
+/// Simulates d_c(m) = voxel_count integral S_c(r) rho(r) exp(-i 2 pi k_m . r) dr + noise. The scan states the positions as
+/// designed, where gradients are delayed. Throws Error when the settings contradict each other, or ask for several slices.
 Simulation simulate(const SimulationSettings& settings);
-/// Simulates every slice: thin sections, all with noise of one standard deviation, which the SNR over the objects
-/// of all slices says. Throws Error where a slice lies outside of the object, too.
+/// Simulates every slice: thin sections, all with noise of one standard deviation, from the SNR over the objects of all
+/// slices. Throws Error where a slice lies outside of the object, too.
 std::vector<Simulation> simulate_slices(const SimulationSettings& settings);
 
 /// Adds complex Gaussian noise of this standard deviation per real and imaginary part, the numbers `first`,

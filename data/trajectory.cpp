@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "data/gradient_system.hpp"
+#include "recon/array/fft.hpp"
+#include "recon/domain/text.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::data {
 namespace {
@@ -30,9 +32,7 @@ const std::pair<std::string_view, int>& described(TrajectoryKind kind) {
                                                                   {"stack-of-spirals", 3},
                                                                   {"radial-3d", 3},
                                                                   {"phyllotaxis-3d", 3}};
-  const auto index = static_cast<std::size_t>(kind);
-  if (index >= std::size(in_order)) throw Error("trajectory", "a known kind", std::to_string(index));
-  return in_order[index];
+  return in_order[static_cast<std::size_t>(kind)];
 }
 
 /// Limits of the in-plane gradients in the units of k-space.
@@ -49,50 +49,80 @@ GradientLimits gradient_limits(const TrajectorySettings& settings) {
           gyromagnetic_ratio_hz_per_t * settings.largest_slew_t_per_m_s * smallest_fov_m};
 }
 
-std::string text(double value) {
-  std::string s = std::to_string(value);
-  s.erase(s.find_last_not_of('0') + 1);
-  if (s.back() == '.') s.pop_back();
-  return s;
+void check(const TrajectorySettings& settings) {
+  const auto require = [](bool good, const std::string& what, const char* expected, const std::string& found,
+                          const char* remedy = "") {
+    if (!good) throw Error(what, expected, found, remedy);
+  };
+  const auto& n = settings.matrix_size;
+  const std::string name = std::string(name_of(settings.kind)) + " trajectory";
+  for (const int voxels : n)
+    require(voxels >= 1 && voxels <= 4096, "matrix size", "1 ... 4096 voxels per axis",
+            std::to_string(voxels));
+  require(n[0] >= 2 && n[1] >= 2, "matrix size", "at least 2 voxels along x and y",
+          std::to_string(n[0]) + " x " + std::to_string(n[1]));
+  const int dimensions = n[2] > 1 ? 3 : 2, needed = dimensions_of(settings.kind);
+  require(needed == 0 || needed == dimensions, name,
+          needed == 2 ? "1 voxel along z" : "2 or more voxels along z", std::to_string(n[2]),
+          dimensions == 2 ? "give a 3D matrix, or a 2D trajectory" : "give a 2D matrix, or a 3D trajectory");
+  for (const double fov : settings.fov_mm)
+    require(fov > 0 && fov < 1e5, "FOV", "millimetres > 0", short_number(fov));
+  require(settings.undersampling >= 1 && settings.undersampling <= 1000, "undersampling", "1 ... 1000",
+          short_number(settings.undersampling));
+  require(settings.partial_fourier > 0.5 && settings.partial_fourier <= 1, "partial Fourier",
+          "a share of k-space above 0.5 and up to 1, such as 0.625", short_number(settings.partial_fourier));
+  require(settings.partial_fourier == 1 || settings.kind == TrajectoryKind::cartesian, name,
+          "the whole of k-space", "partial Fourier",
+          "leave --partial-fourier out, or use --trajectory cartesian");
+  const double gradient = settings.largest_gradient_t_per_m, slew = settings.largest_slew_t_per_m_s;
+  require(settings.dwell_s > 0 && settings.dwell_s < 1, "dwell time", "seconds > 0",
+          short_number(settings.dwell_s));
+  require(gradient > 0 && gradient < 1e3, "largest gradient", "T/m > 0", short_number(gradient));
+  require(slew > 0 && slew < 1e6, "largest slew rate", "T/m/s > 0", short_number(slew));
+  for (const double delay : settings.delay_samples)
+    require(std::abs(delay) <= 100, "gradient delay", "-100 ... 100 samples", short_number(delay));
+  const auto count = settings.readout_count, length = settings.readout_length;
+  require(count >= 0 && count <= largest_sample_count, "readouts", "1 ... 2^31", std::to_string(count));
+  require(length >= 0 && length != 1 && length <= largest_sample_count, "samples per readout", "2 ... 2^31",
+          std::to_string(length));
 }
 
-void check(const TrajectorySettings& settings) {
-  const std::string name(name_of(settings.kind));
-  for (int n : settings.matrix_size)
-    if (n < 1 || n > 4096) throw Error("matrix size", "1 ... 4096 voxels per axis", std::to_string(n));
-  if (settings.matrix_size[0] < 2 || settings.matrix_size[1] < 2)
-    throw Error("matrix size", "at least 2 voxels along x and y",
-                std::to_string(settings.matrix_size[0]) + " x " + std::to_string(settings.matrix_size[1]));
-  const int dimensions = settings.matrix_size[2] > 1 ? 3 : 2;
-  if (dimensions_of(settings.kind) != 0 && dimensions_of(settings.kind) != dimensions)
-    throw Error(
-        name + " trajectory",
-        dimensions_of(settings.kind) == 2 ? "1 voxel along z" : "2 or more voxels along z",
-        std::to_string(settings.matrix_size[2]),
-        dimensions == 2 ? "give a 3D matrix, or a 2D trajectory" : "give a 2D matrix, or a 3D trajectory");
-  for (double fov : settings.fov_mm)
-    if (!(fov > 0 && fov < 1e5)) throw Error("FOV", "millimetres > 0", text(fov));
-  if (!(settings.undersampling >= 1 && settings.undersampling <= 1000))
-    throw Error("undersampling", "1 ... 1000", text(settings.undersampling));
-  if (!(settings.partial_fourier > 0.5 && settings.partial_fourier <= 1))
-    throw Error("partial Fourier", "a share of k-space above 0.5 and up to 1, such as 0.625",
-                text(settings.partial_fourier));
-  if (settings.partial_fourier < 1 && settings.kind != TrajectoryKind::cartesian)
-    throw Error(name + " trajectory", "the whole of k-space", "partial Fourier",
-                "leave --partial-fourier out, or use --trajectory cartesian");
-  if (!(settings.dwell_s > 0 && settings.dwell_s < 1))
-    throw Error("dwell time", "seconds > 0", text(settings.dwell_s));
-  if (!(settings.largest_gradient_t_per_m > 0 && settings.largest_gradient_t_per_m < 1e3))
-    throw Error("largest gradient", "T/m > 0", text(settings.largest_gradient_t_per_m));
-  if (!(settings.largest_slew_t_per_m_s > 0 && settings.largest_slew_t_per_m_s < 1e6))
-    throw Error("largest slew rate", "T/m/s > 0", text(settings.largest_slew_t_per_m_s));
-  for (double delay : settings.delay_samples)
-    if (!(std::abs(delay) <= 100)) throw Error("gradient delay", "-100 ... 100 samples", text(delay));
-  if (settings.readout_count < 0 || settings.readout_count > largest_sample_count)
-    throw Error("readouts", "1 ... 2^31", std::to_string(settings.readout_count));
-  if (settings.readout_length < 0 || settings.readout_length == 1 ||
-      settings.readout_length > largest_sample_count)
-    throw Error("samples per readout", "2 ... 2^31", std::to_string(settings.readout_length));
+/// Returns the positions at samples 0 ... length - 1, [axis][sample], of a readout designed to be at `position(sample)`, as a
+/// gradient system with a response plays it. Works in steps of a quarter of a sample from a millisecond ahead on.
+Array<double> played_readout(const std::function<std::array<double, 3>(double sample)>& position,
+                             std::int64_t length, double dwell_s, const GradientResponse& response) {
+  constexpr std::int64_t finer = 4;
+  constexpr double lead_s = 1e-3;
+  const std::int64_t lead = finer * std::max<std::int64_t>(std::llround(lead_s / dwell_s), 16),
+                     count = finer * length + 2 * lead, n = good_fft_size(static_cast<int>(count + 2 * lead));
+  const double step_s = dwell_s / finer;
+  std::vector<std::array<double, 3>> design;
+  for (std::int64_t j = 0; j <= count; ++j) design.push_back(position(static_cast<double>(j - lead) / finer));
+  Array<double> played({3, length});
+  for (int axis = 0; axis < 3; ++axis) {
+    const double gain = response.at(axis, 0).re;
+    Array<Complex<double>> gradient({1, 1, n});
+    for (std::int64_t j = 0; j < count; ++j) {
+      // Rises over the first half of the lead, and falls over the last.
+      const double edge = static_cast<double>(std::min(j, count - j)) / (0.5 * static_cast<double>(lead));
+      const double window = edge < 1 ? 0.5 - 0.5 * std::cos(pi * edge) : 1;
+      gradient[j] = {window * (design[j + 1][axis] - design[j][axis]) / static_cast<double>(n), 0};
+    }
+    fft_3d(gradient, -1);
+    for (std::int64_t j = 0; j < n; ++j) {
+      const double hz = static_cast<double>(2 * j < n ? j : j - n) / (static_cast<double>(n) * step_s);
+      gradient[j] = (response.at(axis, hz) - Complex<double>(gain, 0)) * gradient[j];
+    }
+    fft_3d(gradient, 1);
+    double added = 0;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t m = (j - lead) / finer;
+      if (j >= lead && (j - lead) % finer == 0 && m < length)
+        played[axis * length + m] = gain * design[j][axis] + added;
+      added += gradient[j].re;
+    }
+  }
+  return played;
 }
 
 /// Where a readout is in k-space, given its number and a sample's, or a time between samples.
@@ -137,14 +167,13 @@ DesignedTrajectory stacked(const DesignedTrajectory& plane, const TrajectorySett
   const double gain = settings.response ? settings.response->at(2, 0).re : 1;  // k_z stays as it is
   const std::int64_t samples = plane.trajectory.sample_count();
   const auto& k = plane.trajectory.k;
-  return sampled(
-      plane.readout_count * plane_count, plane.readout_length, plane.dwell_s, plane.undersampling,
-      [&](std::int64_t readout, double sample) -> std::array<double, 3> {
-        const std::int64_t m =
-            readout % plane.readout_count * plane.readout_length + static_cast<std::int64_t>(sample);
-        return {k[m], k[samples + m],
-                gain * static_cast<double>(readout / plane.readout_count - plane_count / 2)};
-      });
+  return sampled(plane.readout_count * plane_count, plane.readout_length, plane.dwell_s, plane.undersampling,
+                 [&](std::int64_t readout, double sample) -> std::array<double, 3> {
+                   const std::int64_t m = readout % plane.readout_count * plane.readout_length +
+                                          static_cast<std::int64_t>(sample);
+                   return {k[m], k[samples + m],
+                           gain * static_cast<double>(readout / plane.readout_count - plane_count / 2)};
+                 });
 }
 
 DesignedTrajectory design_cartesian(const TrajectorySettings& settings) {

@@ -20,25 +20,18 @@ enum class TrajectoryKind {
   radial,         ///< 2D, diameters at uniform angles over 180 degrees
   golden_radial,  ///< 2D, diameters that advance by 111.246 degrees (Winkelmann et al., IEEE TMI 26:68, 2007)
   spiral,         ///< 2D, Archimedean from the centre outwards, interleaved
-  variable_density_spiral,  ///< 2D, turns half as far apart as needed at the centre, wider outwards,
-                            ///< interleaved
+  variable_density_spiral,  ///< 2D, turns half as far apart as needed at the centre, wider outwards
   stack_of_stars,           ///< 3D, golden-angle radial in every k_z plane
   stack_of_spirals,         ///< 3D, Archimedean spiral in every k_z plane
   golden_means_radial_3d,   ///< 3D, diameters in the order of golden means (Chan et al., MRM 61:354, 2009)
-  /// 3D, diameters on a spiral phyllotaxis (Piccini et al., MRM 66:1049, 2011), spaced for equal areas of the
-  /// sphere
-  phyllotaxis_radial_3d,
+  phyllotaxis_radial_3d,    ///< 3D, diameters on a spiral phyllotaxis (Piccini et al., MRM 66:1049, 2011)
 };
 
-inline constexpr TrajectoryKind trajectory_kinds[] = {TrajectoryKind::cartesian,
-                                                      TrajectoryKind::radial,
-                                                      TrajectoryKind::golden_radial,
-                                                      TrajectoryKind::spiral,
-                                                      TrajectoryKind::variable_density_spiral,
-                                                      TrajectoryKind::stack_of_stars,
-                                                      TrajectoryKind::stack_of_spirals,
-                                                      TrajectoryKind::golden_means_radial_3d,
-                                                      TrajectoryKind::phyllotaxis_radial_3d};
+inline constexpr auto trajectory_kinds = [] {
+  std::array<TrajectoryKind, static_cast<std::size_t>(TrajectoryKind::phyllotaxis_radial_3d) + 1> kinds{};
+  for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = static_cast<TrajectoryKind>(i);
+  return kinds;
+}();
 
 /// "cartesian", "golden-radial", ...: as on the command line.
 std::string_view name_of(TrajectoryKind kind);

@@ -13,6 +13,6 @@
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/gating.hpp"
+#include "recon/pipeline/context.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/reconstruct.hpp"
-#include "recon/pipeline/services.hpp"

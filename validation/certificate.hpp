@@ -4,7 +4,7 @@
 // type.
 #include <memory>
 
-#include "recon/pipeline/services.hpp"
+#include "recon/pipeline/context.hpp"
 
 namespace fhd::validation {
 

@@ -156,7 +156,7 @@ Comparison compare(const Scan& measured, const std::vector<ComparisonCase>& case
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Settings settings = cases[i].settings;
     settings.coils = as_they_are;
-    settings.surroundings = Surroundings::off;
+    settings.outside_fov = OutsideFov::off;
     const auto tell = [&](const char* stage) {
       if (progress)
         progress({cases[i].name + ": " + stage, static_cast<std::int64_t>(i),

@@ -34,8 +34,7 @@ inline Estimate estimate_of(const ScanRun& run, Device device) {
   if (const auto request = options.noise_map.request()) how.noise_replicas = request->replicas;
   if (options.frames.asks())
     how.frames = options.frames.sizes(summary.samples_per_scan, summary.readout_length);
-  const auto companion = companion_settings(how.settings);
-  if (companion && !options.no_gridded_image) how.companion = &*companion;
+  how.companion = least_squares(how.settings) && !options.no_gridded_image;
   return estimate(sizes, how);
 }
 

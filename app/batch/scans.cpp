@@ -228,8 +228,8 @@ constexpr std::pair<const char*, std::string (*)(const NamedScan&)> name_fields[
 }  // namespace
 
 bool holds_only_images(const std::string& path) {
-  const auto facts = io::facts_of_hdf5(path, {{"/image", "/kspace", "/trajectory", "/dataset"}, {}});
-  return facts && facts->has == std::vector{1, 0, 0, 0};
+  const auto facts = io::facts_of_hdf5(path, {"/image", "/kspace", "/trajectory", "/dataset"});
+  return facts && *facts == io::Hdf5Facts{"", {}, {}, {}};
 }
 
 std::string absolute_path(const std::string& scan) {

@@ -226,8 +226,8 @@ class BatchScheduler {
       if (auto manifest = io::read_manifest(io::manifest_path(work_.directory, work_.scans[scan].name)))
         outcome.manifest = std::move(*manifest);
     if (status == Outcome::Status::finished) outcome.reason = reason;
-    if (status == Outcome::Status::unchanged && outcome.manifest.program_version != program_version)
-      outcome.reason = "made by version " + outcome.manifest.program_version + ", kept";
+    if (status == Outcome::Status::unchanged && outcome.manifest.version != program_version)
+      outcome.reason = "made by version " + outcome.manifest.version + ", kept";
     log_.ended(outcome, totals(outcomes_));
   }
 

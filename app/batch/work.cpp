@@ -106,8 +106,8 @@ std::optional<Missing> missing_of(const BatchWork& work, std::size_t scan, const
   if (manifest.status == io::Manifest::Status::failed) return Missing{"failed", "failed before"};
   if (manifest.settings != work.settings[work.settings_of[scan]].recorded)
     return Missing{"settings_changed", "settings changed"};
-  if (manifest.program_version != program_version && !work.accepts_version)
-    return Missing{"version_changed", "made by version " + manifest.program_version};
+  if (manifest.version != program_version && !work.accepts_version)
+    return Missing{"version_changed", "made by version " + manifest.version};
   if (const auto product = io::missing_product(work.directory, manifest))
     return Missing{"results_changed", *product + " is missing or changed"};
   try {
@@ -124,7 +124,7 @@ std::optional<Missing> missing_in_folder(const BatchWork& work, std::size_t scan
   if (!manifest) return Missing{"new", ""};
   auto missing = missing_of(work, scan, *manifest);
   if (missing && missing->code == input_changed) try {
-      if (io::is_checksum_of(manifest->input_checksum, path, io::checksum_of(path))) missing.reset();
+      if (manifest->input_checksum == io::checksum_of(path)) missing.reset();
     } catch (const Error&) {
     }
   return missing;

@@ -24,7 +24,6 @@
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "app/terminal/report_lines.hpp"
 #include "app/terminal/timeline.hpp"
 #include "io/files/folder.hpp"
 #include "io/files/input_file.hpp"
@@ -236,14 +235,14 @@ class WorkerProcess {
     io::Manifest& now = job.manifest;
     now.scan = absolute_path(job.scan.path);
     now.settings = work_.settings[work_.settings_of[job.number]].recorded;
-    now.program_version = program_version;
+    now.version = program_version;
     now.examined_ns = io::now_ns();
     io::require_reachable(job.scan.path);
     job.inputs = io::InputStamps(io::files_of_scan(job.scan.path));
     now.input = io::stamps_of(job.scan.path);
     now.input_checksum = io::checksum_of(job.scan.path, 1);
     if (before && missing->code == input_changed &&
-        io::is_checksum_of(before->input_checksum, job.scan.path, now.input_checksum)) {  // with other times
+        before->input_checksum == now.input_checksum) {  // with other times
       before->scan = now.scan;
       before->input = now.input;
       before->examined_ns = now.examined_ns;
@@ -279,7 +278,7 @@ class WorkerProcess {
     const auto request = request_of(job.run->settings->options, job.prefix);
     for (const auto& name : io::files_of_results(request)) {
       const auto is_it = [&](const io::Product& product) {
-        const auto file = (folder / product.stamp.name).string();
+        const auto file = (folder / product.name).string();
         return name.ends_with('/') ? file.starts_with(name) : file == name;
       };
       std::error_code status;

@@ -16,7 +16,7 @@
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands/commands.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/terminal/console.hpp"
@@ -25,10 +25,8 @@
 #include "app/terminal/processors.hpp"
 #include "app/terminal/timeline.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/page/own_page.hpp"
+#include "io/page/page_parts.hpp"
 #include "io/page/report_page.hpp"
-#include "io/result/manifest.hpp"
-#include "io/result/results.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -80,7 +78,6 @@ int BatchCommand::run() {
     print_missing(work);
     return 0;
   }
-  require_other_than_timeline(*app, {output});
   make_folder(output);
   if (!is_part()) {
     require_own_summaries(output);
@@ -153,7 +150,7 @@ bool BatchCommand::summarise(std::vector<Outcome> outcomes, BatchLog& log, doubl
     add_earlier(output, outcomes);
     try {
       written = write_summary(output, outcomes, seconds);
-      written.push_back(io::write_batch_index(output));
+      written.push_back(io::write_batch_pages(output, false).index);
     } catch (const Error& error) {
       log.failure(error.what());
       complete = false;
@@ -188,13 +185,10 @@ Run add_batch(CLI::App& app) {
                  "{protocol}, "
                  "{series}, {study}, {date}, {slice}, such as '{subject}_{protocol}_{slice}' [{stem}]")
       ->type_name("PATTERN");
-  app.add_option("--at-once", command->at_once,
-                 "scans at a time, at most [as many as threads; on a GPU up to sixteen]")
-      ->type_name("N")
-      ->check(whole_number(1, 4096));
-  app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")
-      ->type_name("MIB")
-      ->check(whole_number(1));
+  add_whole(app, "--at-once", command->at_once,
+            "scans at a time, at most [as many as threads; on a GPU up to sixteen]", 1, 4096);
+  add_whole(app, "--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]", 1)
+      ->type_name("MIB");
   app.add_flag(
       "--list", command->lists_missing,
       "print the scans that are not done yet, a JSON object a line (name, path, reason), and do nothing");

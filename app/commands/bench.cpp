@@ -13,7 +13,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/run/scan_cost.hpp"
 #include "recon/error.hpp"
@@ -53,24 +53,25 @@ void print_environment(const std::vector<std::pair<std::string, std::string>>& e
   for (const auto& [name, value] : environment) print_out("{}: {}\n", name, value);
 }
 
+/// Returns the rows of a benchmark, while a line shows how far it is.
+template <class Benchmark>
+auto measured(const Benchmark& benchmark, bool quick) {
+  ProgressLine progress(false);
+  return benchmark(quick, progress.callback());
+}
+
 int BenchCommand::bench_cpu() const {
   print_environment(host_environment());
   print_out("measured ceiling: {:.2e} fused multiply-adds/s per thread, single precision\n\n",
             measured_fma_rate());
-  std::vector<BenchRow> rows;
-  {
-    ProgressLine progress(false);
-    rows = run_cpu_bench(quick, progress.callback());
-  }
+  const auto rows = measured(run_cpu_bench, quick);
   print_out(
       "| operation | instructions | threads | ms | pairs/s | share of floor | error "
       "|\n|---|---|---|---|---|---|---|\n");
   for (const auto& row : rows)
     print_out("| {} | {} | {} | {:.2f} | {} | {} | {} |\n", row.what, row.instruction_set, row.threads,
               row.seconds * 1e3, row.rate > 0 ? fmt::format("{:.2e}", row.rate) : "",
-              row.share_of_floor > 0
-                  ? fmt::format("{:.0f} %{}", row.share_of_floor * 100, row.rate > 0 ? "" : " in FFTs")
-                  : "",
+              row.share_of_floor > 0 ? fmt::format("{:.0f} %", row.share_of_floor * 100) : "",
               row.error >= 0 ? fmt::format("{:.1e}", row.error) : "");
   return 0;
 }
@@ -106,11 +107,7 @@ void print_ladder(bool quick) {
 }
 
 void print_exact_sums(bool quick) {
-  std::vector<ExactBenchRow> rows;
-  {
-    ProgressLine progress(false);
-    rows = run_exact_bench(quick, progress.callback());
-  }
+  const auto rows = measured(run_exact_bench, quick);
   print_out("\n| direct sums | way | ms | pairs/s | error |\n|---|---|---|---|---|\n");
   for (const auto& row : rows)
     print_out("| {} | {} | {:.3f} | {:.2e} | {} |\n", row.what, row.way, row.ms, row.pairs_per_s,
@@ -122,17 +119,13 @@ ChosenDevice BenchCommand::gpu() const {
   if (device.device.is_cpu())
     throw Error("bench " + what, "a GPU", device.text,
                 "run it where there is one; 'fhd bench' measures the CPU");
-  print_environment(device.environment());
+  print_environment(environment_of({device}));
   return device;
 }
 
 int BenchCommand::bench_gridding() const {
   const ChosenDevice device = gpu();
-  std::vector<GriddingBenchRow> rows;
-  {
-    ProgressLine progress(false);
-    rows = run_gridding_bench(quick, progress.callback());
-  }
+  const auto rows = measured(run_gridding_bench, quick);
   print_out(
       "\n| trajectory | coils | accuracy | kernel | F^H ms (per coil) | F ms (per coil) | error F^H, F | "
       "plan s "
@@ -149,17 +142,11 @@ int BenchCommand::bench_gridding() const {
 int BenchCommand::bench_kernels() const {
   const ChosenDevice device = gpu();
 
-  std::vector<GpuBenchRow> rows;
-  {
-    ProgressLine progress(false);
-    rows = run_gpu_bench(quick, progress.callback());
-  }
-  print_out("\n| operation | ms | pairs/s | bytes/s | in cuFFT |\n|---|---|---|---|---|\n");
+  const auto rows = measured(run_gpu_bench, quick);
+  print_out("\n| operation | ms | pairs/s |\n|---|---|---|\n");
   for (const auto& row : rows)
-    print_out("| {} | {:.3f} | {} | {} | {} |\n", row.what, row.ms,
-              row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "",
-              row.bytes_per_s > 0 ? fmt::format("{:.2e}", row.bytes_per_s) : "",
-              row.cufft_share > 0 ? fmt::format("{:.0f} %", row.cufft_share * 100) : "");
+    print_out("| {} | {:.3f} | {} |\n", row.what, row.ms,
+              row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "");
   print_exact_sums(quick);
   return 0;
 }
@@ -218,7 +205,7 @@ int BenchCommand::bench_chain() const {
   const std::chrono::duration<double> starting = std::chrono::steady_clock::now() - begin;
   const double start_s = device.device.is_cuda() ? starting.count() : 0;
   const FileRates rates = measure_file_rates(scratch.path());
-  print_environment(device.environment());
+  print_environment(environment_of({device}));
   print_out(
       "date: {}\ncommand: {}\nfiles: {:.2g} GB/s read, {:.2g} GB/s written, in the cache of the system\n",
       utc_now(), command_line(), rates.read * 1e-9, rates.write * 1e-9);
@@ -245,13 +232,10 @@ int BenchCommand::bench_chain() const {
 Run add_bench(CLI::App& app) {
   const auto command = std::make_shared<BenchCommand>();
   command->app = &app;
-  app.add_option(
-         "WHAT", command->what,
-         "cpu: the transforms on the CPU; kernels: on a GPU; ladder: of direct sums on a GPU, from the "
-         "simplest to ours; gridding: the gridded transform on a GPU; chain: whole runs of recon and "
-         "batch, and where their time goes")
-      ->check(one_of({"cpu", "kernels", "ladder", "gridding", "chain"}))
-      ->capture_default_str();
+  add_choice(app, "WHAT", command->what, {"cpu", "kernels", "ladder", "gridding", "chain"},
+             "cpu: the transforms on the CPU; kernels: on a GPU; ladder: of direct sums on a GPU, from the "
+             "simplest to ours; gridding: the gridded transform on a GPU; chain: whole runs of recon and "
+             "batch, and where their time goes");
   app.add_flag("--quick", command->quick, "smaller sizes");
   app.add_option("--case", command->only, "of chain: only the cases whose name contains this")
       ->type_name("TEXT");

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "app/terminal/input_error.hpp"
 #include "recon/error.hpp"
 
 namespace CLI {
@@ -33,6 +32,20 @@ using Run = std::function<int()>;  ///< exit status: 0 success, 1 failure
 const std::string& command_line();
 /// Is called once, before any command runs.
 void set_command_line(int argc, const char* const* argv);
+
+/// A file that an option names is not what it should be: a failure, exit status 1.
+struct InputError : Error {
+  explicit InputError(const Error& error) : Error(error) {}
+};
+/// Returns the result of `read`, which reads a file that an option names.
+template <class Read>
+auto of_input(Read read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw InputError(error);
+  }
+}
 
 /// A mistake in what the user typed: exit status 2.
 struct UsageError : Error {

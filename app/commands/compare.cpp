@@ -154,7 +154,7 @@ int CompareCommand::run() {
 void CompareCommand::write(const Comparison& comparison, const io::ScanSummary& summary,
                            const ChosenDevice& device, const io::OutputLock& lock) const {
   nlohmann::json environment;
-  for (const auto& [name, value] : device.environment()) environment[name] = value;
+  for (const auto& [name, value] : environment_of({device})) environment[name] = value;
   const nlohmann::json report{{"program_version", program_version},
                               {"command_line", command_line()},
                               {"scan", scan},

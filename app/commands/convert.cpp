@@ -1,12 +1,11 @@
 // fhd convert: writes a scan in another format.
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
 #include "app/commands/commands.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/run/outputs.hpp"
 #include "app/terminal/console.hpp"
@@ -67,9 +66,7 @@ Run add_convert(CLI::App& app) {
   app.add_option("OUT", options->output,
                  "NAME.h5 (fhd), NAME.mrd (ISMRMRD), NAME.cfl (BART) or NAME/ (IMPATIENT)")
       ->required();
-  app.add_option("--to", options->format, "format of OUT: fhd, ismrmrd, bart or impatient [from its name]")
-      ->check(one_of(io::scan_format_names()))
-      ->type_name("FORMAT");
+  add_choice(app, "--to", options->format, io::scan_format_names(), "format of OUT [from its name]");
   app.add_flag("--force", options->force, "replace OUT where it exists");
   options->run.read_options.zeros_are_measured = true;  // a copy holds what the original does
   add_options(app, options->run, in_info);

@@ -6,7 +6,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/command_table.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/nearest_word.hpp"
 #include "io/files/atomic_file.hpp"
 #include "recon/domain/compatibility.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 struct DocumentationCommand {
   const CLI::App* program;
-  std::string format = "man", command, folder;
+  std::string format = "man", command, folder, line;
 
   int run() const;
 };
@@ -34,6 +34,10 @@ void write_in(const std::filesystem::path& folder, const char* place, const std:
 
 int DocumentationCommand::run() const {
   const auto all = documented_commands(*program);
+  if (!line.empty()) {
+    std::fputs(completions(all, line).c_str(), stdout);
+    return 0;
+  }
   if (!command.empty() && (!folder.empty() || format != "man"))
     throw UsageError(Error("COMMAND with " + std::string(folder.empty() ? "--format " + format : "--folder"),
                            "", "one command has a manual page alone: the others are of all",
@@ -42,15 +46,13 @@ int DocumentationCommand::run() const {
     for (const auto& each : all)
       write_in(folder, "man/man1", (each.name.empty() ? "fhd" : "fhd-" + each.name) + ".1",
                manual_page(each, all));
-    write_in(folder, "bash-completion/completions", "fhd", bash_completion(all));
-    write_in(folder, "zsh/site-functions", "_fhd", zsh_completion(all));
-    write_in(folder, "fish/vendor_completions.d", "fhd.fish", fish_completion(all));
+    for (const auto& script : completion_scripts())
+      write_in(folder, script.folder, script.file, script.text);
     return 0;
   }
   std::string text;
-  if (format == "bash") text = bash_completion(all);
-  if (format == "zsh") text = zsh_completion(all);
-  if (format == "fish") text = fish_completion(all);
+  for (const auto& script : completion_scripts())
+    if (format == script.shell) text = script.text;
   if (format == "limits") text = limits_in_markdown();
   if (format == "man") {
     std::vector<std::string> names;
@@ -73,12 +75,12 @@ Run add_documentation(CLI::App& app) {
   options->program = app.get_parent();
   app.group("");  // hidden
   app.add_option("COMMAND", options->command, "of its manual page [that of the program]");
-  app.add_option("--format", options->format, "a manual page, the completion of a shell, or what does not go together")
-      ->check(one_of({"man", "bash", "zsh", "fish", "limits"}))
-      ->capture_default_str();
+  add_choice(app, "--format", options->format, {"man", "bash", "zsh", "fish", "limits"},
+             "a manual page, the completion of a shell, or what does not go together");
   app.add_option("--folder", options->folder,
                  "write all, in the folders in which they are looked for under share/")
       ->type_name("DIR");
+  app.add_option("--complete", options->line, "what may stand at the end of this command line, for shells");
   return [options] { return options->run(); };
 }
 

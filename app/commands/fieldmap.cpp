@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "app/commands/commands.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/run/corrected_scan.hpp"
 #include "app/run/echo_field_map.hpp"
@@ -19,9 +19,8 @@
 #include "app/run/recon_engine.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "app/terminal/report_lines.hpp"
 #include "io/files/file_set.hpp"
-#include "io/result/field_map_file.hpp"
+#include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
@@ -132,10 +131,8 @@ Run add_fieldmap(CLI::App& app) {
   app.add_option("--echo-times", command->echo_times,
                  "of the echoes in their order, in ms from the excitation [as the header says]")
       ->type_name("MS,MS...");
-  app.add_option("--smoothing", command->smoothing,
-                 "length in voxels below which the map is smooth, 0 ... 100")
-      ->check(number_between(0, 100))
-      ->capture_default_str();
+  add_number(app, "--smoothing", command->smoothing,
+             "length in voxels below which the map is smooth, 0 ... 100", 0, 100);
   app.add_flag("--force", command->force, "overwrite what is there under this name");
   add_options(app, command->options, in_fieldmap);
   return [command] { return command->run(); };

@@ -7,14 +7,14 @@
 #include <memory>
 
 #include "app/commands/commands.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/run/outputs.hpp"
 #include "app/run/recon_engine.hpp"
 #include "app/terminal/console.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
-#include "recon/encoding/exact_samples.hpp"
+#include "recon/encoding/sense.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -145,9 +145,8 @@ Run add_forward(CLI::App& app) {
       ->type_name("OUT.h5")
       ->required();
   app.add_option("--dataset", command->dataset, "of IMAGE")->capture_default_str();
-  app.add_option("--precision", command->precision, "of the sums and of what is stored (double: complex128)")
-      ->check(one_of({"single", "double"}))
-      ->capture_default_str();
+  add_choice(app, "--precision", command->precision, {"single", "double"},
+             "of the sums and of what is stored (double: complex128)");
   app.add_flag("--no-maps", command->no_maps, "one coil of sensitivity 1");
   app.add_flag("--no-field-map", command->no_field_map, "without off-resonance");
   app.add_flag("--force", command->force, "replace OUT where it exists");

@@ -1,9 +1,12 @@
 // fhd info: prints what a scan file holds, what was inferred and why, what is missing.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "app/commands/commands.hpp"
 #include "app/options/table.hpp"
@@ -71,14 +74,13 @@ void print_names(const io::ScanSummary& summary) {
     print_out("    {:<16} {}\n", fmt::format("repetition {}", i), name);
   }
   if (named > shown) print_out("    and {} more: see --json\n", named - shown);
-  std::string slices;
-  bool told = false;
-  for (std::size_t i = 0; i < summary.slice_counters.size(); ++i) {
-    told = told || summary.slice_counters[i] != static_cast<int>(i);
-    if (i < most_names) slices += fmt::format("{}{}", i > 0 ? ", " : "", summary.slice_counters[i]);
-  }
-  if (summary.slice_counters.size() > most_names) slices += ", ...";
-  if (told) print_out("    {:<16} {} of the file\n", "slices", slices);
+  const auto& slices = summary.slice_counters;
+  std::vector<int> in_order(slices.size());
+  std::iota(in_order.begin(), in_order.end(), 0);
+  if (slices == in_order) return;
+  const auto end = slices.begin() + static_cast<std::ptrdiff_t>(std::min(slices.size(), most_names));
+  print_out("    {:<16} {}{} of the file\n", "slices", fmt::format("{}", fmt::join(slices.begin(), end, ", ")),
+            end == slices.end() ? "" : ", ...");
 }
 
 void print_text(const io::ScanSummary& summary) {
@@ -103,10 +105,9 @@ void print_text(const io::ScanSummary& summary) {
   line("images", fmt::format("{} slices x {} repetitions", summary.slice_count, summary.repetition_count));
   print_names(summary);
   if (!summary.echo_times_s.empty()) {
-    std::string times;
-    for (const double time : summary.echo_times_s)
-      times += fmt::format("{}{:g}", times.empty() ? "" : ", ", time * 1e3);
-    line("echo times", times + " ms");
+    auto times_ms = summary.echo_times_s;
+    for (double& time : times_ms) time *= 1e3;
+    line("echo times", fmt::format("{:g} ms", fmt::join(times_ms, ", ")));
   }
   line("k-space", summary.cartesian ? "Cartesian" : "non-Cartesian");
   line("sensitivity maps", summary.has_sensitivity_maps ? "yes" : "no");

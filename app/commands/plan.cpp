@@ -32,7 +32,7 @@ struct PlanCommand {
 
 /// One column of the table.
 struct DevicePlan {
-  std::string name, transform, transform_reason;
+  std::string name, transform;
   bool assumed_rates = false;
   Estimate made;
   Prediction prediction;
@@ -40,16 +40,6 @@ struct DevicePlan {
   std::string refusal;  ///< why it cannot be done there; empty when it can
   bool fits() const { return refusal.empty(); }
 };
-
-std::string transform_reason(const Estimate& made, const Settings& settings, Device device) {
-  if (is_method<ConventionalGridding>(settings)) return "the method is gridding";
-  if (is_method<CartesianFft>(settings)) return "the method is one FFT";
-  if (made.transform.asked_for) return "asked for";
-  return fmt::format(
-      "{:.3g} pairs of voxels and samples are {} the {:.3g} that --transform auto sums directly",
-      made.transform.pairs, made.transform.kind == TransformKind::direct ? "within" : "above",
-      affordable_pairs(settings, device));
-}
 
 /// Fills what follows from the sizes and the rates.
 void predict_on(const ScanSizes& sizes, const EstimateSettings& how, const MachineRates& rates,
@@ -59,7 +49,6 @@ void predict_on(const ScanSizes& sizes, const EstimateSettings& how, const Machi
   // The FFT of a Cartesian scan counts as gridded.
   plan.transform =
       name_of(is_method<CartesianFft>(how.settings) ? TransformKind::gridded : plan.made.transform.kind);
-  plan.transform_reason = transform_reason(plan.made, how.settings, how.device);
 }
 
 DevicePlan plan_on_cpu(const ScanSizes& sizes, EstimateSettings how) {
@@ -92,7 +81,7 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const devic
   }
   try {
     EstimateSettings alone = how;  // a companion that does not fit is made by the CPU
-    alone.companion = nullptr;
+    alone.companion = false;
     plan.peak_bytes = fit_device_memory(sizes, alone, plan.available_bytes);
     how.coils_at_once = alone.coils_at_once;
   } catch (const DeviceError& error) {
@@ -109,7 +98,6 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
   return {{"device", plan.name},
           {"rates", plan.assumed_rates ? "assumed" : "measured"},
           {"transform", plan.transform},
-          {"transform_reason", plan.transform_reason},
           {"coils", made.coils},
           {"iterations", {{"expected", made.iterations}, {"most", made.most_iterations}}},
           {"stages", stages},
@@ -124,21 +112,16 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
           {"assumptions", made.assumptions}};
 }
 
-/// Returns "one image", or "60 frames".
-std::string one_of_them(const EstimateSettings& how) {
-  return how.frames ? fmt::format("{} frames", how.frames->frames) : "one image";
-}
-
 void print(const DevicePlan& plan, const EstimateSettings& how) {
   const std::int64_t images = how.images, frames = how.frames ? how.frames->frames : 1;
   const Estimate& made = plan.made;
   print_out("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
-  print_out("transform {}: {}\n", plan.transform, plan.transform_reason);
+  print_out("transform {}\n", plan.transform);
   for (const Stage& stage : plan.prediction.stages)
     print_out("  {:<22} {:>10}\n", stage.name, duration_text(stage.seconds));
   print_out("  {:<22} {:>10}\n", "between the stages", duration_text(plan.prediction.other_seconds));
   const double seconds = plan.prediction.seconds(), limit = plan.prediction.seconds_at_limit();
-  print_out("  {:<22} {:>10}{}\n", "in all, of " + one_of_them(how), duration_text(seconds),
+  print_out("  {:<22} {:>10}{}\n", how.frames ? fmt::format("in all, of {} frames", frames) : "in all, of one image", duration_text(seconds),
             limit > 1.01 * seconds
                 ? fmt::format("   (at most {}: {} iterations)", duration_text(limit), made.most_iterations)
                 : "");
@@ -170,9 +153,8 @@ int PlanCommand::run() {
   const auto& noise_map = options.noise_map;
   EstimateSettings how{of_options([&] { return options.settings(); })};
   if (noise_map.given()) how.noise_replicas = noise_map.request()->replicas;
-  const auto companion = companion_settings(how.settings);
   how.verifier = verifier.get();
-  how.companion = companion && !options.no_gridded_image ? &*companion : nullptr;
+  how.companion = least_squares(how.settings) && !options.no_gridded_image;
   options.read_options.precision = how.settings.precision;
   const auto file = io::open_scan(scan, options.read_options);
   const io::ScanSummary& summary = file->summary();

@@ -26,7 +26,6 @@ namespace fhd::app {
 namespace {
 
 struct ReconCommand {
-  const CLI::App* app;
   std::string scan;
   std::optional<std::string> output;
   bool quiet = false, verbose = false, force = false;
@@ -60,7 +59,6 @@ void ReconCommand::require_output(const RunOptions& of_run, const std::string& p
   if (const auto& girf = of_run.correction.girf; !girf.empty()) inputs.push_back(girf);
   for (const auto& [what, file] : of_run.frames.files()) inputs.push_back(file);
   require_writable(of_run, prefix, inputs);
-  require_other_than_timeline(*app, io::files_of_results(request_of(of_run, prefix)));
 }
 
 int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
@@ -153,7 +151,6 @@ void ReconCommand::finish(ScanRun& run, const io::OutputLock& lock, const std::s
 
 Run add_recon(CLI::App& app) {
   const auto command = std::make_shared<ReconCommand>();
-  command->app = &app;
   RunOptions& options = command->options;
   app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
       ->required();

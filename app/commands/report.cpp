@@ -30,7 +30,7 @@ int ReportCommand::run() const {
     if (!output.empty())
       throw UsageError(Error("-o with the folder of a batch", "", "the index is always FOLDER/index.html",
                              "leave out -o"));
-    const auto pages = io::write_batch_pages(results.front(), force);
+    const auto pages = io::write_batch_pages(results.front(), true, force);
     print_out("wrote     {}\n", pages.index);
     for (const auto& failure : pages.failures) print_error(failure);
     return pages.failures.empty() ? 0 : 1;

@@ -1,20 +1,18 @@
 // fhd serve: sessions with scanners and other clients; each image is made as its data arrives.
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <malloc.h>
 #include <omp.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "app/commands/commands.hpp"
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/server/configuration.hpp"
 #include "app/server/server.hpp"
@@ -112,9 +110,6 @@ int ServeCommand::run() {
 
 Run add_serve(CLI::App& app) {
   const auto command = std::make_shared<ServeCommand>();
-  const auto number = [&](const char* flag, auto& value, const CLI::Validator& range, const char* help) {
-    app.add_option(flag, value, help)->check(range)->type_name("N")->capture_default_str();
-  };
   app.add_option(
          "--host", command->host,
          "IPv4 address to listen at; beyond 127.0.0.1 whoever reaches it may open sessions: there is no "
@@ -126,30 +121,30 @@ Run add_serve(CLI::App& app) {
                    : "expected an IPv4 address such as 127.0.0.1, found '" + text + "'";
       })
       ->capture_default_str();
-  number("--port", command->port, whole_number(0, 65535),
-         "to listen at; 0: one that is free, which is printed");
+  add_whole(app, "--port", command->port, "to listen at; 0: one that is free, which is printed", 0, 65535);
   app.add_option("--configs", command->configurations,
                  "folder of configurations that clients may name: NAME.toml, NAME.json")
       ->type_name("DIR");
-  number("--max-sessions", command->most_sessions, whole_number(1, 1024),
-         "sessions at once; further ones are refused");
+  add_whole(app, "--max-sessions", command->most_sessions, "sessions at once; further ones are refused", 1,
+            1024);
   app.add_option(
          "--max-memory", command->most_bytes,
          "memory of a session for acquisitions that wait, for what is cached of slices, and for the work "
          "on images (also of a GPU), each; such as 4GiB [4GiB]")
       ->transform(CLI::AsSizeValue(false))
-      ->check(whole_number(std::int64_t{1} << 26, std::int64_t{1} << 50))
+      ->check(CLI::Range(std::uint64_t{1} << 26, std::uint64_t{1} << 50).description(""))
       ->type_name("SIZE");
-  number("--max-seconds", command->image_s, whole_number(1, 1000000), "of work on one image");
-  number("--idle-timeout", command->idle_s, number_between(0.1, 1e6),
-         "seconds that a session waits for its client's next message");
-  number("--write-timeout", command->write_s, number_between(0.1, 1e6),
-         "seconds that a session waits for a client to read more of what it is sent");
-  number("--threads", command->threads, whole_number(0, 4096),
-         "processor threads, which sessions share; 0: all, or as many as a container's quota allots");
-  number("--images-at-once", command->images_at_once, whole_number(0, 64),
-         "images of a session that are made concurrently after the first of their slice; 0: as many as are "
-         "of use");
+  add_whole(app, "--max-seconds", command->image_s, "of work on one image", 1, 1000000);
+  add_number(app, "--idle-timeout", command->idle_s,
+             "seconds that a session waits for its client's next message", 0.1, 1e6);
+  add_number(app, "--write-timeout", command->write_s,
+             "seconds that a session waits for a client to read more of what it is sent", 0.1, 1e6);
+  add_whole(app, "--threads", command->threads,
+            "processor threads, which sessions share [all, or as many as a container's quota allots]", 0, 4096);
+  add_whole(app, "--images-at-once", command->images_at_once,
+            "images of a session that are made concurrently after the first of their slice [as many as are of "
+            "use]",
+            0, 64);
   add_options(app, command->options, in_serve);
   app.add_flag("--quiet", command->quiet, "print nothing but errors and the port");
   app.footer(session_options_help());

@@ -1,5 +1,5 @@
 """Brings together what mkdocs makes a site of: the Markdown files of the repository at their own paths, so that their links
-hold in both places; a page for every other file and folder that they link to; and the generated reference.
+hold in both places; a page for every notebook; and the generated reference.
 
     python3 app/docs/pages.py PROGRAM FOLDER
 """
@@ -49,12 +49,12 @@ def is_outside(target):
 
 
 def page_of(target):
-    """Return where the site has a linked file or folder of the repository (both relative to its root)."""
-    if (ROOT / target).is_dir():
-        return target / ("README.md" if (ROOT / target / "README.md").is_file() else "index.md")
-    if target.suffix == ".md" or target.suffix in PICTURES:
-        return target
-    return target.with_name(target.name + ".md")
+    """Return where the site has a linked file or folder of the repository (both relative to its root); None: nowhere."""
+    if (ROOT / target / "README.md").is_file():
+        return target / "README.md"
+    if target.suffix == ".ipynb":
+        return target.with_name(target.name + ".md")
+    return target if target.suffix == ".md" or target.suffix in PICTURES else None
 
 
 def notebook_text(path):
@@ -68,36 +68,18 @@ def notebook_text(path):
     return "\n\n".join(map(part, cells)) + "\n"
 
 
-def folder_text(path):
-    """Return a list of a folder's files, newest first where names begin with a date, each with its title."""
-    files = sorted((file for file in path.iterdir() if file.is_file()), reverse=True)
-
-    def entry(file):
-        first = file.read_text(errors="replace").partition("\n")[0] if file.suffix == ".md" else ""
-        title = first.removeprefix("# ") if first.startswith("# ") else ""
-        return f"- [{file.name}]({file.name}){': ' + title if title else ''}"
-
-    return f"# {path.relative_to(ROOT)}\n\n" + "\n".join(map(entry, files)) + "\n"
-
-
-def source_text(path):
-    """Any other file as a block of code."""
-    language = {".hpp": "cpp", ".cpp": "cpp", ".py": "python", ".json": "json"}.get(path.suffix, "text")
-    return f"# {path.relative_to(ROOT)}\n\n````{language}\n{path.read_text()}\n````\n"
-
-
 def for_mkdocs(text, page):
-    """Links lead to pages of the site; code within list items is indented, and `|` within code written, as Python-Markdown
-    wants it."""
+    """Links lead to pages of the site, or are text where it has none; code within list items is indented, and `|` within
+    code written, as Python-Markdown wants it."""
 
     def relinked(match):
         target, hash_, anchor = match[2].partition("#")
         if is_outside(match[2]) or not target:
             return match[0]
-        linked = pathlib.Path(os.path.normpath(page.parent / target))
-        if linked.parts[0] == ".." or (page_of(linked) == linked):
-            return match[0]
-        return f"{match[1]}({os.path.relpath(page_of(linked), page.parent)}{hash_}{anchor})"
+        linked = page_of(pathlib.Path(os.path.normpath(page.parent / target)))
+        if linked is None:
+            return match[1][1:-1]
+        return f"{match[1]}({os.path.relpath(linked, page.parent)}{hash_}{anchor})"
 
     out, fenced, before, in_item = [], False, "", False
     for line in text.splitlines():
@@ -115,47 +97,24 @@ def for_mkdocs(text, page):
     return "\n".join(out) + "\n"
 
 
-def text_of(path):
-    """The page of a linked file or folder that is no Markdown."""
-    if path.is_dir():
-        return folder_text(path)
-    return notebook_text(path) if path.suffix == ".ipynb" else source_text(path)
-
-
-def bring(page, text, folder, waiting):
-    """Write a page, and remember what it links to."""
-    for target in links(text):
-        linked = pathlib.Path(os.path.normpath(page.parent / target.partition("#")[0]))
-        if not is_outside(target) and target[0] != "#" and (ROOT / linked).exists() and linked.parts[0] != "..":
-            waiting.append(linked)
-    (folder / page).parent.mkdir(parents=True, exist_ok=True)
-    (folder / page).write_text(for_mkdocs(text, page))
-
-
 def make_pages(program, folder):
     """All pages into `folder`, which is emptied; SystemExit where it holds anything but pages."""
     if folder.exists():
         if any(folder.iterdir()) and not (folder / "app/docs/reference/commands.md").is_file():
             raise SystemExit(f"docs: {folder}: expected an empty folder, or earlier pages, found something else")
         shutil.rmtree(folder)
-    generated = generated_pages(program)
-    waiting, done = [*markdown_files(), pathlib.Path("validation/results")], set()
-    for page, text in generated.items():
-        bring(page, text, folder, waiting)
-    while waiting:
-        path = waiting.pop()
-        page = page_of(path)
-        if page in done or page in generated:
-            continue
-        done.add(page)
-        if page.suffix in PICTURES:
-            (folder / page).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / path, folder / page)
-        else:
-            source = ROOT / page if (ROOT / page).is_file() else ROOT / path
-            bring(page, source.read_text() if source.suffix == ".md" else text_of(source), folder, waiting)
-    for name in ("iframe-worker.js", "pages.css"):
-        shutil.copy(ROOT / "app/docs" / name, folder / "app/docs" / name)
+    texts = {path: (ROOT / path).read_text() for path in markdown_files()}
+    for path in (ROOT / "app/python/notebooks").glob("*.ipynb"):
+        texts[page_of(path.relative_to(ROOT))] = notebook_text(path)
+    copied = {pathlib.Path("app/docs") / name for name in ("iframe-worker.js", "pages.css")}
+    for page, text in {**texts, **generated_pages(program)}.items():
+        pictures = [target for target in links(text) if pathlib.Path(target).suffix in PICTURES and not is_outside(target)]
+        copied |= {pathlib.Path(os.path.normpath(page.parent / picture)) for picture in pictures}
+        (folder / page).parent.mkdir(parents=True, exist_ok=True)
+        (folder / page).write_text(for_mkdocs(text, page))
+    for path in copied:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, folder / path)
 
 
 def generated_pages(program):

@@ -1,6 +1,10 @@
 #include "app/options/command_parser.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+
+#include "app/options/nearest_word.hpp"
 
 namespace fhd::app {
 namespace {
@@ -17,6 +21,29 @@ void refuse_empty_values(CLI::App& parser) {
     refuse_empty_values(*command);
 }
 
+std::string without_dashes(const std::string& option) {
+  return option.substr(std::min(option.find_first_not_of('-'), option.size()));
+}
+
+bool looks_like_option(const std::string& word) {
+  const auto first = word.find_first_not_of('-');
+  return word.starts_with('-') && first != std::string::npos &&
+         std::isalpha(static_cast<unsigned char>(word[first])) != 0;
+}
+
+/// Returns the long names of the options that help shows.
+std::vector<std::string> shown_options(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* option : app.get_options()) {
+    if (option->get_group().empty()) continue;
+    const auto& longer = option->get_lnames();
+    names.insert(names.end(), longer.begin(), longer.end());
+  }
+  return names;
+}
+
+std::string help_of(const std::string& command) { return "see '" + command + " --help'"; }
+
 }  // namespace
 
 void parse_words(CLI::App& parser, const std::vector<std::string>& words) {
@@ -28,6 +55,34 @@ void parse_words(CLI::App& parser, const std::vector<std::string>& words) {
       throw CLI::ValidationError(word.substr(0, word.size() - 1), std::string(no_value) + remedy);
   }
   parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
+}
+
+std::string usage_error(const CLI::App& app, const std::vector<std::string>& typed,
+                        const std::string& reason, bool has_remedy) {
+  std::vector<std::string> commands;
+  bool is_known = typed.empty() || typed.front().starts_with('-');
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    is_known = is_known || command->get_name() == typed.front();  // hidden ones too
+    if (!command->get_group().empty()) commands.push_back(command->get_name());
+  }
+  if (!is_known) {
+    const auto hint = did_you_mean(typed.front(), commands);
+    return "unknown command '" + typed.front() + (hint.empty() ? "'; " + help_of("fhd") : "': " + hint);
+  }
+  const auto parsed = app.get_subcommands();
+  const CLI::App& command = parsed.empty() ? app : *parsed.front();
+  const auto name = parsed.empty() ? std::string("fhd") : "fhd " + command.get_name();
+  const auto left = command.remaining();
+  // Searches in the order of the command line: CLI11 returns what it cannot use in its own order.
+  const auto unknown = std::find_if(typed.begin(), typed.end(), [&](const std::string& word) {
+    return looks_like_option(word) && std::any_of(left.begin(), left.end(), [&](const std::string& each) {
+             return word == each || word.starts_with(each + "=");
+           });
+  });
+  if (unknown == typed.end()) return reason + (has_remedy ? "" : "; " + help_of(name));
+  const auto option = unknown->substr(0, unknown->find('='));
+  const auto hint = did_you_mean(without_dashes(option), shown_options(command), "--");
+  return "unknown option " + option + (hint.empty() ? "; " + help_of(name) : ": " + hint);
 }
 
 }  // namespace fhd::app

@@ -3,17 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <sstream>
+
+#include "app/options/values.hpp"
 
 namespace fhd::app {
 namespace {
-
-std::vector<std::string> split_at(const std::string& text, char separator) {
-  std::vector<std::string> pieces;
-  std::stringstream stream(text);
-  for (std::string piece; std::getline(stream, piece, separator);) pieces.push_back(piece);
-  return pieces;
-}
 
 /// Returns whether a value is a word, such as "auto" or "cycles/FOV"; "FILE", "N" and "NUMBER" stand for something.
 bool is_word(const std::string& text) {

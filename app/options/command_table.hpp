@@ -1,5 +1,5 @@
 #pragma once
-// The commands and their options, read from the parser: manual pages and completions of shells are printed from it, so
+// The commands and their options, read from the parser: manual pages and completions of shells are made from it, so
 // that no second table can differ.
 #include <string>
 #include <vector>
@@ -12,6 +12,7 @@ namespace fhd::app {
 
 struct DocumentedOption {
   std::vector<std::string> short_names, long_names;  ///< "o"; "output". Both empty: a positional
+  std::string positional_name;
   std::string value;                ///< "FILE|auto", "N", "{cg,gridded}"; empty: a flag, which takes none
   std::string default_value, help;  ///< of the option; empty where there is none
   std::string group;                ///< heading under which --help has it
@@ -21,7 +22,6 @@ struct DocumentedOption {
 
   bool is_positional() const { return short_names.empty() && long_names.empty(); }
   bool is_flag() const { return !is_positional() && value.empty(); }
-  std::string positional_name;
   /// Returns {"-o", "--output"}.
   std::vector<std::string> flags() const;
 };
@@ -36,9 +36,14 @@ std::vector<DocumentedCommand> documented_commands(const CLI::App& program);
 
 /// Returns the page fhd.1 or fhd-COMMAND.1 in man(7). `all`: as documented_commands gives them.
 std::string manual_page(const DocumentedCommand& command, const std::vector<DocumentedCommand>& all);
-/// Return scripts for the folders in which shells look for them.
-std::string bash_completion(const std::vector<DocumentedCommand>& all);
-std::string zsh_completion(const std::vector<DocumentedCommand>& all);
-std::string fish_completion(const std::vector<DocumentedCommand>& all);
+
+/// A script that makes a shell ask for completions(), and where the shell looks for it under share/.
+struct CompletionScript {
+  const char *shell, *folder, *file, *text;
+};
+const std::vector<CompletionScript>& completion_scripts();
+/// Returns what may stand at the end of a command line: lines of a word, a tab and its meaning; /file and /folder stand
+/// for the names that the shell knows.
+std::string completions(const std::vector<DocumentedCommand>& all, const std::string& line);
 
 }  // namespace fhd::app

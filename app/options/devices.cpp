@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <string_view>
-#include <system_error>
 
 #include "app/options/nearest_word.hpp"
+#include "app/options/values.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/processors.hpp"
 #include "recon/error.hpp"
@@ -39,27 +39,6 @@ std::string of_each_gpu(const std::vector<ChosenDevice>& devices, const What& wh
   return fmt::format("GPU {}: {} x {}", fmt::join(numbers, ", "), devices.size(), what(devices.front()));
 }
 
-}  // namespace
-
-std::vector<int> gpu_numbers_of(const std::string& text) {
-  std::vector<int> numbers;
-  if (!text.starts_with(gpus_by_number)) return {};
-  const char *at = text.data() + gpus_by_number.size(), *end = text.data() + text.size();
-  while (true) {
-    int number = -1;
-    const auto [stop, status] = std::from_chars(at, end, number);
-    if (status != std::errc() || number < 0 ||
-        std::find(numbers.begin(), numbers.end(), number) != numbers.end())
-      return {};
-    numbers.push_back(number);
-    if (stop == end) return numbers;
-    if (*stop != ',') return {};
-    at = stop + 1;
-  }
-}
-
-namespace {
-
 ChosenDevice gpu(Device device) {
   const auto description = device::start(device);
   return {device, false, fmt::format("GPU {}: {}", device.number(), description.text()), description};
@@ -80,6 +59,17 @@ ChosenDevice choose_any(int preferred) {
 }
 
 }  // namespace
+
+std::vector<int> gpu_numbers_of(const std::string& text) {
+  std::vector<int> numbers;
+  if (!text.starts_with(gpus_by_number)) return {};
+  for (const auto& piece : split_at(text.substr(gpus_by_number.size()), ',')) {
+    const auto number = parse_whole(piece, 0, std::numeric_limits<int>::max());
+    if (!number || std::find(numbers.begin(), numbers.end(), *number) != numbers.end()) return {};
+    numbers.push_back(static_cast<int>(*number));
+  }
+  return numbers;
+}
 
 void DeviceOption::set_name(const std::string& text) {
   const std::vector<std::string> names{"auto", "cpu", "cuda", "cuda:all"};
@@ -179,7 +169,7 @@ std::shared_ptr<const DeviceTeam> team_of(const std::vector<ChosenDevice>& devic
   for (const auto& chosen : devices) {
     all.push_back(chosen.device);
     if (chosen.description.name != devices.front().description.name)
-      throw Error(Field{"device"}, "GPUs of one kind, which round alike, where they share a scan",
+      throw Error("--device", "GPUs of one kind, which round alike, where they share a scan",
                   text_of(devices), "name those of one kind: --device cuda:0,1");
   }
   return std::make_shared<const DeviceTeam>(std::move(all));
@@ -208,31 +198,13 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
   return environment;
 }
 
-std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const {
-  return environment_of({*this});
-}
-
-DevicesInBackground::DevicesInBackground(DeviceOption option, int preferred)
-    : chosen_(promise_.get_future().share()) {
-  // For DeviceTeam, while no other thread reads the environment; what the user set stays.
-  if (option.names_several()) setenv("NCCL_NVLS_ENABLE", "0", 0);
-  const auto work = [this, option, preferred] {
-    std::vector<ChosenDevice> devices;
-    try {
-      devices = option.choose_all(preferred);
-      promise_.set_value(devices);
-    } catch (...) {
-      promise_.set_exception(std::current_exception());
-    }
+DevicesInBackground::DevicesInBackground(DeviceOption option, int preferred) {
+  chosen_ = std::async(aside, [option, preferred] { return option.choose_all(preferred); }).share();
+  warm_ = std::async(aside, [chosen = chosen_] {
     std::vector<std::future<void>> warming;  // their destructors wait
-    for (const auto& chosen : devices)
-      warming.push_back(std::async(aside, [&chosen] { device::warm_up(chosen.device); }));
-  };
-  try {
-    done_ = std::async(std::launch::async, work);
-  } catch (const std::system_error&) {  // no thread: not in the background
-    work();
-  }
+    for (const auto& each : chosen.get())
+      warming.push_back(std::async(aside, [&each] { device::warm_up(each.device); }));
+  });
 }
 
 }  // namespace fhd::app

@@ -19,12 +19,10 @@ struct ChosenDevice {
   bool automatic = false;    ///< the user left the choice: a GPU that fails gives way to the CPU
   std::string text = "CPU";  ///< "GPU 0: NVIDIA H100 80GB HBM3, ...", "CPU, because no NVIDIA driver is ..."
   device::Description description;  ///< of the GPU
-
-  /// Returns host_environment and the device, for the report.
-  std::vector<std::pair<std::string, std::string>> environment() const;
 };
 /// Returns "GPU 0, 1: 2 x NVIDIA H200, ..." for devices that work concurrently.
 std::string text_of(const std::vector<ChosenDevice>& devices);
+/// Returns host_environment and the devices, for the report.
 std::vector<std::pair<std::string, std::string>> environment_of(const std::vector<ChosenDevice>& devices);
 /// Returns the devices as a team that shares a scan. Throws Error where they are not of one kind.
 std::shared_ptr<const DeviceTeam> team_of(const std::vector<ChosenDevice>& devices);
@@ -69,9 +67,8 @@ class DevicesInBackground {
   const std::vector<ChosenDevice>& get() const { return chosen_.get(); }
 
  private:
-  std::promise<std::vector<ChosenDevice>> promise_;
   std::shared_future<std::vector<ChosenDevice>> chosen_;
-  std::future<void> done_;  ///< its destructor waits for the thread
+  std::future<void> warm_;  ///< its destructor waits for the thread
 };
 
 /// Prints on standard error, in one line, that the CPU goes on where the GPU failed.

@@ -1,14 +1,12 @@
-#include "app/options/frame_options.hpp"
-
 #include <filesystem>
-#include <vector>
 
 #include "app/options/run_options.hpp"
-#include "app/terminal/input_error.hpp"
+#include "app/commands/commands.hpp"
 #include "io/files/input_file.hpp"
 #include "io/scan/number_table.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/gating.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 
 namespace fhd::app {
 namespace {
@@ -74,7 +72,6 @@ void FrameOptions::take_part_in(Settings& settings) const {
   if (gate && is_file(*gate)) require_file("--gate", *gate, "self, physiology, physiology:K or a file");
   if (!basis) return;
   if (!is_count(*basis)) require_file("--basis", *basis, "a whole number from 1, or a file");
-  if (!asks()) throw Error("--basis", "--frames, --spokes-per-frame or --gate beside it", "none");
   auto* method = std::get_if<LeastSquares>(&settings.method);
   if (method == nullptr)
     throw Error("--basis", "--method cg", std::string("--method ") + name_of(settings.method),
@@ -112,14 +109,12 @@ Settings RunOptions::settings() const {
   Settings settings = image_settings();
   frames.take_part_in(settings);
   validate(settings);
-  if (const auto& wanted = noise_map.request()) {
-    validate(*wanted);
-    require_noise_maps_can(*wanted, settings);
-  }
-  if (frames.asks()) {
-    validate_for_frames(settings);
-    noise_map.require_no_frames();
-  }
+  const auto& wanted = noise_map.request();
+  if (wanted) validate(*wanted);
+  refuse_incompatible(features_of(settings)
+                          .with(frames.asks() ? Feature::frames : Feature::one_image)
+                          .with(Feature::noise_map, noise_map.given())
+                          .with(Feature::exact_noise_map, wanted && wanted->replicas == 0));
   return settings;
 }
 

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 #include "app/commands/commands.hpp"
 #include "app/options/command_table.hpp"
@@ -12,33 +14,20 @@ namespace {
 
 /// Escapes what roff would take for something else; no line begins with a request.
 std::string in_roff(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) switch (c) {
-      case '\\':
-        escaped += "\\e";
-        break;
-      case '-':
-        escaped += "\\-";
-        break;
-      case '\'':
-        escaped += "\\(aq";
-        break;
-      case '`':
-        escaped += "\\(ga";
-        break;
-      case '^':
-        escaped += "\\(ha";
-        break;
-      case '~':
-        escaped += "\\(ti";
-        break;
-      case '"':
-        escaped += "\\(dq";
-        break;
-      default:
-        escaped += c;
-    }
-  return escaped.starts_with('.') ? "\\&" + escaped : escaped;
+  constexpr std::string_view special = "\\-'`^~\"";
+  constexpr const char* escapes[] = {"\\e", "\\-", "\\(aq", "\\(ga", "\\(ha", "\\(ti", "\\(dq"};
+  std::string escaped = text.starts_with('.') ? "\\&" : "";
+  for (const char c : text)
+    if (const auto at = special.find(c); at != std::string_view::npos)
+      escaped += escapes[at];
+    else
+      escaped += c;
+  return escaped;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
 }
 
 std::string page_name(const DocumentedCommand& command) {
@@ -83,10 +72,7 @@ std::string options_of(const DocumentedCommand& command) {
       groups.push_back(option.group);
   std::string text;
   for (const auto& group : groups) {
-    std::string heading = group;
-    std::transform(heading.begin(), heading.end(), heading.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    text += ".SH " + in_roff(heading) + "\n";
+    text += ".SH " + in_roff(upper(group)) + "\n";
     for (const auto& option : command.options)
       if (!option.is_positional() && option.group == group) text += entry_of(option);
   }
@@ -96,14 +82,11 @@ std::string options_of(const DocumentedCommand& command) {
 }  // namespace
 
 std::string manual_page(const DocumentedCommand& command, const std::vector<DocumentedCommand>& all) {
-  std::string heading = page_name(command);
-  std::transform(heading.begin(), heading.end(), heading.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const std::string version = program_version;
   std::string page = fmt::format(
       ".\\\" Made from the options of the program: fhd options --format man\n"
       ".TH {} 1 \"\" \"fhd {}\" \"fhd\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}",
-      in_roff(heading), in_roff(version.substr(0, version.find(' '))), in_roff(page_name(command)),
+      in_roff(upper(page_name(command))), in_roff(version.substr(0, version.find(' '))), in_roff(page_name(command)),
       in_roff(command.name.empty() ? "exact reconstruction of non-Cartesian MRI scans" : command.what),
       synopsis_of(command));
   std::string arguments;

@@ -30,30 +30,17 @@ bool is_of_other_commands(const std::string& option) {
   });
 }
 
-/// Returns whether any command that takes recipes has the option.
-bool is_known(const CLI::App& app, const std::string& option) {
-  for (const auto* command : app.get_parent()->get_subcommands([](const CLI::App*) { return true; }))
-    if (command->get_option_no_throw("--recipe") && command->get_option_no_throw(option)) return true;
-  return false;
-}
-
 [[noreturn]] void refuse(const RecipeEntry& entry, const CLI::App& app, Scope command) {
   const auto name = entry.option.substr(2), program = "fhd " + app.get_name();
   std::vector<std::string> names;
   for (const auto& row : option_table())
     if ((row.commands & command) != 0 && is_for_recipes(row, command)) names.push_back(row.flag.substr(2));
-  const auto* const row = find_option(entry.option, command);
   const auto hint = did_you_mean(name, names);
   throw UsageError(
       Error(entry.where,
             "an option of '" + program + "'" + (command == in_batch ? " that may differ between scans" : ""),
             "'" + name + "'",
-            row && row->in_recipes ? "give it on the command line, for all scans"
-            : is_known(app, entry.option)
-                ? "give it on the command line: recipes say how to reconstruct, not what is "
-                  "written where or trusted"
-            : hint.empty() ? "see '" + program + " --help'"
-                           : hint));
+            hint.empty() ? "give it on the command line, if '" + program + " --help' has it" : hint));
 }
 
 }  // namespace

@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "app/terminal/console.hpp"
-#include "app/terminal/input_error.hpp"
+#include "app/commands/commands.hpp"
 #include "app/terminal/processors.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/result/trajectory_cache.hpp"
 #include "io/scan/nifti_volume.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -47,44 +48,31 @@ LambdaChoice lambda_of(const RunOptions& options) {
   refuse(options, "--lambda", "--regularizer " + options.given.at("--regularizer"));
   if (strength) return OfMeanEigenvalue{*strength};
   // Terms in time alone would leave to the noise what no frame has measured (the corners of k-space of radial scans).
+  constexpr double share_beside_terms_in_time = 0.01;
   const bool in_time_alone =
       std::all_of(sparse.begin(), sparse.end(), [](const auto& term) { return is_temporal(term.kind); });
   return in_time_alone ? LambdaChoice(OfMeanEigenvalue{share_beside_terms_in_time}) : OfLargestEigenvalue{0};
 }
 
-/// Throws Error where a method is given options of another one.
-void refuse_options_of_other_methods(const RunOptions& options, const Settings& settings) {
+/// Throws Error where an option is given that has no effect on a method, or beside another option.
+void refuse_contradictions(const RunOptions& options, const Settings& settings) {
   const std::string method = std::string("--method ") + name_of(settings.method);
-  if (!least_squares(settings)) {
+  if (!least_squares(settings))
     for (const char* flag : {"--normal", "--preconditioner", "--regularizer", "--prior", "--lambda",
                              "--iterations", "--tolerance", "--surroundings", "--partial-fourier"})
       refuse(options, flag, method);
-    if (options.field_map == FieldMapChoice::from_echoes) refuse(options, "--field-map", method);
-  }
   if (is_method<ConventionalGridding>(settings) && options.solver.transform.kind == TransformKind::direct)
     refuse(options, "--transform", method);
   if (is_method<CartesianFft>(settings))
     for (const char* flag : {"--transform", "--accuracy"}) refuse(options, flag, method);
-}
-
-void refuse_contradictions(const RunOptions& options, const Settings& settings) {
-  refuse_options_of_other_methods(options, settings);
-  const auto maps = settings.coils.maps;
-  if (maps != CoilMaps::automatic && maps != CoilMaps::file)
-    refuse(options, "--maps", std::string("--coils ") + name_of(maps));
   if (options.is_given("--field-map-unit") && options.read_options.outside.field_map.empty())
     throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
-  if (const auto kind = temporal_kind(settings); kind && !options.frames.asks())
-    throw Error(std::string("--regularizer ") + name_of(*kind),
-                "--frames, --spokes-per-frame or --gate beside it", "none",
-                "it couples frames; tv, wavelet and tgv are of one image");
-}
-
-/// Prints once, however many scans have these options, that not all threads can be used.
-void print_bound(int threads) {
-  static bool printed = false;
-  const auto note = note_of_bound(threads, "--threads");
-  if (!note.empty() && !std::exchange(printed, true)) print_error(note);
+  const auto maps = settings.coils.maps;
+  refuse_incompatible(features_of(settings)
+                          .with(Feature::one_image, !options.frames.asks())
+                          .with(Feature::given_maps, options.is_given("--maps"))
+                          .with(Feature::own_maps, maps != CoilMaps::automatic && maps != CoilMaps::file)
+                          .with(Feature::echo_field_map, options.field_map == FieldMapChoice::from_echoes));
 }
 
 /// Prints once, however many scans have these options, that the cache cannot be used: it only costs time.
@@ -111,12 +99,6 @@ void NoiseMapOption::require_alone(std::size_t volumes, int processes) const {
     throw Error("--noise-map", "one process", std::to_string(processes), "run it without mpirun");
 }
 
-void NoiseMapOption::require_no_frames() const {
-  if (!wanted) return;
-  throw Error("--noise-map with --frames, --spokes-per-frame or --gate", "",
-              "these options contradict each other", "leave out --noise-map");
-}
-
 Settings RunOptions::image_settings() const {
   LeastSquares solved = solver;
   solved.lambda = lambda_of(*this);
@@ -133,10 +115,7 @@ Settings RunOptions::image_settings() const {
     settings.method = ConventionalGridding{solver.transform.accuracy};
   if (is_method<PlainAdjoint>(chosen)) settings.method = PlainAdjoint{solver.transform};
   refuse_contradictions(*this, settings);
-  if (threads > 0) {
-    print_bound(threads);
-    omp_set_num_threads(bounded_threads(threads));
-  }
+  if (threads > 0) omp_set_num_threads(bounded_threads(threads));
   return settings;
 }
 
@@ -144,7 +123,7 @@ std::shared_ptr<TrajectoryCache> RunOptions::trajectory_cache() const {
   const std::string folder = cache == "auto" ? io::default_trajectory_cache() : cache;
   if (folder == "off" || folder.empty()) return nullptr;
   if (cache != "auto") print_unusable_cache(folder);
-  return std::make_shared<io::DiskTrajectoryCache>(folder, program_version);
+  return io::disk_trajectory_cache(folder, program_version);
 }
 
 }  // namespace fhd::app

@@ -7,14 +7,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/options/devices.hpp"
-#include "app/options/frame_options.hpp"
-#include "app/options/regularizer_option.hpp"
 #include "app/options/values.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/settings.hpp"
 #include "recon/domain/trajectory_cache.hpp"
+#include "recon/pipeline/frames.hpp"
 #include "recon/pipeline/noise_map.hpp"
 
 namespace fhd::app {
@@ -29,6 +30,15 @@ struct TrajectoryCorrection {
 /// --field-map: the map of the scan or of a file, none, or one made of the echoes of the scan.
 enum class FieldMapChoice { of_scan, off, from_echoes };
 
+/// --regularizer: one quadratic term, or a sum of terms with their strengths.
+struct RegularizerOption {
+  std::string quadratic = "identity";        ///< or "roughness"; empty: there is no quadratic term
+  std::optional<double> quadratic_strength;  ///< over the mean eigenvalue; empty: --lambda says it
+  std::vector<SparsePenalty> sparse;
+};
+/// Reads "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005". Throws Error naming --regularizer.
+RegularizerOption parse_regularizer(const std::string& text);
+
 /// --noise-map: maps of the noise beside the image.
 struct NoiseMapOption {
   std::optional<NoiseMapRequest> wanted;
@@ -37,8 +47,25 @@ struct NoiseMapOption {
   bool given() const { return wanted.has_value(); }
   /// Throws Error unless there is one volume, and one process at work.
   void require_alone(std::size_t volumes, int processes) const;
-  /// Throws Error: frames have no noise maps.
-  void require_no_frames() const;
+};
+
+/// --frames, --spokes-per-frame, --sliding, --gate and --basis: frames of a continuous acquisition.
+struct FrameOptions {
+  FrameChoice choice;
+  std::optional<std::string> gate;   ///< "self", "physiology", "physiology:K", or a file
+  std::optional<std::string> basis;  ///< "K", or a file
+
+  bool asks() const { return choice.asks() || gate; }
+  /// Returns what is read from files, and from which: of --gate and --basis.
+  std::vector<std::pair<std::string, std::string>> files() const;
+  /// Sets the temporal subspace that is asked for. Throws Error on contradictory options.
+  void take_part_in(Settings& settings) const;
+  /// Returns the frames of a scan of that file. Throws Error.
+  FrameLayout layout_of(const Scan& scan, const io::ScanSummary& summary) const;
+  /// Throws Error unless it is one repetition that is cut into frames.
+  static void require_one(const std::vector<std::int64_t>& repetitions);
+  /// Returns how many frames a scan of so many samples has, and how long they are, whatever its motion. Throws Error.
+  FrameSizes sizes(std::int64_t samples, std::int64_t readout_length) const;
 };
 
 struct RunOptions {
@@ -57,7 +84,7 @@ struct RunOptions {
   FrameOptions frames;
   Settings chosen;      ///< of its method the kind alone: `solver` has the numbers
   LeastSquares solver;  ///< without regularizer, sparse terms and lambda, which the next fields say
-  RegularizerOption regularizer{"identity", {}, {}};
+  RegularizerOption regularizer;
   std::string prior;  ///< NIfTI image of the anatomy; empty: none
   double prior_strength = 1;
   std::optional<LambdaChoice> lambda;
@@ -74,8 +101,6 @@ struct RunOptions {
   std::map<std::string, std::string> given;
 
   bool is_given(const std::string& flag) const { return given.contains(flag); }
-  bool threads_are_given() const { return threads > 0; }
-  const TrajectoryCorrection& trajectory_correction() const { return correction; }
 
   /// Returns the settings of single images, and sets the number of threads. Reads the prior image. Throws Error where
   /// options contradict each other.

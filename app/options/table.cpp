@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <filesystem>
 #include <limits>
 #include <type_traits>
 
 #include "app/options/nearest_word.hpp"
+#include "io/files/input_memory.hpp"
+#include "io/reader/limits.hpp"
+#include "io/scan/checksum.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/noise_map.hpp"
@@ -33,29 +37,23 @@ constexpr unsigned making = in_recon | in_batch,
 template <class Field>
 using ValueOf = std::remove_cvref_t<std::invoke_result_t<Field, RunOptions&>>;
 
-/// Returns the place of a word. Throws Error.
-std::size_t place_of(const std::string& word, const std::vector<std::string>& words, const char* flag) {
-  const auto found = std::find(words.begin(), words.end(), word);
-  if (found == words.end())
-    throw Error(flag, fmt::format("{}", fmt::join(words, ", ")), "'" + word + "'", did_you_mean(word, words));
-  return static_cast<std::size_t>(found - words.begin());
-}
-
 std::string in_braces(const std::vector<std::string>& words) {
   return fmt::format("{{{}}}", fmt::join(words, ","));
 }
 
-/// An option whose values are those of an enum, by the words of names_of.
+/// An option whose values are words, in the order of the values of its field, an enum or bool.
 template <class Field>
-OptionRow choice(const char* flag, Field field, std::string help) {
-  using Enum = ValueOf<Field>;
-  const auto names = names_of(Enum{});
-  const std::vector<std::string> words(names.begin(), names.end());
+OptionRow choice(const char* flag, Field field, std::string help, std::vector<std::string> words) {
   return {flag, in_braces(words), std::move(help),
           [=](RunOptions& o, const std::string& text) {
-            field(o) = static_cast<Enum>(place_of(text, words, flag));
+            field(o) = static_cast<ValueOf<Field>>(place_of(flag, text, words));
           },
           [=](const RunOptions& o) { return words[static_cast<std::size_t>(field(o))]; }};
+}
+template <class Field>
+OptionRow choice(const char* flag, Field field, std::string help) {
+  const auto names = names_of(ValueOf<Field>{});
+  return choice(flag, field, std::move(help), {names.begin(), names.end()});
 }
 
 /// An option that is a real number.
@@ -72,11 +70,8 @@ OptionRow number(const char* flag, Field field, std::string help) {
 template <class Field>
 OptionRow whole(const char* flag, Field field, std::string help, std::int64_t least,
                 std::int64_t most = std::numeric_limits<int>::max()) {
-  const auto stated_most = most == std::numeric_limits<int>::max() ? no_largest : most;
   OptionRow row{flag, "N", std::move(help), [=](RunOptions& o, const std::string& text) {
-                  const auto number = parse_whole(text, least, most);
-                  if (!number) throw Error(flag, whole_numbers(least, stated_most), "'" + text + "'");
-                  field(o) = static_cast<int>(*number);
+                  field(o) = static_cast<int>(whole_of(flag, text, least, most));
                 }};
   if constexpr (std::is_integral_v<ValueOf<Field>>)
     row.standard = [=](const RunOptions& o) { return field(o) == 0 ? "" : std::to_string(field(o)); };
@@ -86,7 +81,7 @@ OptionRow whole(const char* flag, Field field, std::string help, std::int64_t le
 template <class Field>
 OptionRow flag(const char* name, Field field, std::string help) {
   return {name, "", std::move(help), [=](RunOptions& o, const std::string& text) {
-            field(o) = place_of(text, {"false", "true"}, name) == 1;
+            field(o) = place_of(name, text, {"false", "true"}) == 1;
           }};
 }
 
@@ -100,18 +95,11 @@ OptionRow text(const char* flag, Field field, const char* value, std::string hel
   return row;
 }
 
-/// An option with a function of its own that reads it.
-OptionRow option(const char* flag, std::string value, std::string help,
-                 std::function<void(RunOptions&, const std::string&)> set) {
-  return {flag, std::move(value), std::move(help), std::move(set)};
-}
-
 // --- Values that several words or numbers make
 
 void set_method(RunOptions& o, const std::string& word) {
-  constexpr auto flag = "--method";
   const Method methods[] = {LeastSquares{}, ConventionalGridding{}, PlainAdjoint{}, CartesianFft{}};
-  o.chosen.method = methods[place_of(word, {method_names.begin(), method_names.end()}, flag)];
+  o.chosen.method = methods[place_of("--method", word, {method_names.begin(), method_names.end()})];
 }
 
 void set_lambda(RunOptions& o, const std::string& text) {
@@ -180,17 +168,6 @@ void set_field_map_file(RunOptions& o, const std::string& text) {
   o.read_options.outside.field_map = text;
 }
 
-void set_trajectory_unit(RunOptions& o, const std::string& text) {
-  constexpr auto flag = "--trajectory-unit";
-  try {
-    o.read_options.trajectory_unit = io::parse_trajectory_unit(text, flag);
-  } catch (const Error& error) {
-    throw Error(error.what(), "", "",
-                did_you_mean(text, {"auto", "cycles/FOV", "cycles/reconFOV", "cycles/voxel", "radians/voxel",
-                                    "1/m", "1/mm", "kmax"}));
-  }
-}
-
 // --- The rows
 
 Rows outputs() {
@@ -232,22 +209,22 @@ Rows outputs() {
 Rows further_images() {
   return {flag("--no-gridded-image", FHD_FIELD(no_gridded_image),
                "leave out the gridded image that OUT.h5 holds beside the other, as /gridded"),
-          option("--noise-map", "N|exact",
+          OptionRow{"--noise-map", "N|exact",
                  "also write the standard deviation, SNR and g-factor of every voxel, in OUT.h5 and as "
                  "OUT_noise.nii.gz, OUT_snr.nii.gz, OUT_gfactor.nii.gz: from N pseudo-replicas of the "
                  "scan, or exact for Cartesian scans with regular gaps; of one volume",
-                 set_noise_map)};
+                 set_noise_map}};
 }
 
 Rows devices() {
-  return {option("--device", "auto|cpu|cuda|cuda:all|GPUS",
+  return {OptionRow{"--device", "auto|cpu|cuda|cuda:all|GPUS",
                  "auto: a GPU where there is one, else the CPU, and the CPU for a small scan; cpu; cuda; "
                  "cuda:N, the GPU of that number; or several GPUs, cuda:all or cuda:0,2",
-                 [](RunOptions& o, const std::string& text) { o.device.set_name(text); })
+                 [](RunOptions& o, const std::string& text) { o.device.set_name(text); }}
               .shows([](const RunOptions& o) { return o.device.name; }),
-          option("--device-memory", "SIZE",
+          OptionRow{"--device-memory", "SIZE",
                  "memory of a GPU to use, at most; such as 8GiB, 500MiB or 50% [what is free]",
-                 [](RunOptions& o, const std::string& text) { o.device.memory = parse_device_memory(text); }),
+                 [](RunOptions& o, const std::string& text) { o.device.memory = parse_device_memory(text); }},
           whole("--threads", FHD_FIELD(threads),
                 "processor threads [all, or as many as a container's quota allots]", 0, 4096)
               .in(reconstructing & ~in_session),
@@ -281,9 +258,9 @@ Rows frames() {
 Rows solution() {
   constexpr unsigned not_compared = reconstructing & ~in_compare;  // `fhd compare` varies these itself
   return {
-      option("--method", in_braces({method_names.begin(), method_names.end()}),
+      OptionRow{"--method", in_braces({method_names.begin(), method_names.end()}),
              "cg: least squares; gridded: density-compensated; adjoint: F^H d; fft: Cartesian scans",
-             set_method)
+             set_method}
           .in(not_compared)
           .shows([](const RunOptions& o) { return name_of(o.chosen.method); }),
       choice("--transform", FHD_FIELD(solver.transform.kind),
@@ -293,21 +270,21 @@ Rows solution() {
       choice(
           "--preconditioner", FHD_FIELD(solver.preconditioner),
           "of conjugate gradient; auto: circulant, from the sampling density and the maps; fewer iterations"),
-      option("--regularizer", "TERM[:STRENGTH],...",
+      OptionRow{"--regularizer", "TERM[:STRENGTH],...",
              "identity or roughness (finite differences), the W of --lambda; or a sum of terms with "
              "strengths, such as wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, "
              "wavelet, tv, tgv, the last three also with auto: the strength that the noise asks for; and "
              "of --frames temporal-tv, llr",
-             [](RunOptions& o, const std::string& text) { o.regularizer = parse_regularizer(text); })
+             [](RunOptions& o, const std::string& text) { o.regularizer = parse_regularizer(text); }}
           .shows([](const RunOptions& o) { return o.regularizer.quadratic; }),
       text("--prior", FHD_FIELD(prior), "FILE",
            "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
           .in(reconstructing | in_check),
       number("--prior-strength", FHD_FIELD(prior_strength), "larger: weaker edges of the prior count too"),
-      option("--lambda", "NUMBER|auto",
+      OptionRow{"--lambda", "NUMBER|auto",
              "weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: such that the data "
              "residual is the noise of the scan [0.05 of the mean eigenvalue]",
-             set_lambda),
+             set_lambda},
       whole("--iterations", FHD_FIELD(solver.iterations),
             fmt::format("of the solver, at most; {} with wavelet, tv, tgv", sparse_iterations), 1),
       number("--tolerance", FHD_FIELD(solver.tolerance),
@@ -327,27 +304,27 @@ Rows coils_and_trajectory() {
   return {choice("--coils", FHD_FIELD(chosen.coils.maps),
                  "sensitivity maps: of the file, or found here (joint: with an image, where calibration is "
                  "thin); auto: the file's, else espirit for cg; none: root of the sum of squares"),
-          choice("--map-sets", FHD_FIELD(chosen.coils.estimation.sets),
+          choice("--map-sets", FHD_FIELD(chosen.coils.map_sets),
                  "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; "
                  "auto: where they are"),
           choice("--whiten", FHD_FIELD(chosen.coils.whitening),
                  "coils by their noise; auto: noise readouts; edge: without these the edge of k-space"),
-          option("--compress", "N|SHARE|auto|off",
+          OptionRow{"--compress", "N|SHARE|auto|off",
                  "virtual coils: a number, a share of energy such as 0.99, off, or auto: above 12 coils",
-                 set_compression)
+                 set_compression}
               .shows([](const RunOptions&) { return "auto"; }),
           flag("--allow-folding", FHD_FIELD(chosen.coils.allow_folding),
                "solve regularly undersampled Cartesian scans without maps or reference too: the image folds"),
           choice("--partial-fourier", FHD_FIELD(solver.partial_fourier),
                  "Cartesian scans that leave out most of one side of k-space; phase: an image that is real "
                  "but for the phase of the centre of k-space, where that is smooth"),
-          choice("--surroundings", FHD_FIELD(chosen.surroundings),
+          choice("--surroundings", FHD_FIELD(chosen.outside_fov),
                  "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs "
                  "a larger matrix and crops it"),
-          option("--trajectory-correction", "auto|off|X,Y[,Z]",
+          OptionRow{"--trajectory-correction", "auto|off|X,Y[,Z]",
                  "gradients that play later than the trajectory says: auto: by as much as the centre of "
                  "k-space shows; or delays in samples along x, y and z; or off",
-                 set_trajectory_correction)
+                 set_trajectory_correction}
               .shows([](const RunOptions&) { return "off"; }),
           text("--girf", FHD_FIELD(correction.girf), "FILE",
                "impulse responses of the gradients, which turn the trajectory into the one that was "
@@ -356,20 +333,19 @@ Rows coils_and_trajectory() {
 
 Rows missing_facts() {
   return {
-      option("--matrix", "X,Y,Z", "voxels of the image: N, X,Y or X,Y,Z [as the file says]",
+      OptionRow{"--matrix", "X,Y,Z", "voxels of the image: N, X,Y or X,Y,Z [as the file says]",
              [](RunOptions& o, const std::string& text) {
                o.read_options.matrix_size = parse_matrix_size(text);
-             }),
-      option("--fov-mm", "X,Y,Z", "field of view in mm: F, X,Y or X,Y,Z [as the file says]",
-             [](RunOptions& o, const std::string& text) { o.read_options.fov_mm = parse_fov_mm(text); }),
-      option("--trajectory-unit", "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
-             "unit of k-space positions; kmax: 1 at the edge [auto]", set_trajectory_unit),
-      option("--zeros", "auto|measured",
-             "samples that are zero in every coil; auto: left out where they are a mask",
+             }},
+      OptionRow{"--fov-mm", "X,Y,Z", "field of view in mm: F, X,Y or X,Y,Z [as the file says]",
+             [](RunOptions& o, const std::string& text) { o.read_options.fov_mm = parse_fov_mm(text); }},
+      OptionRow{"--trajectory-unit", "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
+             "unit of k-space positions; kmax: 1 at the edge [auto]",
              [](RunOptions& o, const std::string& text) {
-               o.read_options.zeros_are_measured = place_of(text, {"auto", "measured"}, "--zeros") == 1;
-             })
-          .shows([](const RunOptions& o) { return o.read_options.zeros_are_measured ? "measured" : "auto"; }),
+               o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
+             }},
+      choice("--zeros", FHD_FIELD(read_options.zeros_are_measured),
+             "samples that are zero in every coil; auto: left out where they are a mask", {"auto", "measured"}),
       text("--group", FHD_FIELD(read_options.group), "NAME",
            "which measurement of an ISMRMRD file that holds several [the only one]")};
 }
@@ -385,17 +361,34 @@ Rows outside_pieces() {
            "sensitivity maps of the scan's coils and matrix: HDF5 (/sensitivity_maps), or BART .cfl"),
       text("--noise", FHD_FIELD(read_options.outside.noise), "FILE",
            "noise for whitening: ISMRMRD (readouts flagged as noise, else all), HDF5 (/noise), or BART .cfl"),
-      option("--field-map", "FILE|auto|off",
+      OptionRow{"--field-map", "FILE|auto|off",
              field_map + "; auto: found in the echoes of the scan; off: not corrected [that of the scan]",
-             set_field_map)
+             set_field_map}
           .in(making),
-      option("--field-map", "FILE", field_map, set_field_map_file).in(reading & ~making),
-      option("--field-map-unit", "rad/s|hz", "of --field-map [rad/s]",
-             [](RunOptions& o, const std::string& text) {
-               const bool is_hz = place_of(text, {"rad/s", "hz"}, "--field-map-unit") == 1;
-               o.read_options.outside.field_map_unit =
-                   is_hz ? io::FieldMapUnit::hz : io::FieldMapUnit::rad_per_s;
-             })};
+      OptionRow{"--field-map", "FILE", field_map, set_field_map_file}.in(reading & ~making),
+      choice("--field-map-unit", FHD_FIELD(read_options.outside.field_map_unit), "of --field-map",
+             {"rad/s", "hz"})};
+}
+
+/// How much reading files of others may cost (io/reader). The rows hold for the process and set no field.
+Rows input_limits() {
+  return {{"--trust-input", "",
+           "read files in this process, without limits of memory and time: for files of your own",
+           [](RunOptions&, const std::string& text) { io::reader::limits().trusts_input = text == "true"; }},
+          {"--input-memory", "GIB",
+           "GiB of memory that reading a file may take [192 MiB and 8 times its size, or 1 GiB where that can "
+           "be compressed into it]",
+           [](RunOptions&, const std::string& text) {
+             const double gib = number_of("--input-memory", text, 0.001, 1e6);
+             io::reader::limits().memory_gib = gib;
+             io::set_input_memory(static_cast<std::uint64_t>(gib * 0x1p30));  // also of files that are read here
+           }},
+          {"--input-seconds", "N",
+           "s that opening a file or reading a volume may take [30, and 1 for 20 MB; of a processor 1.2, and 1 "
+           "for 10 MB]",
+           [](RunOptions&, const std::string& text) {
+             io::reader::limits().seconds = number_of("--input-seconds", text, 0.001, 1e9);
+           }}};
 }
 
 }  // namespace
@@ -419,9 +412,52 @@ const std::vector<OptionRow>& option_table() {
     add(solution(), "Reconstruction", reconstructing, Effect::image);
     add(coils_and_trajectory(), "Reconstruction", reconstructing, Effect::image);
     add(outside_pieces(), "Pieces from files of their own", reading, Effect::image);
+    add(input_limits(), "Options", in_process, Effect::machine);
     return all;
   }();
   return table;
+}
+
+// --- Options by name
+
+const OptionRow* find_option(const std::string& flag, unsigned commands) {
+  const auto& table = option_table();
+  const auto found = std::find_if(table.begin(), table.end(), [&](const OptionRow& row) {
+    return row.flag == flag && (row.commands & commands) != 0;
+  });
+  return found == table.end() ? nullptr : &*found;
+}
+
+void set_option(RunOptions& options, const OptionRow& row, const std::string& value) {
+  if (value.empty()) throw Error(row.flag, "a value", "none", "leave the option out");
+  row.set(options, value);
+  if (row.is_flag() && value == "false")
+    options.given.erase(row.flag);
+  else
+    options.given[row.flag] = value;
+}
+
+void add_option(CLI::App& app, RunOptions& options, const OptionRow& row) {
+  const auto set = [&options, &row](const std::string& value) { set_option(options, row, value); };
+  auto* const option =
+      row.is_flag() ? app.add_flag_callback(
+                          row.flag, [set] { set("true"); }, row.help)
+                    : app.add_option_function<std::string>(row.flag, set, row.help)->type_name(row.value);
+  option->group(row.group);
+  if (row.standard) option->default_str(row.standard(options));
+}
+
+void add_options(CLI::App& app, RunOptions& options, Scope command) {
+  for (const auto& row : option_table())
+    if ((row.commands & command) != 0) add_option(app, options, row);
+}
+
+std::string recorded_value(const OptionRow& row, const std::string& value) {
+  if (!row.takes_file()) return value;
+  std::error_code status;
+  const bool is_file = std::filesystem::is_regular_file(value, status) ||
+                       std::filesystem::is_regular_file(value + ".cfl", status);
+  return is_file ? value + " " + io::checksum_of(value) : value;
 }
 
 }  // namespace fhd::app

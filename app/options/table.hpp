@@ -26,7 +26,8 @@ enum Scope : unsigned {
   in_check = 64,
   in_info = 128,     ///< and `fhd convert`, and Python's fhd.read
   in_session = 256,  ///< a session of `fhd serve`
-  in_serve = 512     ///< and `fhd bench`
+  in_serve = 512,    ///< and `fhd bench`
+  in_process = 1024  ///< every command that reads files: the option holds for the process
 };
 
 /// An option changes the image; or only which files are written; or only where and how fast the work is done.
@@ -58,8 +59,6 @@ struct OptionRow {
 const std::vector<OptionRow>& option_table();
 /// Returns the row of an option that one of `commands` takes; null: there is none.
 const OptionRow* find_option(const std::string& flag, unsigned commands);
-/// Returns the flags that one of `commands` takes, without dashes.
-std::vector<std::string> option_names(unsigned commands);
 
 /// Sets an option, by name. Throws Error.
 void set_option(RunOptions& options, const OptionRow& row, const std::string& value);

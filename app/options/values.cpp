@@ -1,54 +1,30 @@
 #include "app/options/values.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numeric>
 
+#include "app/options/nearest_word.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 
-// --- Numbers
+// --- Numbers and words
 
-namespace {
-
-/// Reads numbers between commas; returns none where one of them is no number.
-std::vector<double> parse_list(const std::string& text) {
-  std::vector<double> numbers;
+std::vector<std::string> split_at(const std::string& text, char separator) {
+  std::vector<std::string> pieces;
   for (std::size_t at = 0; at <= text.size();) {
-    const auto end = std::min(text.find(',', at), text.size());
-    double number = 0;
-    if (!parse_number(text.substr(at, end - at), number) || !std::isfinite(number)) return {};
-    numbers.push_back(number);
+    const auto end = std::min(text.find(separator, at), text.size());
+    pieces.push_back(text.substr(at, end - at));
     at = end + 1;
   }
-  return numbers;
+  return pieces;
 }
-
-/// Reads X, "X,Y" or "X,Y,Z", also with 'x' for ','; without Y it is X, without Z it is `z`. Throws Error unless all
-/// are `accepted`.
-template <class Accepted>
-std::array<double, 3> parse_axes(const std::string& text, const char* option, const char* expected, double z,
-                                 Accepted accepted) {
-  std::array<double, 3> numbers{0, 0, z};
-  const char* position = text.data();
-  const char* const end = text.data() + text.size();
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const auto [next, status] = std::from_chars(position, end, numbers[axis]);
-    if (status != std::errc{} || !accepted(numbers[axis])) break;
-    if (axis == 0) numbers[1] = numbers[0];
-    if (next == end) return numbers;
-    if (*next != ',' && *next != 'x') break;
-    position = next + 1;
-  }
-  throw Error(option, expected, "'" + text + "'");
-}
-
-}  // namespace
 
 bool parse_number(const std::string& text, double& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -63,10 +39,57 @@ std::optional<std::int64_t> parse_whole(const std::string& text, std::int64_t le
   return number;
 }
 
-std::string whole_numbers(std::int64_t least, std::int64_t most) {
-  return fmt::format("a whole number from {}{}", least,
-                     most == no_largest ? "" : fmt::format(" to {}", most));
+std::int64_t whole_of(const std::string& option, const std::string& text, std::int64_t least,
+                      std::int64_t most) {
+  if (const auto number = parse_whole(text, least, most)) return *number;
+  throw Error(option,
+              fmt::format("a whole number from {}{}", least,
+                          most >= std::numeric_limits<int>::max() ? "" : fmt::format(" to {}", most)),
+              "'" + text + "'");
 }
+
+double number_of(const std::string& option, const std::string& text, double least, double most) {
+  double number = 0;
+  if (parse_number(text, number) && number >= least && number <= most) return number;
+  throw Error(option, fmt::format("a number from {:g} to {:g}", least, most), "'" + text + "'");
+}
+
+std::size_t place_of(const std::string& option, const std::string& word,
+                     const std::vector<std::string>& words) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end())
+    throw Error(option, fmt::format("{}", fmt::join(words, ", ")), "'" + word + "'",
+                did_you_mean(word, words));
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+namespace {
+
+/// Reads numbers between commas; returns none where one of them is no number.
+std::vector<double> parse_list(const std::string& text) {
+  std::vector<double> numbers;
+  for (const auto& piece : split_at(text, ',')) {
+    double number = 0;
+    if (!parse_number(piece, number) || !std::isfinite(number)) return {};
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+/// Reads X, "X,Y" or "X,Y,Z", also with 'x' for ','; without Y it is X, without Z it is `z`. Throws Error unless all
+/// are `accepted`.
+template <class Accepted>
+std::array<double, 3> parse_axes(std::string text, const char* option, const char* expected, double z,
+                                 Accepted accepted) {
+  const auto found = "'" + text + "'";
+  std::replace(text.begin(), text.end(), 'x', ',');
+  const auto n = parse_list(text);
+  if (n.empty() || n.size() > 3 || !std::all_of(n.begin(), n.end(), accepted))
+    throw Error(option, expected, found);
+  return {n[0], n.size() > 1 ? n[1] : n[0], n.size() > 2 ? n[2] : z};
+}
+
+}  // namespace
 
 // --- Lengths, delays and times
 
@@ -127,26 +150,18 @@ std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t 
                 fmt::format("\"all\" or different numbers and ranges from 0 to {}, such as 0-3,7", count - 1),
                 "'" + text + "'");
   };
-  const char *at = text.data(), *end = at + text.size();
-  const auto integer = [&] {
-    std::int64_t value = 0;
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || value < 0 || value >= count) refuse();
-    at = next;
-    return value;
-  };
-  while (true) {
-    const std::int64_t first = integer();
-    std::int64_t last = first;
-    if (at != end && *at == '-') ++at, last = integer();
-    if (last < first) refuse();
-    for (std::int64_t i = first; i <= last; ++i) {
-      if (std::find(selected.begin(), selected.end(), i) != selected.end()) refuse();
-      selected.push_back(i);
-    }
-    if (at == end) return selected;
-    if (*at++ != ',') refuse();
+  for (const auto& piece : split_at(text, ',')) {
+    const auto dash = piece.find('-');
+    const auto first = parse_whole(piece.substr(0, dash), 0, count - 1),
+               last = dash == std::string::npos ? first : parse_whole(piece.substr(dash + 1), 0, count - 1);
+    for (auto i = first.value_or(0); first && last && i <= *last; ++i)
+      if (std::find(selected.begin(), selected.end(), i) == selected.end())
+        selected.push_back(i);
+      else
+        refuse();
+    if (!first || !last || *last < *first) refuse();
   }
+  return selected;
 }
 
 std::int64_t selected_count(const std::string& text, std::int64_t count, const std::string& option) {

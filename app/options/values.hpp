@@ -9,14 +9,20 @@
 
 namespace fhd::app {
 
+/// Returns the pieces between the separators: one more than there are separators.
+std::vector<std::string> split_at(const std::string& text, char separator);
 /// Reads the whole text as a number. Returns false where it is none.
 bool parse_number(const std::string& text, double& number);
 inline constexpr auto no_largest = std::numeric_limits<std::int64_t>::max();
 /// Reads the whole text as a whole number; empty where it is none in [least, most].
 std::optional<std::int64_t> parse_whole(const std::string& text, std::int64_t least,
                                         std::int64_t most = no_largest);
-/// Returns "a whole number from 2", or "a whole number from 2 to 100".
-std::string whole_numbers(std::int64_t least, std::int64_t most = no_largest);
+/// Return the value of an option: a number in [least, most], or the place of a word. Throw Error naming `option`.
+std::int64_t whole_of(const std::string& option, const std::string& text, std::int64_t least,
+                      std::int64_t most = no_largest);
+double number_of(const std::string& option, const std::string& text, double least, double most);
+std::size_t place_of(const std::string& option, const std::string& word,
+                     const std::vector<std::string>& words);
 
 /// "64" -> {64, 64, 1}; "64,48" -> {64, 48, 1}; "64,64,16" or "64x64x16". Throws Error naming --matrix.
 std::array<int, 3> parse_matrix_size(const std::string& text);

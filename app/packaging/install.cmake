@@ -1,7 +1,6 @@
 # What `cmake --install` puts where, in components: the program, the library for developers (recon/CMakeLists.txt), and
 # the module for mpirun. Paths lead from the program to the rest, so that what is installed can be moved as a whole.
 include(GNUInstallDirs)
-set_target_properties(fhd PROPERTIES INSTALL_RPATH "")
 install(TARGETS fhd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(TARGETS fhd_reader RUNTIME DESTINATION lib/fhd COMPONENT program)  # where io/files/installed_file.hpp looks
 if(TARGET fhd_mpi)

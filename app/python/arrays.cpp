@@ -1,5 +1,6 @@
 #include "app/python/arrays.hpp"
 
+#include <iterator>
 #include <vector>
 
 #include "app/python/array_layout.hpp"
@@ -8,27 +9,9 @@ namespace fhd::python {
 namespace {
 
 std::string name_of(nb::dlpack::dtype type) {
-  const char* kind = "?";
-  switch (static_cast<nb::dlpack::dtype_code>(type.code)) {
-    case nb::dlpack::dtype_code::Int:
-      kind = "int";
-      break;
-    case nb::dlpack::dtype_code::UInt:
-      kind = "uint";
-      break;
-    case nb::dlpack::dtype_code::Float:
-      kind = "float";
-      break;
-    case nb::dlpack::dtype_code::Complex:
-      kind = "complex";
-      break;
-    case nb::dlpack::dtype_code::Bool:
-      kind = "bool";
-      break;
-    default:
-      break;
-  }
-  return kind + std::to_string(type.bits);
+  constexpr const char* kinds[] = {"int",    "uint",    "float", "?",
+                                   "bfloat", "complex", "bool"};  // codes of DLPack
+  return (type.code < std::size(kinds) ? kinds[type.code] : "?") + std::to_string(type.bits);
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 #include <complex>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "recon/array/array.hpp"
 
@@ -54,13 +54,25 @@ Array<To> copy_of(const AnyArray& array, const Shape& shape, const char* name, c
   return Array<To>::view(static_cast<To*>(const_cast<void*>(array.data())), shape).to(Device::cpu());
 }
 
+template <class Element>
+struct Numpy {
+  using Type = Element;
+};
+template <class T>
+struct Numpy<Complex<T>> {
+  using Type = std::complex<T>;
+};
 /// Returns the array for numpy, without a copy: it lives as long as numpy's.
-template <class T, class Element>
-nb::object to_numpy(Array<Element> array, std::initializer_list<std::size_t> shape) {
-  static_assert(sizeof(T) == sizeof(Element));
+template <class Element>
+nb::object to_numpy(Array<Element> array) {
+  using T = typename Numpy<Element>::Type;
+  std::vector<std::size_t> shape;
+  for (int axis = 0; axis < array.shape().rank(); ++axis)
+    shape.push_back(static_cast<std::size_t>(array.extent(axis)));
   auto* const held = new Array<Element>(std::move(array));
   nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Array<Element>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(reinterpret_cast<T*>(held->data()), shape, owner));
+  return nb::cast(
+      nb::ndarray<nb::numpy, T>(reinterpret_cast<T*>(held->data()), shape.size(), shape.data(), owner));
 }
 
 void bind_operators(nb::module_& module);

@@ -15,7 +15,7 @@
 
 #include "app/python/arrays.hpp"
 #include "recon/array/device.hpp"
-#include "recon/domain/positions.hpp"
+#include "recon/domain/scan.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/gridded/gridded.hpp"
@@ -95,6 +95,16 @@ class Transform {
     if (accuracy_) return point_spread_gridded<T>(trajectory_, matrix_size_, weights, *accuracy_, device);
     return point_spread_direct<T>(trajectory_, matrix_size_, weights, device);
   }
+  template <class T>
+  static void run(const FourierTransform<T>& made, Array<Complex<T>>& images, Array<Complex<T>>& samples,
+                  bool adjoint) {
+    if (adjoint)
+      made.adjoint(samples, images);
+    else
+      made.forward(images, samples);
+  }
+  Transform& transform() { return *this; }
+  Shape range(std::int64_t batch) const { return {batch, sample_count()}; }
   std::array<int, 3> matrix_size() const { return matrix_size_; }
   std::int64_t sample_count() const { return trajectory_.sample_count(); }
   Array<double> density_weights() const { return density_compensation(trajectory_, matrix_size_); }
@@ -115,27 +125,6 @@ class Transform {
   OfEach<FourierTransform> made_;
 };
 
-/// images [batch][z][y][x], samples [batch][sample], both contiguous, of one precision, on one device.
-template <class T>
-void apply_transform(Transform& transform, const AnyArray& images, const AnyArray& samples, bool adjoint) {
-  const Device device = device_of(images);
-  const auto batch =
-      static_cast<std::int64_t>(images.size()) /
-      Shape{transform.matrix_size()[0], transform.matrix_size()[1], transform.matrix_size()[2]}.size();
-  const auto n = transform.matrix_size();
-  auto image = view_of<T>(images, {batch, n[2], n[1], n[0]}, "image");
-  auto data = view_of<T>(samples, {batch, transform.sample_count()}, "samples");
-  const nb::gil_scoped_release released;
-  const InUse in_use(device);
-  const std::lock_guard lock(transform.mutex);
-  const auto made = transform.of<T>(device);
-  if (adjoint)
-    made->adjoint(data, image);
-  else
-    made->forward(image, data);
-  in_use.finish();
-}
-
 /// Copies on each device, and in each precision, of maps [coil][z][y][x] in host memory.
 template <class T>
 Array<Complex<T>> maps_on(const Array<Complex<double>>& maps, Device device) {
@@ -154,12 +143,24 @@ class Sense {
   Sense(std::shared_ptr<Transform> transform, const AnyArray& maps)
       : transform_(std::move(transform)), maps_(maps_of(maps, transform_->matrix_size())) {}
   Transform& transform() { return *transform_; }
-  std::int64_t coil_count() const { return maps_.extent(0); }
+  Shape range(std::int64_t batch) const { return {batch, maps_.extent(0), transform_->sample_count()}; }
   template <class T>
   std::shared_ptr<const SenseEncoding<T>> of(Device device) {
     return made_.get<T>(device, [&] {
       return std::make_shared<const SenseEncoding<T>>(transform_->of<T>(device), maps_on<T>(maps_, device));
     });
+  }
+  template <class T>
+  static void run(const SenseEncoding<T>& made, Array<Complex<T>>& images, Array<Complex<T>>& samples,
+                  bool adjoint) {
+    for (std::int64_t i = 0; i < images.extent(0); ++i) {
+      auto image = one_of(images, made.domain(), i);
+      auto data = one_of(samples, made.range(), i);
+      if (adjoint)
+        made.adjoint(data, image);
+      else
+        made.forward(image, data);
+    }
   }
 
  private:
@@ -167,30 +168,6 @@ class Sense {
   Array<Complex<double>> maps_;
   OfEach<SenseEncoding> made_;
 };
-
-/// images [batch][z][y][x], samples [batch][coil][sample].
-template <class T>
-void apply_sense(Sense& sense, const AnyArray& images, const AnyArray& samples, bool adjoint) {
-  const Device device = device_of(images);
-  const auto n = sense.transform().matrix_size();
-  const auto m = sense.transform().sample_count(), coils = sense.coil_count();
-  const auto batch = static_cast<std::int64_t>(images.size()) / Shape{n[2], n[1], n[0]}.size();
-  auto all_images = view_of<T>(images, {batch, n[2], n[1], n[0]}, "image");
-  auto all_samples = view_of<T>(samples, {batch, coils, m}, "samples");
-  const nb::gil_scoped_release released;
-  const InUse in_use(device);
-  const std::lock_guard lock(sense.transform().mutex);
-  const auto encoding = sense.of<T>(device);
-  for (std::int64_t i = 0; i < batch; ++i) {
-    auto image = one_of(all_images, encoding->domain(), i);
-    auto data = one_of(all_samples, encoding->range(), i);
-    if (adjoint)
-      encoding->adjoint(data, image);
-    else
-      encoding->forward(image, data);
-  }
-  in_use.finish();
-}
 
 /// sum over coils of conj(S_c) F^H W F S_c by its point spread; no maps: one coil of ones.
 class Normal {
@@ -219,6 +196,15 @@ class Normal {
       return make_toeplitz_normal<T>(q, maps_on<T>(maps_, device));
     });
   }
+  Shape range(std::int64_t batch) const {
+    const auto n = transform_->matrix_size();
+    return {batch, n[2], n[1], n[0]};
+  }
+  template <class T>
+  static void run(const ToeplitzNormal<T>& made, Array<Complex<T>>& images, Array<Complex<T>>& results,
+                  bool) {
+    made.forward_each(images, results);
+  }
 
  private:
   std::shared_ptr<Transform> transform_;
@@ -227,19 +213,27 @@ class Normal {
   OfEach<ToeplitzNormal> made_;
 };
 
-/// [batch][z][y][x] each.
-template <class T>
-void apply_normal(Normal& normal, const AnyArray& in, const AnyArray& out) {
-  const Device device = device_of(in);
-  const auto n = normal.transform().matrix_size();
-  const auto batch = static_cast<std::int64_t>(in.size()) / Shape{n[2], n[1], n[0]}.size();
-  const auto images = view_of<T>(in, {batch, n[2], n[1], n[0]}, "image");
-  auto results = view_of<T>(out, {batch, n[2], n[1], n[0]}, "result");
-  const nb::gil_scoped_release released;
-  const InUse in_use(device);
-  const std::lock_guard lock(normal.transform().mutex);
-  normal.of<T>(device)->forward_each(images, results);
-  in_use.finish();
+/// Applies a map to images [batch][z][y][x] and what it makes of them, or is made of: both contiguous, of one precision, on one
+/// device. Writes the images if `adjoint`, else the others.
+template <class Map>
+void apply(Map& map, const AnyArray& images, const AnyArray& others, bool adjoint) {
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    const auto n = map.transform().matrix_size();
+    const auto batch = static_cast<std::int64_t>(images.size()) / Shape{n[2], n[1], n[0]}.size();
+    auto all_images = view_of<T>(images, {batch, n[2], n[1], n[0]}, "image");
+    auto all_others = view_of<T>(others, map.range(batch), "samples");
+    const Device device = device_of(images);
+    const nb::gil_scoped_release released;
+    const InUse in_use(device);
+    const std::lock_guard lock(map.transform().mutex);
+    Map::run(*map.template of<T>(device), all_images, all_others, adjoint);
+    in_use.finish();
+  };
+  if (is_double(images, "image"))
+    run(0.0);
+  else
+    run(0.0F);
 }
 
 }  // namespace
@@ -259,42 +253,17 @@ void bind_operators(nb::module_& module) {
                const nb::gil_scoped_release released;
                weights = transform.density_weights();
              }
-             const auto count = static_cast<std::size_t>(weights.size());
-             return to_numpy<double>(std::move(weights), {count});
+             return to_numpy(std::move(weights));
            })
-      .def(
-          "apply",
-          [](Transform& transform, const AnyArray& images, const AnyArray& samples, bool adjoint) {
-            if (is_double(images, "image"))
-              apply_transform<double>(transform, images, samples, adjoint);
-            else
-              apply_transform<float>(transform, images, samples, adjoint);
-          },
-          any("images"), any("samples"), nb::arg("adjoint"));
+      .def("apply", &apply<Transform>, any("images"), any("samples"), nb::arg("adjoint"));
   nb::class_<Sense>(module, "Sense")
       .def(nb::init<std::shared_ptr<Transform>, const AnyArray&>(), nb::arg("transform"), any("maps"))
-      .def(
-          "apply",
-          [](Sense& sense, const AnyArray& images, const AnyArray& samples, bool adjoint) {
-            if (is_double(images, "image"))
-              apply_sense<double>(sense, images, samples, adjoint);
-            else
-              apply_sense<float>(sense, images, samples, adjoint);
-          },
-          any("images"), any("samples"), nb::arg("adjoint"));
+      .def("apply", &apply<Sense>, any("images"), any("samples"), nb::arg("adjoint"));
   nb::class_<Normal>(module, "Normal")
       .def(nb::init<std::shared_ptr<Transform>, const std::optional<AnyArray>&,
                     const std::optional<AnyArray>&>(),
            nb::arg("transform"), nb::arg("maps").noconvert().none(), nb::arg("weights").noconvert().none())
-      .def(
-          "apply",
-          [](Normal& normal, const AnyArray& in, const AnyArray& out) {
-            if (is_double(in, "image"))
-              apply_normal<double>(normal, in, out);
-            else
-              apply_normal<float>(normal, in, out);
-          },
-          any("image"), any("result"));
+      .def("apply", &apply<Normal>, any("images"), any("samples"), nb::arg("adjoint") = false);
 }
 
 }  // namespace fhd::python

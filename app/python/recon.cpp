@@ -9,20 +9,16 @@
 #include <omp.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <tuple>
 #include <utility>
 
-#include "app/options/input_limits.hpp"
 #include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
-#include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/terminal/processors.hpp"
@@ -48,97 +44,72 @@ class Watched {
     return [this](const Progress& progress) {
       const std::lock_guard lock(mutex_);
       if (stopped_) throw Interrupted();
-      latest_ = progress, is_new_ = true;
+      latest_ = progress;
     };
   }
   /// Calls work() and waits for it. Throws what it throws, or what Python's signal handlers raise. The lock of the
   /// interpreter is held before and after.
   template <class Work>
   void run(const Work& work) {
-    std::exception_ptr failure;
-    std::thread worker([&] {
+    auto done = std::async(std::launch::async, [&] {
       omp_set_num_threads(app::default_threads());
-      try {
-        work();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
-      changed_.notify_all();
+      work();
     });
     try {
-      watch();
+      while (!looked(done)) {
+      }
     } catch (...) {
+      const nb::gil_scoped_release released;
       {
         const std::lock_guard lock(mutex_);
         stopped_ = true;
       }
-      const nb::gil_scoped_release released;
-      worker.join();
+      done.wait();
       throw;
     }
-    worker.join();
-    if (failure) std::rethrow_exception(failure);
+    done.get();
   }
 
  private:
-  void watch() {
+  /// Waits a moment. Returns whether the work has ended.
+  bool looked(const std::future<void>& done) {
     constexpr auto pause = std::chrono::milliseconds(50);
-    for (bool ended = false; !ended;) {
-      std::optional<Progress> news;
-      {
-        const nb::gil_scoped_release released;
-        std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, pause, [&] { return ended_; });
-        ended = ended_;
-        if (std::exchange(is_new_, false)) news = latest_;
-      }
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (news && !listener_.is_none()) listener_(news->stage, news->done, news->total, news->residual);
+    bool has_ended = false;
+    std::optional<Progress> news;
+    {
+      const nb::gil_scoped_release released;
+      has_ended = done.wait_for(pause) == std::future_status::ready;
+      const std::lock_guard lock(mutex_);
+      news = std::exchange(latest_, {});
     }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (news && !listener_.is_none()) listener_(news->stage, news->done, news->total, news->residual);
+    return has_ended;
   }
 
   nb::object listener_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  Progress latest_;
-  bool is_new_ = false, stopped_ = false, ended_ = false;
+  std::optional<Progress> latest_;
+  bool stopped_ = false;
 };
 
 /// Returns the images of a series as one array [repetition][slice][z][y][x].
-template <class T>
-nb::object stacked(const io::ImageSeries& series, const Array<Complex<T>>& (*values_of)(const Image&)) {
-  const Shape one = values_of(series.images.front()).shape();
-  const auto count = static_cast<std::int64_t>(series.images.size());
-  Array<Complex<T>> all(Shape{count, one[0], one[1], one[2]});
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto& values = values_of(series.images[static_cast<std::size_t>(i)]);
-    require_shape(values, one, "image " + std::to_string(i));
-    std::copy(values.begin(), values.end(), all.begin() + i * one.size());
+template <class Values>
+nb::object stacked(const io::ImageSeries& series, Values Image::*values_of) {
+  const Shape one = (series.images.front().*values_of).shape();
+  Values all(Shape{series.repetition_count, series.slice_count, one[0], one[1], one[2]});
+  auto* next = all.begin();
+  for (const auto& image : series.images) {
+    require_shape(image.*values_of, one, "image");
+    next = std::copy((image.*values_of).begin(), (image.*values_of).end(), next);
   }
-  const auto extent = [](std::int64_t n) { return static_cast<std::size_t>(n); };
-  return to_numpy<std::complex<T>>(
-      std::move(all), {extent(series.repetition_count), extent(series.slice_count), extent(one[0]),
-                       extent(one[1]), extent(one[2])});
+  return to_numpy(std::move(all));
 }
 
 nb::object to_python(const io::ImageSeries& series) {
   if (series.images.empty()) return nb::none();
-  if (!series.images.front().in_double.empty())
-    return stacked<double>(
-        series, [](const Image& image) -> const Array<Complex<double>>& { return image.in_double; });
-  return stacked<float>(series,
-                        [](const Image& image) -> const Array<Complex<float>>& { return image.values; });
-}
-
-template <class T, class Element>
-nb::object to_python(const Array<Element>& array) {
-  if (array.empty()) return nb::none();
-  const auto extent = [&](int axis) { return static_cast<std::size_t>(array.extent(axis)); };
-  if (array.shape().rank() == 2) return to_numpy<T>(Array(array), {extent(0), extent(1)});
-  if (array.shape().rank() == 3) return to_numpy<T>(Array(array), {extent(0), extent(1), extent(2)});
-  return to_numpy<T>(Array(array), {extent(0), extent(1), extent(2), extent(3)});
+  return series.images.front().in_double.empty() ? stacked(series, &Image::values)
+                                                 : stacked(series, &Image::in_double);
 }
 
 /// The results of a run; the arrays of Python are copies.
@@ -153,27 +124,25 @@ class ResultHandle {
   nb::dict exhibits() const {
     const auto& shown = results().companions().diagnostic_images;
     nb::dict exhibits;
-    const auto add = [&](const char* name, nb::object value) {
-      if (!value.is_none()) exhibits[name] = std::move(value);
+    const auto add = [&](const char* name, const auto& array) {
+      if (!array.empty()) exhibits[name] = to_numpy(Array(array));
     };
-    add("sensitivity_maps", to_python<std::complex<float>>(shown.sensitivity_maps));
-    add("point_spread", to_python<float>(shown.point_spread));
-    add("temporal_basis", to_python<double>(shown.temporal_basis));
-    add("components", to_python<std::complex<float>>(shown.components));
-    add("set_images", to_python<std::complex<float>>(shown.set_images));
+    add("sensitivity_maps", shown.sensitivity_maps);
+    add("point_spread", shown.point_spread);
+    add("temporal_basis", shown.temporal_basis);
+    add("components", shown.components);
+    add("set_images", shown.set_images);
     if (const auto& noise = results().companions().noise) {
-      add("noise_deviation", to_python<float>(noise->deviation));
-      add("snr", to_python<float>(noise->snr));
-      add("g_factor", to_python<float>(noise->g_factor));
+      add("noise_deviation", noise->deviation);
+      add("snr", noise->snr);
+      add("g_factor", noise->g_factor);
     }
     return exhibits;
   }
   /// Returns the text of OUT.json.
   std::string report() const {
-    std::string text;
-    io::write_report_json(results().series(), results().provenance(),
-                          [&](std::string_view piece) { text += piece; });
-    return text;
+    const auto made = io::report_text(results().series(), results().provenance());
+    return io::joined_report(made.report, made.environment);
   }
   /// Returns the matrix from voxel (x, y, z, 1) of the first slice to LPS, mm.
   std::array<std::array<double, 4>, 3> affine() const {
@@ -232,8 +201,8 @@ nb::dict load(const std::string& path) {
     const nb::gil_scoped_release released;
     images = io::read_image(path);
     report = io::read_report_text(path);
-    const auto facts = io::facts_of_hdf5(path, {{"/gridded"}, {}});
-    if (facts && facts->has[0] != 0) gridded = io::read_image(path, "/gridded");
+    const auto facts = io::facts_of_hdf5(path, {"/gridded"});
+    if (facts && facts->front()) gridded = io::read_image(path, "/gridded");
   }
   nb::dict told;
   told["image"] = to_python(images);
@@ -249,13 +218,9 @@ std::vector<std::tuple<std::string, std::string, bool, std::string>> options(boo
   std::vector<std::tuple<std::string, std::string, bool, std::string>> found;
   app::RunOptions defaults;
   defaults.cache = "auto";
-  const auto add = [&](const app::OptionRow& row) {
-    found.emplace_back(row.flag, row.help, row.is_flag(), row.standard ? row.standard(defaults) : "");
-  };
   for (const auto& row : app::option_table())
-    if ((row.commands & (of_files ? app::in_info : app::in_batch)) != 0) add(row);
-  if (of_files)
-    for (const auto& row : app::input_limits()) add(row);
+    if ((row.commands & (of_files ? app::in_info | app::in_process : app::in_batch)) != 0)
+      found.emplace_back(row.flag, row.help, row.is_flag(), row.standard ? row.standard(defaults) : "");
   return found;
 }
 

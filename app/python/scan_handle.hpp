@@ -1,15 +1,31 @@
 #pragma once
-// A scan as Python holds it.
+// Scans as Python holds them: files, and arrays, which a run reads alike.
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "app/python/memory_scan.hpp"
 #include "io/scan/checksum.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::python {
+
+/// Volumes in memory, [repetition][slice].
+class MemoryScan {
+ public:
+  /// Throws Error where a volume contradicts itself or others. `readout_length` 0: not known.
+  MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count, std::int64_t slice_count,
+             std::int64_t readout_length);
+  const io::ScanSummary& summary() const { return summary_; }
+  Scan read(std::int64_t slice, std::int64_t repetition) const;
+  /// Returns "sha256-arrays:" and 64 hex digits, of all positions and values.
+  std::string checksum() const;
+
+ private:
+  std::vector<Scan> volumes_;
+  io::ScanSummary summary_;
+};
 
 struct ScanHandle {
   /// Holds the open file `path`.

@@ -8,18 +8,18 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "app/options/input_limits.hpp"
 #include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
-#include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
 #include "io/files/input_memory.hpp"
+#include "io/files/sha256.hpp"
 #include "io/reader/limits.hpp"
 
 namespace fhd::python {
@@ -28,12 +28,8 @@ namespace {
 /// Returns what the options say of a file. Sets the limits of reading it.
 io::ReadOptions read_options_of(const std::map<std::string, std::string>& given) {
   app::RunOptions options;
-  for (const auto& [flag, value] : given) {
-    const auto& limits = app::input_limits();
-    const auto limit =
-        std::find_if(limits.begin(), limits.end(), [&](const auto& row) { return row.flag == flag; });
-    app::set_option(options, limit != limits.end() ? *limit : *app::find_option(flag, app::in_info), value);
-  }
+  for (const auto& [flag, value] : given)
+    app::set_option(options, *app::find_option(flag, app::in_info | app::in_process), value);
   return options.read_options;
 }
 
@@ -135,9 +131,13 @@ std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArra
 }
 
 template <class Held>
-nb::object complex_to_numpy(const Held& held, std::initializer_list<std::size_t> shape) {
-  if (!held.in_double.empty()) return to_numpy<std::complex<double>>(Array(held.in_double), shape);
-  return to_numpy<std::complex<float>>(Array(held.values), shape);
+nb::object complex_to_numpy(Held& held) {
+  return held.in_double.empty() ? to_numpy(std::move(held.values)) : to_numpy(std::move(held.in_double));
+}
+/// Returns None where there is no array.
+template <class Held>
+nb::object optional_to_numpy(std::optional<Held>& held) {
+  return held ? to_numpy(std::move(*held)) : nb::none();
 }
 
 /// Returns one volume as numpy arrays, for Python's `Volume`.
@@ -154,30 +154,19 @@ nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetiti
     const std::lock_guard lock(handle.mutex);
     scan = handle.file->read(slice, repetition);
   }
-  const auto coils = static_cast<std::size_t>(scan.kspace.coil_count()),
-             samples = static_cast<std::size_t>(scan.kspace.sample_count());
-  const auto n = [&](int axis) { return static_cast<std::size_t>(scan.geometry.matrix_size[axis]); };
+  const auto& n = scan.geometry.matrix_size;
   nb::dict volume;
-  volume["kspace"] = complex_to_numpy(scan.kspace, {coils, samples});
-  volume["trajectory"] = to_numpy<double>(std::move(scan.trajectory.k), {3, samples});
-  volume["shape"] = nb::make_tuple(n(2), n(1), n(0));
+  volume["kspace"] = complex_to_numpy(scan.kspace);
+  volume["trajectory"] = to_numpy(std::move(scan.trajectory.k));
+  volume["shape"] = nb::make_tuple(n[2], n[1], n[0]);
   volume["fov_mm"] = nb::cast(scan.geometry.fov_mm);
   volume["position_mm"] = nb::cast(scan.geometry.position_mm);
   volume["directions"] = nb::cast(
       std::array{scan.geometry.read_direction, scan.geometry.phase_direction, scan.geometry.slice_direction});
-  volume["maps"] = nb::none();
-  volume["noise"] = nb::none();
-  volume["field_map"] = nb::none();
-  volume["sample_time_s"] = nb::none();
-  if (scan.sensitivity_maps)
-    volume["maps"] = complex_to_numpy(*scan.sensitivity_maps, {coils, n(2), n(1), n(0)});
-  if (scan.noise) {
-    const auto count = static_cast<std::size_t>(scan.noise->extent(1));
-    volume["noise"] = to_numpy<std::complex<float>>(std::move(*scan.noise), {coils, count});
-  }
-  if (scan.field_map) volume["field_map"] = to_numpy<float>(std::move(*scan.field_map), {n(2), n(1), n(0)});
-  if (scan.sample_time_s)
-    volume["sample_time_s"] = to_numpy<double>(std::move(*scan.sample_time_s), {samples});
+  volume["maps"] = scan.sensitivity_maps ? complex_to_numpy(*scan.sensitivity_maps) : nb::none();
+  volume["noise"] = optional_to_numpy(scan.noise);
+  volume["field_map"] = optional_to_numpy(scan.field_map);
+  volume["sample_time_s"] = optional_to_numpy(scan.sample_time_s);
   std::vector<std::string> remarks;
   for (const auto& message : scan.messages) remarks.push_back(line_of(message));
   volume["remarks"] = nb::cast(remarks);
@@ -209,6 +198,46 @@ nb::dict summary_of(const ScanHandle& handle) {
 }
 
 }  // namespace
+
+MemoryScan::MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count, std::int64_t slice_count,
+                       std::int64_t readout_length)
+    : volumes_(std::move(volumes)) {
+  constexpr auto subject = "scan";
+  for (const auto& volume : volumes_) volume.validate(subject);
+  const Scan& first = volumes_.front();
+  summary_.path = subject;
+  summary_.format = "arrays";
+  summary_.coil_count = first.kspace.coil_count();
+  summary_.samples_per_scan = first.kspace.sample_count();
+  summary_.readout_length = readout_length;
+  summary_.slice_count = slice_count;
+  summary_.repetition_count = repetition_count;
+  summary_.cartesian = std::all_of(first.trajectory.k.begin(), first.trajectory.k.end(),
+                                   [](double k) { return k == std::round(k); });
+  summary_.has_sensitivity_maps = first.sensitivity_maps.has_value();
+  summary_.has_field_map = first.field_map.has_value();
+  summary_.has_sample_time = first.sample_time_s.has_value();
+  if (summary_.has_sample_time) summary_.time_origin = io::TimeOrigin::excitation;
+  summary_.geometry = summary_.unit_geometry = first.geometry;
+}
+
+Scan MemoryScan::read(std::int64_t slice, std::int64_t repetition) const {
+  return volumes_.at(static_cast<std::size_t>(repetition * summary_.slice_count + slice));
+}
+
+std::string MemoryScan::checksum() const {
+  io::Sha256 sum("scan");
+  const auto add = [&](const auto& array) {
+    sum.add(array.data(), static_cast<std::size_t>(array.size()) * sizeof *array.data());
+  };
+  add(volumes_.front().trajectory.k);  // all have one
+  for (const auto& volume : volumes_)
+    if (volume.kspace.in_double.empty())
+      add(volume.kspace.values);
+    else
+      add(volume.kspace.in_double);
+  return "sha256-arrays:" + sum.hex();
+}
 
 void bind_scans(nb::module_& module) {
   nb::class_<ScanHandle>(module, "ScanHandle")

@@ -41,7 +41,7 @@ void leave_out_hints_of_delays(Report& report) {
       report.verdict && report.verdict->cause && report.verdict->cause->code == codes::delays;
   if (is_delayed || warns_of_delays(report))
     std::erase_if(report.messages, [](const Message& message) {
-      return message.code == codes::surroundings && message.severity == Severity::warning;
+      return message.code == codes::outside_fov && message.severity == Severity::warning;
     });
 }
 

@@ -88,7 +88,7 @@ Settings settings_of_echoes(const Settings& settings) {
   }
   Settings result = settings;
   result.method = method;
-  result.coils.estimation.sets = MapSetCount::one;  // phases are those of the first
+  result.coils.map_sets = MapSetCount::one;  // phases are those of the first
   return result;
 }
 

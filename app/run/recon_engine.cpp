@@ -95,11 +95,10 @@ auto ReconEngine::with_fallback(const RunEvents& events, const Work& work) {
 /// Reconstructs a scan by all devices of a team, where they can share it.
 Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& progress) {
   const int size = team_->size();
-  if (const auto missing = missing_for_group(settings_, scan, size)) {
+  if (const auto obstacle = obstacle_to_group(settings_, scan, size); !obstacle.empty()) {
     auto made = (*reconstructor_)(scan, progress);
     made.report.messages.push_back(
-        {"device", Severity::note, fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size,
-                    missing->expected, missing->found)});
+        {"device", Severity::note, fmt::format("one of {} GPUs computes: they cannot share {}", size, obstacle)});
     return made;
   }
   Reconstruction made;
@@ -109,7 +108,7 @@ Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& pr
   });
   made.report.messages.push_back(
       {"device", Severity::note,
-       fmt::format("{} GPUs share samples and coils; sums by {}", size, team_->way_of_sums())});
+       fmt::format("{} GPUs share samples and coils", size)});
   return made;
 }
 

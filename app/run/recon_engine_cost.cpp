@@ -17,15 +17,13 @@ std::optional<ScanSizes> ReconEngine::sizes_of_group(const VolumeGroup& group) c
   if (!is_asked && !can_predict(group)) return {};
   const Scan& first = *group.volumes.front();
   if (group.frames) return sizes_of(first, settings_);
-  auto sizes = sizes_of(group.series ? group.series->reference() : first);
-  sizes.central_samples = central_sample_count(first, settings_);
-  return sizes;
+  return sizes_of(group.series ? group.series->reference() : first);
 }
 
 /// Returns how one image is made, as far as it costs something.
 EstimateSettings ReconEngine::estimate_settings(const VolumeGroup& group) const {
   EstimateSettings how{settings_, execution_.device, services_.verifier.get(),
-                       companion_settings_ ? &*companion_settings_ : nullptr};
+                       companion_settings_.has_value()};
   if (group.frames) how.frames = sizes_of(*group.frames);
   if (options_.noise_map) how.noise_replicas = options_.noise_map->replicas;
   return how;

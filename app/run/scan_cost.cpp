@@ -81,10 +81,9 @@ std::string cost_text(const ScanSizes& sizes, const EstimateSettings& how,
 
 DefaultCost default_cost(io::ScanFile& file) {
   const auto verifier = validation::make_verifier();
-  const auto companion = companion_settings({});
   EstimateSettings how;
   how.verifier = verifier.get();
-  how.companion = &*companion;
+  how.companion = true;
   how.images = image_count(file.summary(), {});
   const ScanSizes sizes = sizes_of(file, how.settings);
   const MachineRates rates = machine_rates(Device::cpu());

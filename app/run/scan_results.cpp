@@ -121,8 +121,8 @@ void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
                                folder_->earlier_host());
   for (std::size_t i = 0; i < volumes_.size(); ++i) {
     if (!folder_->holds(i)) continue;
-    series_.images[i].geometry = folder_->geometry(i);
-    const auto report = folder_->report(i);
+    const auto [geometry, report] = folder_->summary(i);
+    series_.images[i].geometry = geometry;
     note_doubt(i, report);
     on_earlier(report);
   }
@@ -210,10 +210,10 @@ std::vector<std::string> ScanResults::write(const io::OutputLock& lock, const io
     if (!earlier_run_.empty()) provenance_.environment.emplace_back("earlier_run", earlier_run_);
     if (folder_->gridded()) gridded_ = gridded_of(series_, folder_->gridded());
     provenance_.stored_report = [this](std::size_t i) {
-      auto report = folder_->report(i);
-      if (i == 0)
-        report.messages.insert(report.messages.end(), further_notes_.begin(), further_notes_.end());
-      return report;
+      auto stored = folder_->report(i);
+      for (std::size_t note = 0; i == 0 && note < further_notes_.size(); ++note)
+        stored.report["messages"].push_back(further_notes_[note]);
+      return stored;
     };
   }
   if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);

@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "app/run/corrected_scan.hpp"
-#include "app/run/side_by_side.hpp"
+#include "app/run/concurrently.hpp"
 #include "recon/array/thread_limit.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/decisions.hpp"
 
@@ -77,7 +78,7 @@ bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices
   if (devices.size() == 1) return false;
   return volumes == 1 || (volumes < devices.size() &&
                           run.file->summary().geometry.voxel_count() > voxels_of_small_volume &&
-                          !missing_for_group(run.settings->settings));
+                          !conflict_among(features_of(run.settings->settings).with(Feature::several_processes)));
 }
 
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
@@ -91,12 +92,12 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
 
 namespace {
 
-/// Returns how many engines work concurrently (volumes_side_by_side): as many on every device, and at most as many as
+/// Returns how many engines work concurrently (concurrent_volumes): as many on every device, and at most as many as
 /// there are volumes.
 int engine_count(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
   const auto device_count = static_cast<std::int64_t>(devices.size()),
              all = static_cast<std::int64_t>(run.results.volumes().size());
-  const auto engines = volumes_side_by_side(
+  const auto engines = concurrent_volumes(
       devices.front().device, (all + device_count - 1) / device_count,
       run.file->summary().geometry.voxel_count(), omp_get_max_threads() / device_count);
   return static_cast<int>(
@@ -148,7 +149,7 @@ class VolumesOfRun {
   void reconstruct() {
     const auto left = total_ - run_.results.earlier_count();
     if (left == 0) return;
-    run_side_by_side(static_cast<int>(std::min<std::size_t>(engines_.count, left)), [&](const auto& goes_on) {
+    run_concurrently(static_cast<int>(std::min<std::size_t>(engines_.count, left)), [&](const auto& goes_on) {
       // Each engine has as many threads as without an earlier run: the images are the same to the last bit.
       const ThreadLimit share(std::max(1, omp_get_max_threads() / engines_.count));
       const auto& device = engines_.devices[started_++ % engines_.devices.size()];

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "app/run/side_by_side.hpp"
+#include "app/run/concurrently.hpp"
 #include "recon/array/trace.hpp"
 
 namespace fhd::app {
@@ -220,7 +220,7 @@ void VolumeReader::read_in_turn(const std::vector<std::size_t>& numbers,
     if (series && series->holds(volume.scan)) volume.series = series;
     return volume;
   };
-  run_side_by_side(reader_count_, [&](const auto&) {
+  run_concurrently(reader_count_, [&](const auto&) {
     trace::name_thread("reader");
     for (std::size_t i; (i = next++) < numbers.size();) try {
         if (!push(volume_of(i), i)) return;

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "app/options/checks.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/command_parser.hpp"
 #include "app/options/recipe_text.hpp"
 #include "app/options/table.hpp"
@@ -43,21 +43,12 @@ bool is_plain_file_name(const std::string& name) {
 }  // namespace
 
 void SessionOptions::add_own_to(CLI::App& app) {
-  const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values,
-                          const char* help) {
-    app.add_option(flag, value, help)
-        ->type_name(fmt::format("{}", fmt::join(values, "|")))
-        ->check(CLI::IsMember(values).description(""))
-        ->capture_default_str();
-  };
-  app.add_option("--spokes-per-frame", spokes_per_frame_, "every N readouts of a slice are an image")
-      ->type_name("N")
-      ->check(whole_number(1));
-  choice("--image", image_, {"magnitude", "complex"}, "");
-  choice("--maps-of", maps_of_, {"first", "each"},
-         "sensitivity maps: of the first image of a slice, or found in each");
-  choice("--send", send_, {"auto", "at-close"},
-         "images as soon as they are whole, or all at the end, as of a file");
+  add_whole(app, "--spokes-per-frame", spokes_per_frame_, "every N readouts of a slice are an image", 1);
+  add_choice(app, "--image", image_, {"magnitude", "complex"}, "");
+  add_choice(app, "--maps-of", maps_of_, {"first", "each"},
+             "sensitivity maps: of the first image of a slice, or found in each");
+  add_choice(app, "--send", send_, {"auto", "at-close"},
+             "images as soon as they are whole, or all at the end, as of a file");
 }
 
 SessionOptions::SessionOptions(const std::vector<std::string>& arguments, bool may_name_files) {
@@ -67,7 +58,7 @@ SessionOptions::SessionOptions(const std::vector<std::string>& arguments, bool m
   add_options(parser, options_, in_session);
   try {
     parse_words(parser, arguments);
-  } catch (const CLI::ParseError& error) {
+  } catch (const std::runtime_error& error) {  // CLI::ParseError, or Error
     throw Error(configuration_subject, "", error.what(),
                 "options are those of 'fhd recon' and 'fhd serve --help'");
   }

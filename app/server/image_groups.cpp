@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "io/scan/mrd/role.hpp"
+#include "io/scan/mrd/readout.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {

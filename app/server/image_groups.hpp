@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "io/scan/mrd/header.hpp"
-#include "io/scan/mrd/readout_scan.hpp"
+#include "io/scan/mrd/volume_assembler.hpp"
 
 namespace fhd::app {
 

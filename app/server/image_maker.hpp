@@ -13,7 +13,7 @@
 #include "app/run/recon_engine.hpp"
 #include "app/server/configuration.hpp"
 #include "app/server/image_groups.hpp"
-#include "io/scan/mrd/readout_scan.hpp"
+#include "io/scan/mrd/volume_assembler.hpp"
 
 namespace fhd::app {
 

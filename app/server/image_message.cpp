@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "app/terminal/report_lines.hpp"
+#include "app/terminal/console.hpp"
 #include "version.hpp"
 
 namespace fhd::app {

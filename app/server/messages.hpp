@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "app/server/connection.hpp"
-#include "io/scan/mrd/readout_scan.hpp"
+#include "io/scan/mrd/volume_assembler.hpp"
 
 namespace fhd::app {
 

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "app/terminal/report_lines.hpp"
+#include "app/terminal/console.hpp"
 #include "recon/pipeline/decisions.hpp"
 
 namespace fhd::app {
@@ -89,7 +89,7 @@ void StreamReconstruction::open_threads(const Image& image) {
   constexpr std::int64_t many = 1 << 20;
   const auto count = work_.limits.at_once > 0
                          ? std::int64_t{work_.limits.at_once}
-                         : volumes_side_by_side(work_.device.device, many, image.geometry.voxel_count(),
+                         : concurrent_volumes(work_.device.device, many, image.geometry.voxel_count(),
                                                 work_.processors.threads);
   threads_.emplace(work_, static_cast<int>(count), events_.on_made);
 }

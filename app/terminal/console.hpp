@@ -94,6 +94,11 @@ void print_failure(const std::string& line);
 /// Prints, like print_failure(), what does not end the command; with --json-lines also the event "warning".
 void print_error(const std::string& line);
 
+/// Returns "Q 0.12 s, conjugate gradient 0.08 s; 12 iterations, residual 1.0e-06, |F rho - d| / |d| = 0.043".
+std::string solution_line(const Report& report);
+/// Returns "F error 3e-07, ..., true residual ...".
+std::string certificate_line(const Certificate& certificate);
+
 /// Returns the time in ISO 8601: "2026-11-21T07:45:00Z".
 std::string utc_now();
 

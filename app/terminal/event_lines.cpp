@@ -1,11 +1,9 @@
 #include "app/terminal/event_lines.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -51,6 +49,27 @@ void write_event(const char* event, const nlohmann::ordered_json& fields) {
   event_error.compare_exchange_strong(none, errno);
 }
 
+/// Writes "end" once, under event_mutex.
+void write_end(int status, const std::string& error) {
+  if (std::exchange(end_is_told, true)) return;
+  nlohmann::ordered_json fields{{"status", status}};
+  if (!error.empty()) fields["error"] = error;
+  write_start();
+  write_event("end", fields);
+}
+
+std::string typed;  // set once, before any command runs
+
+std::string quoted(const std::string& word) {
+  if (!word.empty() &&
+      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@") ==
+          std::string::npos)
+    return word;
+  std::string result = "'";
+  for (char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
 }  // namespace
 
 bool tells_events() { return events_are_told; }
@@ -64,19 +83,6 @@ void tell_event(const char* event, const nlohmann::ordered_json& fields) {
   write_start();
   write_event(event, fields);
 }
-
-namespace {
-
-/// Writes "end" once, under event_mutex.
-void write_end(int status, const std::string& error) {
-  if (std::exchange(end_is_told, true)) return;
-  nlohmann::ordered_json fields{{"status", status}};
-  if (!error.empty()) fields["error"] = error;
-  write_start();
-  write_event("end", fields);
-}
-
-}  // namespace
 
 void tell_end(int status, const std::string& error) {
   if (!events_are_told) return;
@@ -99,38 +105,24 @@ void say(const char* what, const std::string& text) {
     print_out("{:<9} {}\n", what, text);
 }
 
-namespace {
+const std::string& command_line() { return typed; }
 
-constexpr const char* events_option = "--json-lines";
-
-/// Turns events on if they are asked for.
-void begin_events(bool asked, const std::string& command) {
-  events_are_told = asked;
-  untold_start = {{"program", "fhd"},
-                  {"version", program_version},
-                  {"command", command},
-                  {"command_line", command_line()},
-                  {"started_at", utc_now()}};
-}
-
-}  // namespace
-
-void tell_refusal(const CLI::App& app, const std::vector<std::string>& words, const std::string& error) {
-  const auto parsed = app.get_subcommands();
-  const bool asks = !parsed.empty() && parsed.front()->get_option_no_throw(events_option) != nullptr &&
-                    std::find(words.begin(), words.end(), events_option) != words.end() &&
-                    MpiRank::of_environment().number == 0;
-  begin_events(asks, asks ? parsed.front()->get_name() : "");
-  tell_end(2, error);
+void set_command_line(int argc, const char* const* argv) {
+  for (int i = 0; i < argc; ++i) typed += (i > 0 ? " " : "") + quoted(argv[i]);
 }
 
 Run with_event_lines(CLI::App& app, Run run) {
   const auto asked = std::make_shared<bool>(false);
-  app.add_flag(events_option, *asked,
+  app.add_flag("--json-lines", *asked,
                "print a JSON object for each event, a line each, in the place of text (for other programs)")
       ->excludes("--quiet");
   return [asked, run, command = app.get_name()] {
-    begin_events(*asked, command);
+    events_are_told = *asked;
+    untold_start = {{"program", "fhd"},
+                    {"version", program_version},
+                    {"command", command},
+                    {"command_line", command_line()},
+                    {"started_at", utc_now()}};
     // Processes of a team that will be silenced have not printed anything then.
     if (events_are_told && MpiRank::of_environment().count == 1) {
       const std::lock_guard lock(event_mutex);

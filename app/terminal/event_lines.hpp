@@ -4,7 +4,6 @@
 // "end", unless the process was killed. app/docs/cluster.md lists them.
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "app/commands/commands.hpp"
 
@@ -24,9 +23,6 @@ void tell_event(const char* event, const nlohmann::ordered_json& fields);
 int error_of_events();
 /// Writes "end", once: the exit status and, unless empty, the error that led to it.
 void tell_end(int status, const std::string& error);
-/// Writes "start" and "end", with exit status 2, for a command line that was refused, where its words ask for events of a
-/// command that has some. `error`: why.
-void tell_refusal(const CLI::App& app, const std::vector<std::string>& words, const std::string& error);
 /// Writes "end" of a process that a signal ends; nothing where nobody reads the events before, so that it never waits.
 void tell_end_by_signal(int number);
 

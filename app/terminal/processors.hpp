@@ -8,9 +8,9 @@
 
 namespace fhd::app {
 
-/// The processors whose time the control groups of this process allot to it, rounded up, at least 1: the
-/// least of its own group and those above it, of version 2 (cpu.max) and version 1 (cpu.cfs_quota_us). Empty:
-/// no quota, or none that can be read. `root` stands for "/".
+/// Returns the processors whose time the control groups of this process allot to it, rounded up, at least 1: the
+/// least of its own group and those above it, of version 2 (/sys/fs/cgroup/GROUP/cpu.max) and version 1
+/// (/sys/fs/cgroup/cpu/GROUP/cpu.cfs_quota_us). Empty: no quota, or none that can be read. `root` stands for "/".
 std::optional<int> processor_quota(const std::filesystem::path& root = "/");
 
 /// Returns how many processors this process may run on (its affinity), at most the quota.
@@ -28,9 +28,4 @@ int most_threads();
 int bounded_threads(int asked);
 /// Returns whether it has started fewer than were wanted.
 bool is_limited_by_system();
-/// Returns the note about that, empty where nothing is changed. `who`: "--threads" or "OMP_NUM_THREADS".
-std::string note_of_bound(int asked, const std::string& who);
-/// Returns the note for default_threads(), where OMP_NUM_THREADS asked for so many; 0: for none.
-std::string note_of_default_threads(int asked);
-
 }  // namespace fhd::app

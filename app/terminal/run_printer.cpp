@@ -8,7 +8,7 @@
 #include "app/options/devices.hpp"
 #include "app/run/scan_results.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "app/terminal/report_lines.hpp"
+#include "app/terminal/console.hpp"
 #include "io/result/message_json.hpp"
 
 namespace fhd::app {
@@ -79,8 +79,6 @@ void RunPrinter::count(const Report& report) {
   ++done_;
   const auto is_suspicion = [](const Message& message) { return message.severity == Severity::suspicion; };
   suspicious_ += std::any_of(report.messages.begin(), report.messages.end(), is_suspicion);
-  const auto iterations = std::max<std::size_t>(report.relative_residuals.size(), 1) - 1;
-  least_ = std::min(least_, iterations), most_ = std::max(most_, iterations);
   stopped_ += !report.converged;
   residual_ = std::max(residual_, report.data_residual);
   if (!report.certificate) return;
@@ -143,8 +141,8 @@ void RunPrinter::print_summary() {
   const auto now = done_ - earlier_;
   const auto from_earlier = earlier_ == 0 ? "" : fmt::format(" ({} of an earlier run)", earlier_);
   say("images",
-      fmt::format("{}{}: {:.2f} s, {:.4g} images/s; {} ... {} iterations{}; |F rho - d| / |d| at most {:.3f}",
-                  done_, from_earlier, seconds(), static_cast<double>(now) / seconds(), least_, most_,
+      fmt::format("{}{}: {:.2f} s, {:.4g} images/s{}; |F rho - d| / |d| at most {:.3f}", done_, from_earlier,
+                  seconds(), static_cast<double>(now) / seconds(),
                   stopped_ == 0 ? "" : fmt::format(", {} stopped by --iterations", stopped_), residual_));
   say("accuracy",
       fmt::format("error at most {:.1e}{}", error_,

@@ -3,7 +3,6 @@
 // few in full, and of a long series their number and the worst figures.
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <set>
 #include <string>
 
@@ -38,8 +37,8 @@ class RunPrinter {
   bool quiet_, verbose_;
   ProgressLine progress_;
   std::size_t total_ = 0, done_ = 0, earlier_ = 0, suspicious_ = 0, suspicions_printed_ = 0;
-  std::size_t least_ = SIZE_MAX, most_ = 0, stopped_ = 0, failed_ = 0;  ///< iterations; images
-  double residual_ = 0, error_ = 0;                                     ///< the largest
+  std::size_t stopped_ = 0, failed_ = 0;
+  double residual_ = 0, error_ = 0;  ///< the largest
   std::set<std::string> printed_;
   Clock::time_point begin_ = Clock::now();
 };

@@ -91,16 +91,6 @@ void add_to_timeline(const json& events) {
   for (const auto& event : events) foreign_lines().insert(line_of(event));
 }
 
-void require_other_than_timeline(const CLI::App& app, const std::vector<std::string>& written) {
-  const auto* const option = app.get_option("--trace");
-  if (option->count() == 0) return;
-  const auto path = option->as<std::string>();
-  for (const auto& other : written)
-    if (io::lies_in(path, other))
-      throw UsageError(
-          Error("--trace " + path, "a file other than the results", other, "choose another name"));
-}
-
 Run with_timeline(CLI::App& app, Run run) {
   const auto asked = std::make_shared<std::string>();
   app.add_option("--trace", *asked,
@@ -119,7 +109,7 @@ Run with_timeline(CLI::App& app, Run run) {
       const trace::Span whole(command, "command");
       status = run();
     } catch (const UsageError&) {
-      throw;  // nothing was done: also where the name is one of the results
+      throw;  // nothing was done
     } catch (const std::exception&) {
       try {
         write_timeline(path, command);

@@ -5,7 +5,6 @@
 // (recon/array/trace.hpp).
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "app/commands/commands.hpp"
 #include "recon/array/trace.hpp"
@@ -13,13 +12,10 @@
 namespace fhd::app {
 
 /// Adds --trace to a command, which then runs `run` and writes the timeline, also when the command fails, but not after wrong
-/// usage. Throws Error before the work when the file cannot be written, or is there and is no timeline. Of several processes
+/// usage. Throws Error before the work when the file cannot be written, or is there and is no timeline; after the work when a
+/// result has its name. Of several processes
 /// (mpirun) each writes its own: FILE.json, FILE.1.json, ...
 Run with_timeline(CLI::App& app, Run run);
-
-/// Throws Error, before the work, where --trace names one of the files `written`, or lies in one of its folders ("DIR/"):
-/// the timeline is written after them.
-void require_other_than_timeline(const CLI::App& app, const std::vector<std::string>& written);
 
 /// Returns the events of a process, as they stand in the file. `process`: its name.
 nlohmann::json timeline_of(const trace::Recording& recording, const std::string& process);

@@ -25,6 +25,7 @@ std::recursive_mutex unfinished_mutex;
 std::set<std::pair<std::shared_ptr<const Folder>, std::string>> unfinished;
 
 constexpr mode_t permissions = 0777;
+constexpr auto writable = "a file that can be written to its end";
 
 }  // namespace
 
@@ -41,20 +42,16 @@ void end_unfinished(const std::shared_ptr<const Folder>& folder, const std::stri
 
 void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,
               const std::string& reported_path) {
-  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
-    const auto written = ::pwrite(descriptor, next, count, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail_by_errno(reported_path, "a file that can be written to its end");
-    next += written;
-    offset += static_cast<std::uint64_t>(written);
-    count -= static_cast<std::size_t>(written);
-  }
+  const auto* const begin = static_cast<const char*>(bytes);
+  const auto put = [&](const char* from, std::size_t left) {
+    return ::pwrite(descriptor, from, left, static_cast<off_t>(offset) + (from - begin));
+  };
+  if (!move_all(begin, count, put)) fail_by_errno(reported_path, writable);
 }
 
 void flush_descriptor(int descriptor, const std::string& reported_path) {
   // Some file systems cannot fsync (EINVAL).
-  if (fdatasync(descriptor) != 0 && errno != EINVAL)
-    fail_by_errno(reported_path, "a file that can be written to its end");
+  if (fdatasync(descriptor) != 0 && errno != EINVAL) fail_by_errno(reported_path, writable);
 }
 
 void require_writable_folder(const std::string& path) {
@@ -93,20 +90,15 @@ AtomicFile::AtomicFile(std::string path) : AtomicFile(std::move(path), false) {
 
 AtomicFile::AtomicFile(std::shared_ptr<const Folder> folder, const std::string& name)
     : path_(folder->path_of(name)), name_(name), folder_(std::move(folder)) {
-  const auto there = folder_->find(name_);
-  if (there && !S_ISREG(there->st_mode) && !S_ISLNK(there->st_mode))
-    throw Error(path_, "the name of a file",
-                S_ISDIR(there->st_mode) ? "a directory" : "a pipe, a device or a socket",
-                "choose another name");
+  require_replaceable_entry(path_);
   make();
 }
 
 AtomicFile::AtomicFile(std::string path, bool is_directory)
-    : path_(std::move(path)), is_directory_(is_directory) {
-  while (is_directory_ && path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  name_ = file_name_of(path_);
-  folder_ = Folder::of(path_);
-}
+    : path_(is_directory ? without_last_slash(std::move(path)) : std::move(path)),
+      name_(file_name_of(path_)),
+      folder_(Folder::of(path_)),
+      is_directory_(is_directory) {}
 
 AtomicFile AtomicFile::directory(std::string path) {
   std::error_code status;
@@ -144,7 +136,7 @@ void AtomicFile::make() {
                               : folder_->open(temporary, O_RDWR | O_CREAT | O_EXCL, 0666);
   if (!descriptor_) {
     const int error = errno;
-    if (is_directory_) folder_->remove_empty_folder(temporary);
+    if (is_directory_) folder_->remove_tree(temporary);
     errno = error;
     fail_by_errno(path_, "a folder '" + folder_->path() + "' that can be written");
   }
@@ -187,19 +179,8 @@ void AtomicFile::keep_permissions() {
   if (own != (mine.st_mode & permissions)) static_cast<void>(!::fchmod(descriptor_.get(), own));
 }
 
-AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      name_(std::move(other.name_)),
-      temporary_(std::exchange(other.temporary_, {})),
-      folder_(std::move(other.folder_)),
-      descriptor_(std::move(other.descriptor_)),
-      usual_permissions_(other.usual_permissions_),
-      flushed_(other.flushed_),
-      is_directory_(other.is_directory_),
-      replaces_directory_(other.replaces_directory_) {}
-
 AtomicFile::~AtomicFile() {
-  if (temporary_.empty()) return;
+  if (temporary_.empty() || !folder_) return;  // committed, or moved
   const NoEndNow not_yet;
   folder_->remove_tree(temporary_);
   end_unfinished(folder_, temporary_);
@@ -256,22 +237,9 @@ void forget_unfinished_files() {
   unfinished.clear();
 }
 
-namespace {
-
-void write_whole(AtomicFile file, const void* bytes, std::size_t count) {
+void write_atomically(AtomicFile file, const void* bytes, std::size_t count) {
   write_bytes(file.temporary(), bytes, count, file.path());
   file.commit();
-}
-
-}  // namespace
-
-void write_atomically(const std::string& path, const void* bytes, std::size_t count) {
-  write_whole(AtomicFile(path), bytes, count);
-}
-
-void write_atomically(std::shared_ptr<const Folder> folder, const std::string& name, const void* bytes,
-                      std::size_t count) {
-  write_whole(AtomicFile(std::move(folder), name), bytes, count);
 }
 
 void require_regular_file(const std::string& path) {
@@ -293,18 +261,12 @@ OutputFile::OutputFile(Descriptor opened, const std::string& reported_path)
 }
 
 void OutputFile::write(const void* bytes, std::size_t count) {
-  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
-    const auto written = ::write(descriptor_.get(), next, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail_by_errno(reported_path_, "a file that can be written to its end");
-    next += written;
-    count -= static_cast<std::size_t>(written);
-  }
+  const auto put = [&](const char* from, std::size_t left) { return ::write(descriptor_.get(), from, left); };
+  if (!move_all(static_cast<const char*>(bytes), count, put)) fail_by_errno(reported_path_, writable);
 }
 
 void OutputFile::close() {
-  if (::close(descriptor_.release()) != 0)
-    fail_by_errno(reported_path_, "a file that can be written to its end");
+  if (::close(descriptor_.release()) != 0) fail_by_errno(reported_path_, writable);
 }
 
 void write_bytes(const std::string& path, const void* bytes, std::size_t count,

@@ -27,7 +27,7 @@ class AtomicFile {
   static AtomicFile directory(std::string path);
   /// Makes a directory that replaces the one that is there, with all that is in it: the caller has looked.
   static AtomicFile directory_replacing(std::string path);
-  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile(AtomicFile&& other) noexcept = default;
   AtomicFile& operator=(AtomicFile&& other) = delete;
   AtomicFile(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -98,10 +98,10 @@ void write_bytes(const std::string& path, const void* bytes, std::size_t count,
                  const std::string& reported_path);
 
 /// Writes one file, whole or not at all. Throws Error.
-void write_atomically(const std::string& path, const void* bytes, std::size_t count);
-/// Writes it in this very folder.
-void write_atomically(std::shared_ptr<const Folder> folder, const std::string& name, const void* bytes,
-                      std::size_t count);
+void write_atomically(AtomicFile file, const void* bytes, std::size_t count);
+inline void write_atomically(const std::string& path, const void* bytes, std::size_t count) {
+  write_atomically(AtomicFile(path), bytes, count);
+}
 
 /// Writes `count` bytes from `offset` on; messages call the file `reported_path`. Throws Error.
 void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,

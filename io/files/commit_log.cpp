@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "io/files/atomic_file.hpp"
-#include "io/files/zero_ended.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

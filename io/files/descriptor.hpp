@@ -1,6 +1,8 @@
 #pragma once
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <utility>
 
 namespace fhd::io {
@@ -26,5 +28,20 @@ class Descriptor {
  private:
   int number_;
 };
+
+/// Calls move(next, left), as read() or write() are called, until all bytes are moved. Returns false at an end, with errno 0, or a
+/// failure.
+template <class Byte, class Move>
+bool move_all(Byte* next, std::size_t left, Move move) {
+  while (left > 0) {
+    errno = 0;
+    const ssize_t moved = move(next, left);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) return false;
+    next += moved;
+    left -= static_cast<std::size_t>(moved);
+  }
+  return true;
+}
 
 }  // namespace fhd::io

@@ -52,8 +52,7 @@ void FileSet::commit(const OutputLock& lock) {
 }
 
 void complete_interrupted_set(const std::string& path) {
-  auto whole = path;
-  while (whole.size() > 1 && whole.back() == '/') whole.pop_back();
+  const auto whole = without_last_slash(path);
   const auto file = file_name_of(whole);
   const auto folder = std::filesystem::path(whole).parent_path();
   constexpr const char* name_ends = "._";  // the set of scan_traj.cfl and scan.truth.h5 is called scan

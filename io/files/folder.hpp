@@ -30,9 +30,6 @@ class Folder {
   static std::shared_ptr<const Folder> of(const std::string& path);
   /// Opens the folder `path` itself, which must be no link. Returns null if there is none. Throws Error.
   static std::shared_ptr<const Folder> within(const std::string& path);
-  /// Opens a folder in this one in the same way.
-  std::shared_ptr<const Folder> inner(const std::string& name) const;
-
   int get() const { return descriptor_.get(); }
   const std::string& path() const { return path_; }
   std::string path_of(const std::string& name) const;
@@ -48,8 +45,6 @@ class Folder {
   /// These return false, with errno, if it could not be done.
   bool rename(const std::string& from, const std::string& to) const;
   bool remove(const std::string& name) const;
-  bool make_folder(const std::string& name) const;
-  bool remove_empty_folder(const std::string& name) const;
   /// Removes a file, or a folder with all that is in it; links are removed, not followed.
   void remove_tree(const std::string& name) const;
   /// Has remove_abandoned(), in every process, leave an open file or folder alone as long as it is open.
@@ -63,8 +58,6 @@ class Folder {
  private:
   Folder(Descriptor descriptor, std::string path)
       : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
-  static std::shared_ptr<const Folder> without_links(int place, const std::string& name,
-                                                     const std::string& path);
   Descriptor descriptor_;
   std::string path_;
 };
@@ -72,21 +65,9 @@ class Folder {
 /// Returns whether an open file is a regular one of this user. What others have written is not carried out.
 bool is_of_this_user(const Descriptor& file);
 
-/// A file that is opened by its name, to be locked, may have lost that name to another process meanwhile. Then it is opened
-/// again.
-class NameRace {
- public:
-  /// Returns whether an open file still has its name. Throws Error as lost().
-  bool is_kept(const Folder& folder, const Descriptor& file, const std::string& name);
-  /// Notes that the file was gone before it was open, or locked. Throws Error after seconds of that.
-  void lost(const std::string& path);
-
- private:
-  int losses_ = 0;
-};
-
 /// Returns "scan.h5" of out/scan.h5.
 std::string file_name_of(const std::string& path);
+std::string without_last_slash(std::string path);
 /// Returns the text of a regular file of at most `most_bytes`, links followed; empty if it is none, or longer. Does not wait
 /// for a pipe or a device.
 std::optional<std::string> text_of_file(const std::string& path, std::size_t most_bytes);

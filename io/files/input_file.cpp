@@ -44,18 +44,17 @@ InputFile::InputFile(std::string path, const char* expected)
   require_stored_whole(descriptor_.get(), path_);
 }
 
+bool read_at(int descriptor, void* to, std::size_t count, std::uint64_t offset) {
+  auto* const begin = static_cast<char*>(to);
+  return move_all(begin, count, [&](char* next, std::size_t left) {
+    return ::pread(descriptor, next, left, static_cast<off_t>(offset) + (next - begin));
+  });
+}
+
 void InputFile::read(std::uint64_t offset, void* to, std::size_t count) const {
-  for (auto* next = static_cast<char*>(to); count > 0;) {
-    const auto found = ::pread(descriptor_.get(), next, count, static_cast<off_t>(offset));
-    if (found < 0 && errno == EINTR) continue;
-    if (found < 0) throw Error(path_, "a readable file", std::strerror(errno));
-    if (found == 0)
-      throw Error(path_, "a readable file", "a file that changes while it is read",
-                  "wait until it is written");
-    offset += static_cast<std::uint64_t>(found);
-    next += found;
-    count -= static_cast<std::size_t>(found);
-  }
+  if (read_at(descriptor_.get(), to, count, offset)) return;
+  if (errno != 0) throw Error(path_, "a readable file", std::strerror(errno));
+  throw Error(path_, "a readable file", "a file that changes while it is read", "wait until it is written");
 }
 
 std::string content_of_file(const std::string& path, std::uint64_t longest, const char* expected) {

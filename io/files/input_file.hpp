@@ -33,6 +33,9 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
+/// Reads bytes of an open file; from any thread. Returns false if it cannot be read (errno), or ends before (errno is 0).
+bool read_at(int descriptor, void* to, std::size_t count, std::uint64_t offset);
+
 /// Returns the content of a regular file of at most `longest` bytes. Throws Error(path, expected).
 std::string content_of_file(const std::string& path, std::uint64_t longest, const char* expected);
 

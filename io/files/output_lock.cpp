@@ -1,6 +1,7 @@
 #include "io/files/output_lock.hpp"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -15,7 +16,6 @@
 
 #include "io/files/atomic_file.hpp"
 #include "io/files/commit_log.hpp"
-#include "io/files/zero_ended.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -28,15 +28,6 @@ std::string this_host() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "an unknown host";
   return name.data();
-}
-
-std::string now_in_utc() {
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
 }
 
 /// Makes a text of another process fit for a message.
@@ -54,17 +45,15 @@ bool has_no_locks(int error) {
 }  // namespace
 
 std::string OutputLock::name_of(const std::string& path) {
-  auto name = path;
-  while (name.size() > 1 && name.back() == '/') name.pop_back();
-  name = file_name_of(name);
-  constexpr std::string_view endings[]{".h5",  ".nii.gz", ".png",     ".json", ".cfl",
-                                       ".hdr", ".mrd",    ".ismrmrd", ".html"};
-  const auto has = [&](std::string_view ending) {
-    return name.size() > ending.size() && name.ends_with(ending);
-  };
-  for (const auto* found = std::begin(endings); found != std::end(endings);) {
-    found = std::find_if(std::begin(endings), std::end(endings), has);
-    if (found != std::end(endings)) name.resize(name.size() - found->size());
+  auto name = file_name_of(without_last_slash(path));
+  for (bool is_found = true; is_found;) {
+    is_found = false;
+    for (const std::string_view ending :
+         {".h5", ".nii.gz", ".png", ".json", ".cfl", ".hdr", ".mrd", ".ismrmrd", ".html"})
+      if (name.size() > ending.size() && name.ends_with(ending)) {
+        name.resize(name.size() - ending.size());
+        is_found = true;
+      }
   }
   return name;
 }
@@ -76,22 +65,22 @@ std::string OutputLock::name_in(const std::string& file) {
 }
 
 OutputLock::OutputLock(const std::string& prefix, WhenHeld when_held)
-    : prefix_(prefix), name_(name_of(prefix)), file_(std::string(lock_start) + name_) {
-  while (prefix_.size() > 1 && prefix_.back() == '/') prefix_.pop_back();
-  folder_ = Folder::of(prefix_);
+    : prefix_(without_last_slash(prefix)),
+      name_(name_of(prefix)),
+      file_(std::string(lock_start) + name_),
+      folder_(Folder::of(prefix_)) {
   constexpr std::size_t longest_name = 255;
   if (temporary_name(std::string(commit_log_start) + name_).size() > longest_name) {  // the longest of all
     errno = ENAMETOOLONG;
     fail_by_errno(prefix_, "a shorter name");
   }
-  NameRace race;
-  while (!lock(when_held, race)) {
+  while (!lock(when_held)) {
   }
   clear_up();
   const NoEndNow not_yet;
   add_unfinished(folder_, file_);
-  const auto holder =
-      zero_ended({std::string(lock_format), this_host(), std::to_string(::getpid()), now_in_utc()});
+  const auto holder = zero_ended({std::string(lock_format), this_host(), std::to_string(::getpid()),
+                                  fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))});
   // If a full disk has no room for it, nobody learns who holds the lock.
   static_cast<void>(!::ftruncate(descriptor_.get(), 0));
   static_cast<void>(!::pwrite(descriptor_.get(), holder.data(), holder.size(), 0));
@@ -106,13 +95,11 @@ OutputLock::~OutputLock() {
 }
 
 bool OutputLock::is_of(const std::string& path) const {
-  auto place = path;
-  while (place.size() > 1 && place.back() == '/') place.pop_back();
-  return name_of(place) == name_ && Folder::of(place)->is_same_as(*folder_);
+  return name_of(path) == name_ && Folder::of(without_last_slash(path))->is_same_as(*folder_);
 }
 
 /// Returns false if this was the lock of a run that has just ended.
-bool OutputLock::lock(WhenHeld when_held, NameRace& race) {
+bool OutputLock::lock(WhenHeld when_held) {
   constexpr mode_t for_others_to_read = 0644;
   descriptor_ = folder_->open(file_, O_RDWR | O_CREAT | O_EXCL, for_others_to_read);
   const bool is_ours = static_cast<bool>(descriptor_);
@@ -120,10 +107,7 @@ bool OutputLock::lock(WhenHeld when_held, NameRace& race) {
   // It is another user's, whose run has died, or whom the message names.
   if (!descriptor_ && errno == EACCES) descriptor_ = folder_->open(file_, O_RDONLY);
   const auto path = folder_->path_of(file_);
-  if (!descriptor_ && errno == ENOENT) {
-    race.lost(path);
-    return false;
-  }
+  if (!descriptor_ && errno == ENOENT) return false;
   if (!descriptor_) fail_by_errno(path, "a file that can be created");
   struct stat mine {};
   if (::fstat(descriptor_.get(), &mine) != 0) fail_by_errno(path, "a file that can be read");
@@ -138,7 +122,8 @@ bool OutputLock::lock(WhenHeld when_held, NameRace& race) {
     if (errno != EWOULDBLOCK && errno != EINTR) fail_by_errno(path, "a file that can be locked");
   }
   // Whoever held the lock has removed its file: a lock on a file without a name excludes nobody.
-  return race.is_kept(*folder_, descriptor_, file_);
+  const auto named = folder_->find(file_);
+  return named && named->st_ino == mine.st_ino && named->st_dev == mine.st_dev;
 }
 
 void OutputLock::refuse(const std::string& without_locks) const {

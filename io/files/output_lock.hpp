@@ -44,7 +44,7 @@ class OutputLock {
   static std::string name_in(const std::string& file);
 
  private:
-  bool lock(WhenHeld when_held, NameRace& race);
+  bool lock(WhenHeld when_held);
   void clear_up() const;
   [[noreturn]] void refuse(const std::string& remedy_without_locks) const;
 

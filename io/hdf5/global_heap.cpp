@@ -1,29 +1,16 @@
 #include "io/hdf5/global_heap.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <new>
 
+#include "io/files/input_file.hpp"
 #include "io/files/stored_bytes.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {
 namespace {
 
-constexpr std::uint64_t usual_window = 1 << 18;  // fits into the cache of a processor core
-constexpr std::uint64_t head_bytes = 16;         // of a collection, and of an object
-
-constexpr auto beyond_file = "an address beyond the end of the file";
-constexpr auto no_collection = "an address where the file has no heap";
-constexpr auto longer_than_file = "a heap that is longer than the file";
-constexpr auto broken_collection = "a heap whose objects do not fit into it";
-constexpr auto no_object = "an index that its heap does not have";
-constexpr auto another_length = "another length than that of what is stored";
-constexpr auto unreadable = "a heap that cannot be read, or has no memory left";
+constexpr std::uint64_t head_bytes = 16;  // of a collection, and of an object
 
 std::uint64_t number_at(const char* bytes, std::size_t width) {
   static_assert(std::endian::native == std::endian::little);
@@ -89,80 +76,40 @@ GlobalHeap::GlobalHeap(const HeapLayout& layout) : layout_(layout) {
   if (bytes > layout.base) file_bytes_ = bytes - layout.base;
 }
 
-std::uint64_t GlobalHeap::size_at(const char* bytes) const { return number_at(bytes, layout_.size_bytes); }
-
-GlobalHeap::Collection GlobalHeap::collection_at(std::uint64_t address) {
-  if (address > file_bytes_ || file_bytes_ - address < head_bytes) return {.wrong = beyond_file};
-  const char* head = at(address, std::max(head_bytes, std::min(usual_size_, file_bytes_ - address)));
-  if (head == nullptr) return {.wrong = unreadable};
-  if (std::memcmp(head, "GCOL\1", 5) != 0) return {.wrong = no_collection};
-  const auto size = size_at(head + 8);
-  if (size > file_bytes_ - address) return {.wrong = longer_than_file};
-  if (size < head_bytes) return {.wrong = broken_collection};
-  // Reads it at once: the way to every object in it begins at its head.
-  usual_size_ = std::min(size, usual_window);
-  if (size == usual_size_ && at(address, size) == nullptr) return {.wrong = unreadable};
-  return {address, size};
+/// Returns false if the file has no whole collection there.
+bool GlobalHeap::read_collection(std::uint64_t address) {
+  if (!collection_.empty() && address == address_) return true;
+  collection_.clear();
+  address_ = address;
+  if (address > file_bytes_ || file_bytes_ - address < head_bytes) return false;
+  const auto offset = layout_.base + address;
+  char head[head_bytes];
+  if (!read_at(layout_.descriptor, head, head_bytes, offset) || std::memcmp(head, "GCOL\1", 5) != 0)
+    return false;
+  const auto size = number_at(head + 8, layout_.size_bytes);
+  if (size < head_bytes || size > file_bytes_ - address) return false;
+  collection_.resize(size);
+  if (!read_at(layout_.descriptor, collection_.data(), size, offset)) collection_.clear();
+  return !collection_.empty();
 }
 
-GlobalHeap::Object GlobalHeap::object_at(const Collection& collection, std::uint64_t offset) {
-  const char* head = at(collection.begin + offset, head_bytes);
-  if (head == nullptr) return {.wrong = unreadable};
-  Object object{number_at(head, 2), collection.begin + offset + head_bytes, size_at(head + 8)};
-  if (object.index == 0) {  // free space: its head counts
-    if (object.bytes < head_bytes || object.bytes > collection.size - offset)
-      return {.wrong = broken_collection};
-    object.next = offset + object.bytes;
-    return object;
-  }
-  if (object.bytes > collection.size - offset - head_bytes) return {.wrong = broken_collection};
-  object.next = offset + head_bytes + (object.bytes + 7) / 8 * 8;
-  return object;
-}
-
-HeapValue GlobalHeap::value(const HeapReference& reference, std::size_t element_bytes) {
-  if (reference.length == 0 || reference.address == 0) return {};
-  const auto wanted = std::uint64_t{reference.length} * element_bytes;
-  const auto collection = collection_at(reference.address);
-  if (collection.wrong != nullptr) return {.wrong = collection.wrong};
-  constexpr int most_objects = 1 << 16;  // an index has 16 bits
-  std::uint64_t offset = head_bytes;
-  for (int i = 0; i < most_objects && offset <= collection.size - head_bytes; ++i) {
-    const auto object = object_at(collection, offset);
-    if (object.wrong != nullptr) return {.wrong = object.wrong};
-    if (object.index != 0 && object.index == reference.index) {
-      if (object.bytes != wanted) return {.wrong = another_length};
-      const char* const bytes = at(object.begin, object.bytes);
-      if (bytes == nullptr) return {.wrong = unreadable};
-      return {.bytes = {bytes, static_cast<std::size_t>(object.bytes)}};
+std::optional<std::span<const char>> GlobalHeap::value(const HeapReference& reference,
+                                                       std::size_t element_bytes) {
+  if (reference.length == 0 || reference.address == 0) return std::span<const char>();
+  if (!read_collection(reference.address)) return {};
+  for (std::uint64_t offset = head_bytes; offset + head_bytes <= collection_.size();) {
+    const char* const head = collection_.data() + offset;
+    const auto index = number_at(head, 2), bytes = number_at(head + 8, layout_.size_bytes);
+    const auto left = collection_.size() - offset;
+    const bool is_free = index == 0;  // its head counts
+    if (is_free ? bytes < head_bytes || bytes > left : bytes > left - head_bytes) return {};
+    if (!is_free && index == reference.index) {
+      if (bytes != std::uint64_t{reference.length} * element_bytes) return {};
+      return std::span(head + head_bytes, bytes);
     }
-    offset = object.next;
+    offset += is_free ? bytes : head_bytes + (bytes + 7) / 8 * 8;
   }
-  return {.wrong = no_object};
-}
-
-/// Returns bytes of the file, which stay in memory until the next call; null if it ends before, or cannot be read.
-const char* GlobalHeap::at(std::uint64_t offset, std::uint64_t bytes) {
-  if (offset > file_bytes_ || bytes > file_bytes_ - offset) return nullptr;
-  if (offset < begin_ || offset > end_ || offset + bytes - begin_ > capacity_) {
-    begin_ = end_ = offset;
-    if (bytes > capacity_) {
-      capacity_ = std::max(bytes, usual_window);
-      window_.reset(new (std::nothrow) char[capacity_]);
-      if (!window_) {
-        capacity_ = 0;
-        return nullptr;
-      }
-    }
-  }
-  while (end_ < offset + bytes) {
-    const auto read = pread(layout_.descriptor, window_.get() + (end_ - begin_), offset + bytes - end_,
-                            static_cast<off_t>(layout_.base + end_));
-    if (read < 0 && errno == EINTR) continue;
-    if (read <= 0) return nullptr;
-    end_ += static_cast<std::uint64_t>(read);
-  }
-  return window_.get() + (offset - begin_);
+  return {};
 }
 
 }  // namespace fhd::io::hdf5

@@ -10,9 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "io/hdf5/hdf5.hpp"
 
@@ -43,39 +44,21 @@ Handle reference_type(const HeapLayout& layout, const std::string& subject);
 /// Makes that possible. Called once, before the first of them is read.
 bool register_references();
 
-/// A value in a heap, or what is wrong with it.
-struct HeapValue {
-  std::span<const char> bytes{};
-  const char* wrong = nullptr;  ///< "a ...", behind "found"; null: nothing
-};
-
-/// Reads whole collections and caches some of them. For one thread.
+/// Reads whole collections and caches the last one. For one thread.
 class GlobalHeap {
  public:
   /// Reads a file that must outlive it.
   explicit GlobalHeap(const HeapLayout& layout);
-  /// Returns `length` elements of so many bytes each, which live until the next call.
-  HeapValue value(const HeapReference& reference, std::size_t element_bytes);
+  /// Returns `length` elements of so many bytes each, which live until the next call; none where the reference is to none, and
+  /// nothing if the file has no such object of this length.
+  std::optional<std::span<const char>> value(const HeapReference& reference, std::size_t element_bytes);
 
  private:
-  struct Collection {
-    std::uint64_t begin = 0, size = 0;
-    const char* wrong = nullptr;
-  };
-  struct Object {
-    std::uint64_t index = 0, begin = 0, bytes = 0, next = 0;
-    const char* wrong = nullptr;
-  };
-  Collection collection_at(std::uint64_t address);
-  Object object_at(const Collection& collection, std::uint64_t offset);
-  std::uint64_t size_at(const char* bytes) const;
-  const char* at(std::uint64_t offset, std::uint64_t bytes);
+  bool read_collection(std::uint64_t address);
 
   HeapLayout layout_;
-  std::uint64_t file_bytes_ = 0;
-  std::unique_ptr<char[]> window_;  ///< bytes [begin_, end_) of the file
-  std::uint64_t capacity_ = 0, begin_ = 0, end_ = 0;
-  std::uint64_t usual_size_ = 0;  ///< of collections
+  std::uint64_t file_bytes_ = 0, address_ = 0;
+  std::vector<char> collection_;  ///< the one at `address_`; empty: none
 };
 
 }  // namespace fhd::io::hdf5

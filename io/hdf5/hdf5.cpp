@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <iterator>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -16,7 +16,6 @@
 #include "io/files/input_memory.hpp"
 #include "io/files/stored_bytes.hpp"
 #include "io/hdf5/hdf5_library.hpp"
-#include "io/hdf5/superblock.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {
@@ -25,41 +24,32 @@ namespace {
 
 /// The innermost entry of HDF5's error stack, which states the cause.
 struct Hdf5Failure {
-  std::string reason;
+  std::string reason = "a failure that HDF5 does not explain";
   hid_t minor = -1;
 };
 Hdf5Failure hdf5_failure() {
   Hdf5Failure failure;
-  H5Ewalk2(
-      H5E_DEFAULT, H5E_WALK_UPWARD,
-      [](unsigned, const H5E_error2_t* error, void* first) -> herr_t {
-        auto& [reason, minor] = *static_cast<Hdf5Failure*>(first);
-        if (minor >= 0) return 0;
-        if (error->desc) reason = error->desc;
-        minor = error->min_num;
-        return 0;
-      },
-      &failure);
+  const auto take_first = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
+    auto& [reason, minor] = *static_cast<Hdf5Failure*>(to);
+    if (minor < 0 && error->desc) reason = "HDF5 failure '" + std::string(error->desc) + "'";
+    if (minor < 0) minor = error->min_num;
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &failure);
   H5Eclear2(H5E_DEFAULT);
-  auto& reason = failure.reason;
-  std::replace(reason.begin(), reason.end(), '\n', ' ');
-  reason = reason.empty() ? "a failure that HDF5 does not explain" : "HDF5 failure '" + reason + "'";
+  std::replace(failure.reason.begin(), failure.reason.end(), '\n', ' ');
   return failure;
 }
 
-/// RealOf<T>::Type is float for float and for Complex<float>.
+/// Real<T> is float for float and for Complex<float>.
 template <class T>
-struct RealOf {
-  using Type = T;
+constexpr bool is_complex = requires(T value) {
+  value.re;
 };
 template <class T>
-struct RealOf<Complex<T>> {
-  using Type = T;
-};
+constexpr bool is_single = sizeof(T) == (is_complex<T> ? sizeof(Complex<float>) : sizeof(float));
 template <class T>
-using Real = typename RealOf<T>::Type;
-template <class T>
-constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
+using Real = std::conditional_t<is_single<T>, float, double>;
 
 /// Returns the type of T in memory; a complex number is a compound of two reals with these names.
 template <class T>
@@ -86,9 +76,13 @@ void select_block(hid_t space, const Extents& extents, const Extents& leading, c
         "a selectable block");
 }
 
+/// Writes `count` values; without a count, a single one.
 void write_attribute_values(const File& file, const std::string& object, const std::string& name,
-                            hid_t file_type, hid_t memory_type, const Handle& space, const void* values) {
+                            hid_t file_type, hid_t memory_type, std::optional<std::size_t> count,
+                            const void* values) {
   const auto where = subject_of(file, object, name);
+  const auto space = count ? space_of({static_cast<std::int64_t>(*count)}, where)
+                           : Handle(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
   const Handle parent(H5Oopen(file.id(), object.c_str(), H5P_DEFAULT), H5Oclose, where,
                       "an existing group or dataset");
   const Handle attribute(
@@ -132,6 +126,12 @@ Handle space_of(const Extents& extents, const std::string& subject) {
           "valid extents"};
 }
 
+Extents extents_of(const Shape& shape) {
+  Extents extents;
+  for (int axis = 0; axis < shape.rank(); ++axis) extents.push_back(shape[axis]);
+  return extents;
+}
+
 Extents extents_of(hid_t space, const std::string& subject) {
   const int rank = H5Sget_simple_extent_ndims(space);
   check(rank, subject, "a simple dataspace");
@@ -173,25 +173,19 @@ Dataset::Dataset(hid_t file, std::string subject, const std::string& name) : sub
 }
 
 void Dataset::find_numbers() {
-  const auto number_class = H5Tget_class(type_.get());
+  const hid_t type = type_.get();
+  const auto number_class = H5Tget_class(type);
   if (number_class == H5T_FLOAT || number_class == H5T_INTEGER) return;
-  if (number_class == H5T_COMPOUND && H5Tget_nmembers(type_.get()) == 2) {
-    std::string names[2];
-    for (unsigned member = 0; member < 2; ++member) {
-      char* const member_name = H5Tget_member_name(type_.get(), member);
-      if (member_name) names[member] = member_name;
-      H5free_memory(member_name);
-      compound_ = H5Tget_member_class(type_.get(), member) == H5T_FLOAT;
-      if (!compound_) break;
-    }
-    compound_ =
-        compound_ && ((names[0] == "r" && names[1] == "i") || (names[0] == "real" && names[1] == "imag"));
-    real_name_ = names[0];
-    imaginary_name_ = names[1];
-  }
-  if (!compound_)
-    throw Error(subject_, "numbers, or complex numbers as a compound of two floats {r, i} or {real, imag}",
-                "another type");
+  if (number_class == H5T_COMPOUND && H5Tget_nmembers(type) == 2 &&
+      H5Tget_member_class(type, 0) == H5T_FLOAT && H5Tget_member_class(type, 1) == H5T_FLOAT)
+    for (const auto& [real, imaginary] : {std::pair{"r", "i"}, {"real", "imag"}})
+      if (H5Tget_member_index(type, real) == 0 && H5Tget_member_index(type, imaginary) == 1) {
+        compound_ = true;
+        real_name_ = real, imaginary_name_ = imaginary;
+        return;
+      }
+  throw Error(subject_, "numbers, or complex numbers as a compound of two floats {r, i} or {real, imag}",
+              "another type");
 }
 
 Extents Dataset::complex_extents() const {
@@ -215,8 +209,7 @@ template <class T>
 Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
   if (!is_complex<T> && compound_) throw Error(subject_, "real numbers", "complex numbers");
   const auto extents = is_complex<T> ? complex_extents() : extents_;
-  Extents block;
-  for (int axis = 0; axis < shape.rank(); ++axis) block.push_back(shape[axis]);
+  const auto block = extents_of(shape);
   if (extents.size() != leading.size() + block.size() ||
       !std::equal(block.begin(), block.end(), extents.end() - shape.rank()))
     throw Error(subject_, (leading.empty() ? "" : "blocks of ") + shape.text(), text_of(extents));
@@ -347,6 +340,11 @@ void File::write(const std::string& name, std::string_view text) {
   write_values(create_dataset(name, type.get(), space.get()), type.get(), padded.data(), where);
 }
 
+void File::write_list(const std::string& name, const Handle& type, const void* values, std::int64_t count) {
+  const auto where = subject(name);
+  write_values(create_dataset(name, type.get(), space_of({count}, where).get()), type.get(), values, where);
+}
+
 template <class T>
 void File::write_block(const std::string& name, const Array<T>& block, const Extents& leading) {
   const auto where = subject(name);
@@ -381,20 +379,17 @@ std::vector<double> File::number_attribute(const std::string& object, const std:
 }
 
 void File::write_attribute(const std::string& object, const std::string& name, std::string_view text) {
-  const auto where = subject_of(*this, object, name);
-  const auto type = text_type(text.size() + 1, H5T_CSET_UTF8, where);
-  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
-  write_attribute_values(*this, object, name, type.get(), type.get(), space, std::string(text).c_str());
+  const auto type = text_type(text.size() + 1, H5T_CSET_UTF8, subject_of(*this, object, name));
+  write_attribute_values(*this, object, name, type.get(), type.get(), {}, std::string(text).c_str());
 }
 void File::write_attribute(const std::string& object, const std::string& name,
                            const std::vector<double>& numbers) {
-  const auto space = space_of({static_cast<std::int64_t>(numbers.size())}, subject_of(*this, object, name));
-  write_attribute_values(*this, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, numbers.data());
+  write_attribute_values(*this, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, numbers.size(),
+                         numbers.data());
 }
 void File::write_attribute(const std::string& object, const std::string& name,
                            const std::vector<int>& numbers) {
-  const auto space = space_of({static_cast<std::int64_t>(numbers.size())}, subject_of(*this, object, name));
-  write_attribute_values(*this, object, name, H5T_STD_I32LE, H5T_NATIVE_INT, space, numbers.data());
+  write_attribute_values(*this, object, name, H5T_STD_I32LE, H5T_NATIVE_INT, numbers.size(), numbers.data());
 }
 
 void File::close_on_disk() {
@@ -419,21 +414,15 @@ void File::close() {
   write_bytes(destination_, image.data(), image.size(), path_);
 }
 
-template Array<float> Dataset::read(const Shape&, const Extents&) const;
-template Array<double> Dataset::read(const Shape&, const Extents&) const;
-template Array<Complex<float>> Dataset::read(const Shape&, const Extents&) const;
-template Array<Complex<double>> Dataset::read(const Shape&, const Extents&) const;
-template void File::create<float>(const std::string&, const Extents&);
-template void File::create<double>(const std::string&, const Extents&);
-template void File::create<Complex<float>>(const std::string&, const Extents&);
-template void File::create<Complex<double>>(const std::string&, const Extents&);
-template void File::write(const std::string&, const float*, const Extents&);
-template void File::write(const std::string&, const double*, const Extents&);
-template void File::write(const std::string&, const Complex<float>*, const Extents&);
-template void File::write(const std::string&, const Complex<double>*, const Extents&);
-template void File::write_block(const std::string&, const Array<float>&, const Extents&);
-template void File::write_block(const std::string&, const Array<double>&, const Extents&);
-template void File::write_block(const std::string&, const Array<Complex<float>>&, const Extents&);
-template void File::write_block(const std::string&, const Array<Complex<double>>&, const Extents&);
+#define FHD_HDF5_OF(T)                                                     \
+  template Array<T> Dataset::read(const Shape&, const Extents&) const;     \
+  template void File::create<T>(const std::string&, const Extents&);       \
+  template void File::write(const std::string&, const T*, const Extents&); \
+  template void File::write_block(const std::string&, const Array<T>&, const Extents&);
+FHD_HDF5_OF(float)
+FHD_HDF5_OF(double)
+FHD_HDF5_OF(Complex<float>)
+FHD_HDF5_OF(Complex<double>)
+#undef FHD_HDF5_OF
 
 }  // namespace fhd::io::hdf5

@@ -57,6 +57,7 @@ class Handle {
 /// Throws Error(subject, expected) with HDF5's own reason if a status is negative; OutOfMemory if that is the reason.
 void check(herr_t status, const std::string& subject, std::string_view expected);
 
+Extents extents_of(const Shape& shape);
 /// Returns the extents of a dataspace.
 Extents extents_of(hid_t space, const std::string& subject);
 /// Returns the type of a text of `size` bytes, or H5T_VARIABLE.
@@ -129,7 +130,13 @@ class File {
   /// Creates `name` with T = float, double, Complex<float> (stored as {r, i}) or Complex<double>.
   template <class T>
   void write(const std::string& name, const T* values, const Extents& extents);
+  template <class T>
+  void write(const std::string& name, const Array<T>& values) {
+    write(name, values.data(), extents_of(values.shape()));
+  }
   void write(const std::string& name, std::string_view text);
+  /// Creates a list of `count` values of this type.
+  void write_list(const std::string& name, const Handle& type, const void* values, std::int64_t count);
   /// Creates a dataset to be filled block by block with `write_block`.
   template <class T>
   void create(const std::string& name, const Extents& extents);

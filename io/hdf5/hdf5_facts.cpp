@@ -6,15 +6,16 @@
 
 namespace fhd::io {
 
-std::optional<Hdf5Facts> facts_of_hdf5_here(const std::string& path, const Hdf5Question& question) {
+std::optional<Hdf5Facts> facts_of_hdf5_here(const std::string& path, const std::vector<std::string>& names) {
   try {
     const auto file = hdf5::File::open(path);
     Hdf5Facts facts;
-    for (const auto& name : question.objects) facts.has.push_back(file.has(name));
-    for (const auto& [object, name] : question.attributes) {
-      auto& text = facts.texts.emplace_back();
-      if ((object == "/" || file.has(object)) && file.has_attribute(object, name))
-        text = file.text_attribute(object, name);
+    for (const auto& name : names) {
+      const auto at = name.find('@');
+      const auto object = name.substr(0, at), attribute = at == std::string::npos ? "" : name.substr(at + 1);
+      auto& fact = facts.emplace_back();
+      if (attribute.empty() ? file.has(object) : file.has_attribute(object, attribute))
+        fact = attribute.empty() ? "" : file.text_attribute(object, attribute);
     }
     return facts;
   } catch (const Error&) {
@@ -26,14 +27,11 @@ std::string text_in_hdf5_here(const std::string& path, const std::string& name) 
   return hdf5::File::open(path).read_text(name);
 }
 
-std::optional<Hdf5Facts> facts_of_hdf5(const std::string& path, const Hdf5Question& question) {
+std::optional<Hdf5Facts> facts_of_hdf5(const std::string& path, const std::vector<std::string>& names) {
   try {
-    auto facts = in_reader<&facts_of_hdf5_here>(path, question);
+    auto facts = in_reader<&facts_of_hdf5_here>(path, names);
     // The process that answers may have been taken over.
-    if (facts &&
-        (facts->has.size() != question.objects.size() || facts->texts.size() != question.attributes.size()))
-      return {};
-    return facts;
+    return facts && facts->size() == names.size() ? facts : std::nullopt;
   } catch (const Error&) {
     return {};
   }

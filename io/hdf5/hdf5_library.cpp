@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <string_view>
 
 #include "io/hdf5/global_heap.hpp"
 #include "recon/error.hpp"
@@ -126,6 +131,109 @@ void require_stored(hid_t dataset, std::size_t value_bytes, const Extents& exten
   throw Error(subject, "values for its extents " + text_of(extents),
               fmt::format("{:.0f} stored bytes, where {:.0f} are claimed", stored, claimed),
               "the file is damaged or was not written to its end");
+}
+
+// --- Texts, of a fixed length or with a length of their own
+
+namespace {
+
+constexpr std::size_t longest_text = 1 << 24;
+constexpr std::size_t longest_report = std::size_t{1} << 30;  // of a long series
+
+void require_length(std::size_t bytes, std::size_t longest, const std::string& subject) {
+  if (bytes > longest)
+    throw Error(subject, fmt::format("text of at most {} bytes", longest), fmt::format("{} bytes", bytes));
+}
+
+/// Reads one text of at most `longest` bytes; `read` is H5Aread or H5Dread.
+template <class Read>
+std::string read_string(const Handle& type, hid_t space_id, const std::string& subject, std::size_t longest,
+                        Read read) {
+  const Handle space(space_id, H5Sclose, subject, "a readable dataspace");
+  if (H5Tget_class(type.get()) != H5T_STRING) throw Error(subject, "text", "another type");
+  const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
+  if (count != 1) throw Error(subject, "one text", std::to_string(count));
+  if (H5Tis_variable_str(type.get()) > 0) {
+    const auto memory = text_type(H5T_VARIABLE, H5Tget_cset(type.get()), subject);
+    char* found = nullptr;
+    check(read(memory.get(), &found), subject, "readable text");
+    const std::unique_ptr<char, herr_t (*)(void*)> owner(found, H5free_memory);
+    const std::string_view text(found != nullptr ? found : "");
+    require_length(text.size(), longest, subject);
+    return std::string(text);
+  }
+  const std::size_t size = H5Tget_size(type.get());
+  require_length(size, longest, subject);
+  std::string text(size + 1, '\0');
+  const auto memory = text_type(size + 1, H5Tget_cset(type.get()), subject);
+  check(read(memory.get(), text.data()), subject, "readable text");
+  text.resize(strnlen(text.data(), size));
+  return text;
+}
+
+}  // namespace
+
+std::string File::read_text(const std::string& name) const {
+  const auto where = subject(name);
+  const Handle dataset = open_dataset(name);
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose, where, "a readable type");
+  // A report is as long as what is stored.
+  const auto stored = static_cast<std::size_t>(H5Dget_storage_size(dataset.get()));
+  return read_string(type, H5Dget_space(dataset.get()), where,
+                     std::max(longest_text, std::min(stored, longest_report)), [&](hid_t memory, void* text) {
+                       return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
+                     });
+}
+
+std::string File::text_attribute(const std::string& object, const std::string& name) const {
+  const auto where = subject_of(*this, object, name);
+  const auto attribute = open_attribute(*this, object, name);
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose, where, "a readable type");
+  return read_string(type, H5Aget_space(attribute.get()), where, longest_text,
+                     [&](hid_t memory, void* text) { return H5Aread(attribute.get(), memory, text); });
+}
+
+// --- Checksum
+
+// Bob Jenkins, lookup3.c (2006), public domain: hashlittle() with an initial value of 0.
+std::uint32_t metadata_checksum(std::span<const char> bytes) {
+  std::uint32_t a = 0xdeadbeef + static_cast<std::uint32_t>(bytes.size()), b = a, c = a;
+  const auto add =
+      [&](std::span<const char> block) {  // 12 bytes at most, little-endian; others count as zeros
+        std::array<std::uint32_t, 3> words{};
+        for (std::size_t i = 0; i < block.size(); ++i)
+          words[i / 4] |= std::uint32_t{static_cast<unsigned char>(block[i])} << (8 * (i % 4));
+        a += words[0], b += words[1], c += words[2];
+      };
+  const auto turned = [](std::uint32_t value, int bits) { return std::rotl(value, bits); };
+  constexpr std::size_t block = 12;
+  while (bytes.size() > block) {
+    add(bytes.first(block));
+    a -= c, a ^= turned(c, 4), c += b;
+    b -= a, b ^= turned(a, 6), a += c;
+    c -= b, c ^= turned(b, 8), b += a;
+    a -= c, a ^= turned(c, 16), c += b;
+    b -= a, b ^= turned(a, 19), a += c;
+    c -= b, c ^= turned(b, 4), b += a;
+    bytes = bytes.subspan(block);
+  }
+  if (bytes.empty()) return c;
+  add(bytes);
+  c ^= b, c -= turned(b, 14);
+  a ^= c, a -= turned(c, 11);
+  b ^= a, b -= turned(a, 25);
+  c ^= b, c -= turned(b, 16);
+  a ^= c, a -= turned(c, 4);
+  b ^= a, b -= turned(a, 14);
+  c ^= b, c -= turned(b, 24);
+  return c;
+}
+
+void renew_checksum_of_superblock(std::span<char> file) {
+  constexpr std::size_t version = 8, address_bytes = 9, checksum = 44;  // behind four addresses of 8 bytes
+  if (file.size() < checksum + 4 || file[version] < 2 || file[address_bytes] != 8) return;
+  const auto made = metadata_checksum(file.first(checksum));
+  for (std::size_t i = 0; i < 4; ++i) file[checksum + i] = static_cast<char>(made >> (8 * i) & 0xFF);
 }
 
 }  // namespace fhd::io::hdf5

@@ -4,13 +4,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/json_text.hpp"
-#include "io/page/fields.hpp"
-#include "io/page/own_page.hpp"
-#include "io/page/page_template.hpp"
+#include "io/page/page_parts.hpp"
 #include "io/page/report_page.hpp"
-#include "io/page/thumbnail.hpp"
 #include "io/result/message_json.hpp"
 #include "recon/error.hpp"
 
@@ -49,11 +47,14 @@ Json read_summary(const std::string& folder) {
   return summary;
 }
 
-/// Returns what the summary says of a scan.
+/// Returns what the summary says of a scan. `failed`: now or in an earlier run.
 Json scan_json(const Json& row) {
+  const auto status = text_or(row, "status");
   Json scan{{"name", text_or(row, "name")},
             {"path", text_or(row, "scan")},
-            {"status", text_or(row, "status")},
+            {"status", status},
+            {"failed", status == "failed" || status == "failed earlier"},
+            {"suspicious", field_of(row, "suspicious") == Json(true)},
             {"line", text_or(row, "why")}};
   if (text_or(row, "why").empty())
     for (const auto& message : messages_in(row))
@@ -63,12 +64,9 @@ Json scan_json(const Json& row) {
   return scan;
 }
 
-/// Returns whether a scan failed, now or in an earlier run.
-bool is_failed(const Json& scan) { return text_or(scan, "status").starts_with("failed"); }
-
 /// Writes the page of one result of a batch. Returns why it cannot be made, and then removes one of an earlier run.
 std::string failure_of_page(const std::string& result, const std::string& page, bool force) try {
-  if (!force) require_own_page(page, "--force overwrites it");
+  if (!force) require_own_page(page);
   try {
     write_report_page({result}, page, force);
     return {};
@@ -81,77 +79,46 @@ std::string failure_of_page(const std::string& result, const std::string& page, 
   return error.what();
 }
 
-/// Links a scan that has a result to its page and picture in `folder`, and adds to `failures` why it has no page. Returns
-/// the bytes of its thumbnail.
-std::size_t link_files(Json& scan, const std::string& folder, std::vector<std::string>* failures,
-                       bool with_thumbnail, bool force) {
+/// Links a scan that has a result to its page and picture in `folder`. Makes the page first if there are `failures`, to which
+/// it adds why a scan has none.
+void link_files(Json& scan, const std::string& folder, std::vector<std::string>* failures, bool force) {
   const auto name = text_or(scan, "name");
   const auto file = [&](const char* ending) { return (fs::path(folder) / (name + ending)).string(); };
-  const auto exists = [&](const char* ending) {
-    std::error_code absent;
-    return fs::exists(file(ending), absent);
-  };
+  std::error_code absent;
   // A name is one file in this folder, whatever the summary says.
   const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
-  if (!safe || is_failed(scan) || !exists(".h5")) return 0;
+  if (!safe || scan["failed"] == true || !fs::exists(file(".h5"), absent)) return;
   if (failures != nullptr)
     if (const auto failure = failure_of_page(file(".h5"), file(".html"), force); !failure.empty()) {
       failures->push_back(failure);
       scan["line"] = failure;
     }
   if (is_own_page(file(".html"))) scan["page"] = url_of(name + ".html");
-  if (!exists(".png")) return 0;
-  scan["picture"] = url_of(name + ".png");
-  const auto thumbnail = with_thumbnail ? thumbnail_of(file(".png")) : std::string();
-  if (!thumbnail.empty()) scan["thumbnail"] = thumbnail;
-  return thumbnail.size();
-}
-
-/// `failures`: pages are made, and why some are not is added; null: none are made.
-std::string write_batch(const std::string& folder, std::vector<std::string>* failures, std::size_t most_bytes,
-                        bool force) {
-  const auto path = (fs::path(folder) / "index.html").string();
-  const Json summary = read_summary(folder);
-  if (!force) require_own_page(path, "--force overwrites it");
-  Json scans = Json::array();
-  std::size_t thumbnail_bytes = 0;
-  for (const auto& row : summary["scans"]) {
-    if (!row.is_object()) continue;
-    auto scan = scan_json(row);
-    // Only as many thumbnails as may be embedded are made: a batch may hold thousands.
-    thumbnail_bytes += link_files(scan, folder, failures, thumbnail_bytes <= most_bytes, force);
-    scans.push_back(std::move(scan));
-  }
-  const auto first_whole = std::stable_partition(scans.begin(), scans.end(), is_failed);
-  const auto failed = first_whole - scans.begin();
-  std::error_code status;
-  const auto whole = fs::absolute(folder, status).lexically_normal();
-  const auto page = [&] {
-    return filled_page({{"title", "Batch " + whole.filename().string()},
-                        {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},
-                        {"scans", scans}});
-  };
-  auto text = page();
-  if (text.size() > most_bytes) {
-    for (auto& scan : scans)
-      if (scan.contains("picture")) scan["thumbnail"] = scan["picture"];
-    text = page();
-    // These pictures are files of the same folder, and nothing else may be loaded than files.
-    constexpr std::string_view embedded = "img-src data:;";
-    text.replace(text.find(embedded), embedded.size(), "img-src data: file:;");
-  }
-  write_page(text, path, force);
-  return path;
+  if (fs::exists(file(".png"), absent)) scan["picture"] = url_of(name + ".png");
 }
 
 }  // namespace
 
-std::string write_batch_index(const std::string& folder, std::size_t most_bytes) {
-  return write_batch(folder, nullptr, most_bytes, false);
-}
-BatchPages write_batch_pages(const std::string& folder, bool force) {
-  BatchPages pages;
-  pages.index = write_batch(folder, &pages.failures, 5'000'000, force);
+BatchPages write_batch_pages(const std::string& folder, bool of_results, bool force) {
+  BatchPages pages{(fs::path(folder) / "index.html").string(), {}};
+  const Json summary = read_summary(folder);
+  if (!force) require_own_page(pages.index);
+  Json scans = Json::array();
+  for (const auto& row : summary["scans"]) {
+    if (!row.is_object()) continue;
+    link_files(scans.emplace_back(scan_json(row)), folder, of_results ? &pages.failures : nullptr, force);
+  }
+  const auto first_whole = std::stable_partition(scans.begin(), scans.end(),
+                                                 [](const Json& scan) { return scan["failed"] == true; });
+  std::error_code status;
+  const auto whole = fs::absolute(folder, status).lexically_normal();
+  const auto subtitle = fmt::format("{} scans, {} failed", scans.size(), first_whole - scans.begin());
+  auto text = filled_page(
+      {{"title", "Batch " + whole.filename().string()}, {"subtitle", subtitle}, {"scans", scans}});
+  // The pictures are files of the same folder, and nothing else may be loaded than files.
+  constexpr std::string_view embedded = "img-src data:;";
+  text.replace(text.find(embedded), embedded.size(), "img-src data: file:;");
+  write_atomically(pages.index, text.data(), text.size());
   return pages;
 }
 

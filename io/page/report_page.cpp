@@ -10,18 +10,13 @@
 #include <numbers>
 #include <set>
 
+#include "io/files/atomic_file.hpp"
 #include "io/files/in_reader.hpp"
 #include "io/files/input_memory.hpp"
 #include "io/files/json_text.hpp"
 #include "io/hdf5/hdf5.hpp"
-#include "io/page/fields.hpp"
-#include "io/page/gating_curve.hpp"
-#include "io/page/judgements.hpp"
-#include "io/page/own_page.hpp"
-#include "io/page/page_template.hpp"
-#include "io/page/thumbnail.hpp"
-#include "io/result/message_json.hpp"
-#include "io/result/picture.hpp"
+#include "io/page/page_parts.hpp"
+#include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 
@@ -42,6 +37,11 @@ std::uint8_t shade(double share) {
 std::uint8_t phase_of(Complex<double> v) {
   const double turns = std::atan2(v.im, v.re) / (2 * std::numbers::pi);
   return static_cast<std::uint8_t>(std::lround(256 * (turns - std::floor(turns)))) & 255;
+}
+
+std::int64_t integer_or(const Json& json, const char* name, std::int64_t other) {
+  const Json& field = field_of(json, name);
+  return field.is_number_integer() ? field.get<std::int64_t>() : other;
 }
 
 /// Returns how the scan file counts the repetitions; nothing unless the report states it of every one.
@@ -368,6 +368,37 @@ std::vector<std::string> names_of(const std::vector<std::string>& results) {
   return std::set<std::string>(stems.begin(), stems.end()).size() == stems.size() ? stems : paths;
 }
 
+/// Returns the curve of the first slice of a result of 'fhd recon --gate': source, readouts (how many there are), signal, bins
+/// (-1: in none), stride, and slices (how many). Of very many readouts every stride-th; what is not finite is null. Null where
+/// there is none. Throws Error when the two do not agree.
+Json gating_curve(const hdf5::File& file) {
+  constexpr std::int64_t most = 10000;
+  constexpr auto signal_name = "/gating/signal", bin_name = "/gating/bin";
+  if (!file.has(signal_name) || !file.has(bin_name)) return {};
+  const auto signal = file.dataset(signal_name), bins = file.dataset(bin_name);
+  const auto extents = signal.extents();
+  if (extents.size() != 2 || extents[0] < 1 || extents[1] < 1)
+    throw Error(signal.subject(), "[slice][readout]", hdf5::text_of(extents));
+  if (bins.extents() != extents)
+    throw Error(bins.subject(), hdf5::text_of(extents) + ", as the signal has",
+                hdf5::text_of(bins.extents()));
+  const auto readouts = extents[1], stride = (readouts + most - 1) / most;
+  const auto values = signal.read<double>({readouts}, {0}), numbers = bins.read<double>({readouts}, {0});
+  Json of_signal = Json::array(), of_bins = Json::array();
+  for (std::int64_t r = 0; r < readouts; r += stride) {
+    of_signal.push_back(static_cast<float>(values[r]));  // as many digits as a curve needs
+    const double bin = numbers[r];
+    of_bins.push_back(bin >= 0 && bin < 1e6 ? static_cast<int>(bin) : -1);
+  }
+  return {{"source", file.has_attribute(signal_name, "source") ? file.text_attribute(signal_name, "source")
+                                                               : std::string("a signal")},
+          {"slices", extents[0]},
+          {"readouts", readouts},
+          {"stride", stride},
+          {"signal", of_signal},
+          {"bins", of_bins}};
+}
+
 Json result_json(const std::string& path, const std::string& title, std::size_t most_voxels) {
   const ImageSeries series = read_image_here(path, "/image");
   const auto file = hdf5::File::open(path);
@@ -384,15 +415,6 @@ Json result_json(const std::string& path, const std::string& title, std::size_t 
   return result;
 }
 
-/// Returns the data of a result, which the reader process reads: what comes back is text, which may nest as deep as that
-/// process liked.
-Json result_json_in_reader(const std::string& path, const std::string& title, std::size_t most_voxels) {
-  const auto text = in_reader<&result_text_here>(path, title, static_cast<std::uint64_t>(most_voxels));
-  auto result = flat_json(text);
-  if (!result.is_object()) throw Error(path, "a result of 'fhd recon'", "something else");
-  return result;
-}
-
 }  // namespace
 
 std::string result_text_here(const std::string& path, const std::string& title, std::uint64_t most_voxels) {
@@ -405,8 +427,10 @@ std::string report_page(const std::vector<std::string>& results, std::size_t mos
   const auto names = names_of(results);
   for (std::size_t i = 0; i < results.size(); ++i) {
     complete_interrupted_set(results[i]);
-    list.push_back(result_json_in_reader(results[i], names[i],
-                                         std::max<std::size_t>(most_voxels / results.size(), 20000)));
+    const std::uint64_t most = std::max<std::size_t>(most_voxels / results.size(), 20000);
+    // A reader process answers, with text that may nest as deep as it liked.
+    list.push_back(flat_json(in_reader<&result_text_here>(results[i], names[i], most)));
+    if (!list.back().is_object()) throw Error(results[i], "a result of 'fhd recon'", "something else");
   }
   constexpr std::size_t most_names = 3;
   const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), most_names));
@@ -416,8 +440,10 @@ std::string report_page(const std::vector<std::string>& results, std::size_t mos
 }
 
 void write_report_page(const std::vector<std::string>& results, const std::string& path, bool force) {
-  if (!force) require_own_page(path, "--force overwrites it");  // before the work
-  write_page(report_page(results), path, force);
+  if (!force) require_own_page(path);  // before the work
+  const auto page = report_page(results);
+  if (!force) require_own_page(path);
+  write_atomically(path, page.data(), page.size());
 }
 
 }  // namespace fhd::io

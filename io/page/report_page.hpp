@@ -17,19 +17,16 @@ std::string report_page(const std::vector<std::string>& results, std::size_t mos
 /// page of fhd.
 void write_report_page(const std::vector<std::string>& results, const std::string& path, bool force = false);
 
-/// For a folder of `fhd batch`: FOLDER/index.html, a table of what became of every scan by
-/// FOLDER/summary.json, linked to those FOLDER/NAME.html that exist. Thumbnails of FOLDER/NAME.png are part
-/// of the page while it holds at most `most_bytes`; where there are too many, it shows those files instead.
-/// Returns its path. Throws Error.
-std::string write_batch_index(const std::string& folder, std::size_t most_bytes = 5'000'000);
 /// Returns what the page shows of a result, as JSON; reads it in this process. Throws Error.
 std::string result_text_here(const std::string& path, const std::string& title, std::uint64_t most_voxels);
+
 struct BatchPages {
   std::string index;                  ///< its path
   std::vector<std::string> failures;  ///< of results of which no page can be made, one line each
 };
-/// First FOLDER/NAME.html for each scan that has a result, then the index, in which those without a page say why. Throws
-/// Error where there is no index.
-BatchPages write_batch_pages(const std::string& folder, bool force = false);
+/// For a folder of `fhd batch`: FOLDER/index.html, a table of what became of every scan by FOLDER/summary.json, with
+/// FOLDER/NAME.png and a link to FOLDER/NAME.html where there are such files. With `of_results`, first writes a page for
+/// each scan that has a result; the table says why one has none. Throws Error where there is no index.
+BatchPages write_batch_pages(const std::string& folder, bool of_results, bool force = false);
 
 }  // namespace fhd::io

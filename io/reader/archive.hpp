@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,80 +27,101 @@ struct IsPlain<std::array<T, count>> : IsPlain<T> {};
 template <class T>
 constexpr bool is_plain = IsPlain<T>::value;
 
+/// Walks through the parts of values. `Direction` moves the bytes of plain ones, lengths and arrays.
+template <class Direction>
+class Archive {
+ public:
+  template <class... T>
+  void operator()(T&&... values) {
+    (pass(values), ...);
+  }
+
+ private:
+  Direction& direction() { return static_cast<Direction&>(*this); }
+
+  template <class Value>
+  void pass(Value& value) {
+    using T = std::remove_const_t<Value>;
+    if constexpr (is_plain<T>)
+      direction().bytes(&value, sizeof value);
+    else if constexpr (requires { std::tuple_size<T>::value; })
+      std::apply([this](auto&... parts) { (pass(parts), ...); }, value);
+    else
+      std::apply([this](auto&... parts) { (pass(parts), ...); }, members(value));
+  }
+  template <class Value>
+  requires std::is_same_v < std::remove_const_t<Value>,
+  bool > void pass(Value& value) {
+    auto byte = static_cast<unsigned char>(value);
+    pass(byte);
+    if constexpr (!std::is_const_v<Value>) value = byte != 0;
+  }
+  template <class Value>
+  requires requires(Value& value) { value.capacity(); }  // texts and vectors
+  void pass(Value& values) {
+    using T = typename Value::value_type;
+    direction().length(values);
+    if constexpr (is_plain<T>)
+      direction().bytes(values.data(), values.size() * sizeof(T));
+    else
+      for (auto& value : values) pass(value);
+  }
+  template <class Value>
+  requires requires(Value& value) { value.has_value(); }
+  void pass(Value& value) {
+    bool there = value.has_value();
+    pass(there);
+    if constexpr (!std::is_const_v<Value>) value.reset();
+    if constexpr (!std::is_const_v<Value>)
+      if (there) value.emplace();
+    if (there) pass(*value);
+  }
+  template <class T>
+  void pass(const Array<T>& array) {
+    direction().array(array);
+  }
+  template <class T>
+  void pass(Array<T>& array) {
+    direction().array(array);
+  }
+};
+
 /// Puts values into bytes and hands these on. Of large arrays it may hand on the address alone; the other side then copies
 /// them from the memory of this process: one copy instead of two.
-class Output {
+class Output : public Archive<Output> {
  public:
   using Write = std::function<void(const void*, std::size_t)>;
   /// `lends`: hands on addresses; the values stay as they are until the other side has its copies.
   explicit Output(Write write, bool lends = false) : write_(std::move(write)), lends_(lends) {}
 
-  template <class... T>
-  void operator()(const T&... values) {
-    (put(values), ...);
-  }
   void flush() {
     if (!buffer_.empty()) write_(buffer_.data(), buffer_.size());
     buffer_.clear();
   }
 
  private:
-  static constexpr std::size_t large = 1 << 16;
-
-  void put_bytes(const void* bytes, std::size_t count) {
+  friend Archive;
+  void bytes(const void* from, std::size_t count) {
+    constexpr std::size_t large = 1 << 16;
     if (count >= large) {
       flush();
-      return write_(bytes, count);
+      return write_(from, count);
     }
-    buffer_.append(static_cast<const char*>(bytes), count);
+    buffer_.append(static_cast<const char*>(from), count);
     if (buffer_.size() >= large) flush();
   }
+  void length(const auto& values) { (*this)(std::uint64_t{values.size()}); }
   template <class T>
-  void put(const T& value) {
-    if constexpr (std::is_same_v<T, bool>)
-      put(static_cast<unsigned char>(value));
-    else if constexpr (is_plain<T>)
-      put_bytes(&value, sizeof value);
-    else
-      std::apply([this](const auto&... parts) { (put(parts), ...); }, members(value));
-  }
-  void put(const std::string& text) {
-    put(std::uint64_t{text.size()});
-    put_bytes(text.data(), text.size());
-  }
-  template <class T>
-  void put(const std::vector<T>& values) {
-    put(std::uint64_t{values.size()});
-    if constexpr (is_plain<T>)
-      put_bytes(values.data(), values.size() * sizeof(T));
-    else
-      for (const auto& value : values) put(value);
-  }
-  template <class T, std::size_t count>
-  void put(const std::array<T, count>& values) {
-    for (const auto& value : values) put(value);
-  }
-  template <class T>
-  void put(const std::optional<T>& value) {
-    put(value.has_value());
-    if (value) put(*value);
-  }
-  template <class A, class B>
-  void put(const std::pair<A, B>& value) {
-    put(value.first);
-    put(value.second);
-  }
-  template <class T>
-  void put(const Array<T>& array) {
-    const auto& shape = array.shape();
-    put(std::int32_t{shape.rank()});
-    for (int axis = 0; axis < shape.rank(); ++axis) put(shape[axis]);
+  void array(const Array<T>& array) {
+    std::array<std::int64_t, 5> n{};
+    for (int axis = 0; axis < array.shape().rank(); ++axis)
+      n[static_cast<std::size_t>(axis)] = array.shape()[axis];
     constexpr std::size_t worth_lending = std::size_t{1} << 18;
-    const auto bytes = static_cast<std::size_t>(array.size()) * sizeof(T);
+    const auto count = static_cast<std::size_t>(array.size()) * sizeof(T);
     std::optional<std::uint64_t> address;
-    if (lends_ && bytes >= worth_lending) address = reinterpret_cast<std::uintptr_t>(array.data());
-    put(address);
-    if (!address) put_bytes(array.data(), bytes);
+    if (lends_ && count >= worth_lending) address = reinterpret_cast<std::uintptr_t>(array.data());
+    (*this)(std::int32_t{array.shape().rank()}, n, address);
+    if (!address) bytes(array.data(), count);
   }
 
   Write write_;
@@ -109,7 +130,7 @@ class Output {
 };
 
 /// Takes values out of bytes. Throws Error if they need more than `most_bytes` of memory.
-class Input {
+class Input : public Archive<Input> {
  public:
   using Read = std::function<void(void*, std::size_t)>;
   /// Copies bytes from an address in the other process; returns false if there are not so many.
@@ -117,12 +138,8 @@ class Input {
   Input(std::string subject, std::uint64_t most_bytes, Read read, Copy copy = {})
       : subject_(std::move(subject)), left_(most_bytes), read_(std::move(read)), copy_(std::move(copy)) {}
 
-  template <class... T>
-  void operator()(T&... values) {
-    (get(values), ...);
-  }
-
  private:
+  friend Archive;
   [[noreturn]] void refuse() const {
     throw Error(subject_, "values that fit into the memory that reading may take", "more",
                 "the file is damaged, or made to do harm; a good one: --input-memory GIB allows more");
@@ -132,92 +149,34 @@ class Input {
     if (count > left_ / size) refuse();
     left_ -= count * size;
   }
-  template <class T>
-  void get(T& value) {
-    if constexpr (std::is_same_v<T, bool>) {
-      unsigned char byte = 0;
-      get(byte);
-      value = byte != 0;
-    } else if constexpr (is_plain<T>) {
-      read_(&value, sizeof value);
-    } else {
-      std::apply([this](auto&... parts) { (get(parts), ...); }, members(value));
-    }
-  }
-  void get(std::string& text) {
-    std::uint64_t size = 0;
-    get(size);
-    take(size, 1);
-    text.resize(size);
-    read_(text.data(), size);
-  }
-  template <class T>
-  void get(std::vector<T>& values) {
-    std::uint64_t size = 0;
-    get(size);
-    take(size, sizeof(T));
+  void bytes(void* to, std::size_t count) { read_(to, count); }
+  void length(auto& values) {
+    std::uint64_t count = 0;
+    (*this)(count);
+    take(count, sizeof(values[0]));
     values.clear();
-    if constexpr (is_plain<T>) {
-      values.resize(size);
-      read_(values.data(), size * sizeof(T));
-    } else {
-      for (std::uint64_t i = 0; i < size; ++i) get(values.emplace_back());
-    }
-  }
-  template <class T, std::size_t count>
-  void get(std::array<T, count>& values) {
-    for (auto& value : values) get(value);
+    values.resize(count);
   }
   template <class T>
-  void get(std::optional<T>& value) {
-    bool there = false;
-    get(there);
-    value.reset();
-    if (there) get(value.emplace());
-  }
-  template <class A, class B>
-  void get(std::pair<A, B>& value) {
-    get(value.first);
-    get(value.second);
-  }
-  template <class T>
-  void get(Array<T>& array) {
-    constexpr std::int64_t longest = std::int64_t{1} << 48;
+  void array(Array<T>& array) {
     std::int32_t rank = 0;
-    get(rank);
     std::array<std::int64_t, 5> n{};
-    if (rank < 0 || rank > static_cast<int>(n.size())) refuse();
-    std::uint64_t count = rank > 0 ? 1 : 0;
-    for (int axis = 0; axis < rank; ++axis) {
-      get(n[static_cast<std::size_t>(axis)]);
-      const auto extent = n[static_cast<std::size_t>(axis)];
-      const bool possible = extent >= 0 && extent < longest &&
-                            !__builtin_mul_overflow(count, static_cast<std::uint64_t>(extent), &count);
-      if (!possible) refuse();
-    }
-    take(count, sizeof(T));
-    const Shape shape = shape_of(rank, n);
     std::optional<std::uint64_t> address;
-    get(address);
+    (*this)(rank, n, address);
+    if (rank < 0 || rank > 5) refuse();
+    std::fill(n.begin() + rank, n.end(), 0);
+    const Shape shapes[]{{},
+                         {n[0]},
+                         {n[0], n[1]},
+                         {n[0], n[1], n[2]},
+                         {n[0], n[1], n[2], n[3]},
+                         {n[0], n[1], n[2], n[3], n[4]}};  // these throw Error, too
+    const auto& shape = shapes[rank];
+    take(static_cast<std::uint64_t>(shape.size()), sizeof(T));
     array = Array<T>(shape);
-    if (!address) return read_(array.data(), count * sizeof(T));
-    if (!copy_ || !copy_(*address, array.data(), count * sizeof(T))) refuse();
-  }
-  static Shape shape_of(int rank, const std::array<std::int64_t, 5>& n) {
-    switch (rank) {
-      case 0:
-        return {};
-      case 1:
-        return {n[0]};
-      case 2:
-        return {n[0], n[1]};
-      case 3:
-        return {n[0], n[1], n[2]};
-      case 4:
-        return {n[0], n[1], n[2], n[3]};
-      default:
-        return {n[0], n[1], n[2], n[3], n[4]};
-    }
+    const auto count = static_cast<std::size_t>(shape.size()) * sizeof(T);
+    if (!address) return bytes(array.data(), count);
+    if (!copy_ || !copy_(*address, array.data(), count)) refuse();
   }
 
   std::string subject_;

@@ -18,8 +18,8 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <sstream>
 
-#include "io/reader/sanitizer.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::reader {
@@ -121,78 +121,14 @@ void close_other_files(const Confinement& confinement) {
 
 // --- System calls
 
-constexpr const char* allowed_calls[] = {"access",
-                                         "brk",
-                                         "clock_getres",
-                                         "clock_gettime",
-                                         "clock_nanosleep",
-                                         "close",
-                                         "dup",
-                                         "dup2",
-                                         "dup3",
-                                         "exit",
-                                         "exit_group",
-                                         "faccessat",
-                                         "faccessat2",
-                                         "fadvise64",
-                                         "fallocate",
-                                         "fdatasync",
-                                         "flock",
-                                         "fstat",
-                                         "fstatfs",
-                                         "fsync",
-                                         "ftruncate",
-                                         "futex",
-                                         "getcpu",
-                                         "getcwd",
-                                         "getdents",
-                                         "getdents64",
-                                         "getegid",
-                                         "geteuid",
-                                         "getgid",
-                                         "getpid",
-                                         "getrandom",
-                                         "getrusage",
-                                         "gettid",
-                                         "gettimeofday",
-                                         "getuid",
-                                         "lseek",
-                                         "lstat",
-                                         "madvise",
-                                         "mremap",
-                                         "munmap",
-                                         "nanosleep",
-                                         "newfstatat",
-                                         "poll",
-                                         "ppoll",
-                                         "pread64",
-                                         "preadv",
-                                         "pwrite64",
-                                         "read",
-                                         "readahead",
-                                         "readlink",
-                                         "readlinkat",
-                                         "readv",
-                                         "recvfrom",
-                                         "recvmsg",
-                                         "restart_syscall",
-                                         "rseq",
-                                         "rt_sigaction",
-                                         "rt_sigprocmask",
-                                         "rt_sigreturn",
-                                         "sched_getaffinity",
-                                         "sched_yield",
-                                         "sendto",
-                                         "set_robust_list",
-                                         "sigaltstack",
-                                         "stat",
-                                         "statfs",
-                                         "statx",
-                                         "sysinfo",
-                                         "time",
-                                         "uname",
-                                         "write",
-                                         "writev"};
+constexpr auto allowed_calls =
+    "access brk clock_getres clock_gettime clock_nanosleep close dup dup2 dup3 exit exit_group "
+    "faccessat faccessat2 fadvise64 fallocate fdatasync flock fstat fstatfs fsync ftruncate futex "
+    "getcpu getcwd getdents getdents64 getegid geteuid getgid getpid getrandom getrusage gettid "
+    "gettimeofday getuid lseek lstat madvise mremap munmap nanosleep newfstatat poll ppoll pread64 "
+    "preadv pwrite64 read readahead readlink readlinkat readv recvfrom recvmsg restart_syscall rseq "
+    "rt_sigaction rt_sigprocmask rt_sigreturn sched_getaffinity sched_yield sendto set_robust_list "
+    "sigaltstack stat statfs statx sysinfo time uname write writev";
 
 /// Commands of fcntl that are allowed. F_SETOWN is not: the kernel would send signals to the owner of a descriptor.
 constexpr std::uint64_t fcntl_commands[] = {
@@ -220,7 +156,8 @@ void close_other_calls(bool writes) {
     return std::vector<scmp_arg_cmp>{{argument, SCMP_CMP_MASKED_EQ, mask, value}};
   };
   constexpr std::uint64_t all = 0xffffffff;
-  for (const char* call : allowed_calls) add(SCMP_ACT_ALLOW, call);
+  std::istringstream calls(allowed_calls);
+  for (std::string call; calls >> call;) add(SCMP_ACT_ALLOW, call.c_str());
   for (const char* call : {"mmap", "mprotect"}) add(SCMP_ACT_ALLOW, call, masked(2, PROT_EXEC, 0));
   // Landlock says which files may be opened.
   add(SCMP_ACT_ALLOW, "openat",

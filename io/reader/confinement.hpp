@@ -4,6 +4,14 @@
 #include <string>
 #include <vector>
 
+// Says whether this is a build with a sanitizer of addresses or threads, which reserves terabytes of addresses and reports on
+// standard error.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FHD_HAS_SANITIZER 1
+#else
+#define FHD_HAS_SANITIZER 0
+#endif
+
 namespace fhd::io::reader {
 
 struct Confinement {

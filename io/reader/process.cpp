@@ -1,5 +1,6 @@
 #include "io/reader/process.hpp"
 
+#include <fmt/format.h>
 #include <omp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -11,10 +12,11 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <functional>
+#include <numeric>
 
 #include "recon/error.hpp"
 
@@ -26,12 +28,6 @@ double clock_seconds() {
 }
 
 constexpr auto bad_file = "the file is damaged, or made to do harm: make it anew";
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g s", seconds);
-  return text;
-}
 
 }  // namespace
 
@@ -62,7 +58,9 @@ ReaderProcess::Request::~Request() {
 ReaderProcess::ReaderProcess(Task task)
     : task_(std::move(task)),
       subject_(task_.subject.empty() ? task_.inputs.front() : task_.subject),
-      allowance_(allowance_of(bytes_of_files(task_.inputs), limits())) {
+      allowance_(allowance_of(std::transform_reduce(task_.inputs.begin(), task_.inputs.end(),
+                                                    std::uint64_t{0}, std::plus<>(), stored_bytes_of),
+                              limits())) {
   auto started = take_process();
   process_ = started.number;
   for (std::size_t i = 0; i < channel_count; ++i) channels_[i].socket = std::move(started.channels[i]);
@@ -93,13 +91,10 @@ void ReaderProcess::send_opening() {
 }
 
 void ReaderProcess::send(Request& request, const void* bytes, std::size_t count) {
-  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
-    const auto sent = ::send(request.channel.socket.get(), next, count, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) fail_by_end();
-    next += sent;
-    count -= static_cast<std::size_t>(sent);
-  }
+  const auto put = [&](const char* from, std::size_t left) {
+    return ::send(request.channel.socket.get(), from, left, MSG_NOSIGNAL);
+  };
+  if (!move_all(static_cast<const char*>(bytes), count, put)) fail_by_end();
 }
 
 void ReaderProcess::receive(Request& request, void* bytes, std::size_t count) {
@@ -167,9 +162,9 @@ void ReaderProcess::require_time(Request& request) {
       std::count_if(channels_.begin(), channels_.end(), [](const auto& each) { return !each.is_free; }));
   const double processor_s = allowance_.processor_s * static_cast<double>(request.most_busy);
   if (processor_seconds() - request.processor_s > processor_s)
-    end_cause_ = "longer than " + seconds_text(processor_s) + " of a processor";
+    end_cause_ = fmt::format("longer than {:.3g} s of a processor", processor_s);
   else if (request.waited_s > allowance_.clock_s)
-    end_cause_ = "longer than " + seconds_text(allowance_.clock_s);
+    end_cause_ = fmt::format("longer than {:.3g} s", allowance_.clock_s);
   else
     return;
   end();
@@ -190,10 +185,10 @@ void ReaderProcess::end() {
 
 void ReaderProcess::fail(Outcome outcome, ErrorParts why) const {
   if (why.kind == ErrorKind::out_of_memory)
-    throw Error(subject_,
-                "a file that is read with at most " + std::to_string(allowance_.memory_bytes >> 20) +
-                    " MiB of memory",
-                "one that needs more", "if it is a good file, --input-memory GIB allows more");
+    throw Error(
+        subject_,
+        fmt::format("a file that is read with at most {} MiB of memory", allowance_.memory_bytes >> 20),
+        "one that needs more", "if it is a good file, --input-memory GIB allows more");
   constexpr std::size_t longest = 4096;
   for (auto* part : {&why.subject, &why.expected, &why.found, &why.remedy, &why.field})
     part->resize(std::min(part->size(), longest));
@@ -216,20 +211,12 @@ void ReaderProcess::fail_by_end() {
     if (!has_ended_) usleep(1000);
   }
   end();
-  const auto throw_end = [&](const std::string& how) {
-    throw Error(subject_, "a file that can be read", "one on which the process that reads it " + how,
-                bad_file);
-  };
-  if (!status_) throw_end("ended");
-  if (WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL)
-    throw_end("was ended by the system, as when memory runs out");
-  if (WIFSIGNALED(*status_))
-    throw_end("ended by signal " + std::to_string(WTERMSIG(*status_)) + " (" + strsignal(WTERMSIG(*status_)) +
-              ")");
-  throw Error(
-      subject_, "a file that can be read",
-      "one on which the process that reads it ended with status " + std::to_string(WEXITSTATUS(*status_)),
-      bad_file);
+  const int signal = status_ && WIFSIGNALED(*status_) ? WTERMSIG(*status_) : 0;
+  const auto how = !status_            ? std::string("ended")
+                   : signal == SIGKILL ? "was ended by the system, as when memory runs out"
+                   : signal != 0       ? fmt::format("ended by signal {} ({})", signal, strsignal(signal))
+                                       : fmt::format("ended with status {}", WEXITSTATUS(*status_));
+  throw Error(subject_, "a file that can be read", "one on which the process that reads it " + how, bad_file);
 }
 
 }  // namespace fhd::io::reader

@@ -42,10 +42,7 @@ struct Opening {
   bool lends = false;  ///< large arrays are copied from its memory (Output)
   std::vector<std::string> inputs, outputs;
 };
-auto members(Of<Opening> auto& value) {
-  auto& [folder, memory_bytes, threads, lends, inputs, outputs] = value;
-  return std::tie(folder, memory_bytes, threads, lends, inputs, outputs);
-}
+FHD_MEMBERS(Opening, folder, memory_bytes, threads, lends, inputs, outputs)
 
 /// A process that was started and has no file yet.
 struct StartedProcess {

@@ -1,11 +1,92 @@
+// Has functions that read files run in reader processes, and checks what these answer.
 #include "io/reader/readers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "io/files/in_reader.hpp"
 #include "io/reader/process.hpp"
 #include "io/reader/reader.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::io::reader {
 namespace {
+
+/// Names all files that are read together: which of them did harm is not known.
+std::string subject_of(const std::string& path, const ReadOptions& options) {
+  auto subject = path;
+  for (const auto& [what, piece] : options.outside.given()) subject += " with " + piece;
+  return subject;
+}
+
+constexpr auto harmful = "the file is damaged, or made to do harm";
+
+/// Returns whether a geometry may be a scan's; lengths are 0 along an axis where none is stated.
+bool is_sane(const std::array<int, 3>& matrix_size, const std::array<double, 3>& fov_mm) {
+  bool sane = true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const double length = fov_mm[axis];
+    sane = sane && matrix_size[axis] >= 0 && matrix_size[axis] <= largest_matrix &&
+           (length == 0 || (length >= least_fov_mm && length <= largest_fov_mm));
+  }
+  return sane;
+}
+
+/// Throws Error for numbers that other code cannot rely on. The readers give none: this is about a process that was taken over.
+void require_sane(const ScanSummary& summary, const std::string& path) {
+  constexpr std::int64_t most_coils = std::int64_t{1} << 16;
+  const auto is_count = [](std::int64_t count, std::int64_t most) { return count >= 1 && count < most; };
+  const auto is_length = [](std::int64_t samples) { return samples >= 0 && samples <= most_samples; };
+  const auto is_number_of = [](std::size_t count, std::int64_t expected) {
+    return count == 0 || static_cast<std::int64_t>(count) == expected;
+  };
+  const auto is_time = [](double seconds) { return std::isfinite(seconds); };
+  const bool has_coils =
+      summary.coil_count == 0 || is_count(summary.coil_count, most_coils);  // 0: no k-space
+  const bool sane = has_coils && has_count_of_volumes(summary) && is_length(summary.samples_per_scan) &&
+                    is_length(summary.readout_length) &&
+                    is_number_of(summary.repetition_counters.size(), summary.repetition_count) &&
+                    is_number_of(summary.slice_counters.size(), summary.slice_count) &&
+                    std::all_of(summary.echo_times_s.begin(), summary.echo_times_s.end(), is_time) &&
+                    is_time(summary.repetition_time_s) && is_time(summary.readout_time_s) &&
+                    summary.time_origin <= TimeOrigin::readout_start &&
+                    is_sane(summary.geometry.matrix_size, summary.geometry.fov_mm) &&
+                    is_sane(summary.unit_geometry.matrix_size, summary.unit_geometry.fov_mm);
+  if (!sane) throw Error(path, "a scan", "numbers that no scan has", harmful);
+}
+
+class ScanInReader {
+ public:
+  ScanInReader(const std::string& path, const ReadOptions& options)
+      : process_({inputs_of_scan(path, options), {}, subject_of(path, options)}) {
+    std::tie(summary_, side_by_side_) =
+        process_.ask<std::pair<ScanSummary, bool>>(request_open_scan, path, options);
+    require_sane(summary_, path);
+  }
+  const ScanSummary& summary() const { return summary_; }
+  Scan read(std::int64_t slice, std::int64_t repetition) {
+    auto scan = process_.ask<Scan>(request_volume, slice, repetition);
+    if (scan.calibration && !is_sane(scan.calibration->matrix_size, scan.calibration->fov_mm))
+      throw Error(summary_.path + ": calibration", "a matrix and a FOV", "numbers that no scan has", harmful);
+    // No file holds these; their users rely on the code that makes them.
+    scan.readout_numbers.clear();
+    scan.second_maps.reset();
+    return scan;
+  }
+  bool reads_concurrently() const { return side_by_side_; }
+
+ private:
+  ReaderProcess process_;
+  ScanSummary summary_;
+  bool side_by_side_ = false;
+};
+
+std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
+  if (!is_on()) return open_scan_here(path, options);
+  const auto scan = std::make_shared<ScanInReader>(path, options);
+  return std::make_unique<ScanFile>(source_of(scan, scan->reads_concurrently()));
+}
 
 /// Calls a function of Readers in a process of its own.
 template <auto function>
@@ -24,10 +105,6 @@ Sentences copy_in_process(const std::string& from, const ReadOptions& options, c
   if (!is_on()) return copy_ismrmrd_here(from, options, temporary, path);
   ReaderProcess process({{from}, {temporary}});
   return process.ask<Sentences>(Readers::number_of<&copy_ismrmrd_here>(), from, options, temporary, path);
-}
-
-std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
-  return is_on() ? open_scan_in_reader(path, options) : open_scan_here(path, options);
 }
 
 template <auto... functions>

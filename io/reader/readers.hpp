@@ -7,7 +7,6 @@
 
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/page/report_page.hpp"
-#include "io/page/thumbnail.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/girf_file.hpp"
 #include "io/scan/nifti_volume.hpp"
@@ -16,18 +15,22 @@
 
 namespace fhd::io::reader {
 
+template <auto a, auto b>
+constexpr bool is_same(std::uint32_t& others_before) {
+  if constexpr (std::is_same_v<std::integral_constant<decltype(a), a>,
+                               std::integral_constant<decltype(b), b>>)
+    return true;
+  ++others_before;
+  return false;
+}
+
 template <auto... functions>
 struct ReaderList {
   template <auto function>
   static constexpr std::uint32_t number_of() {
-    std::uint32_t number = 0, found = sizeof...(functions);
-    const auto look = [&](auto each) {
-      if constexpr (std::is_same_v<decltype(each), std::integral_constant<decltype(function), function>>)
-        found = number;
-      ++number;
-    };
-    (look(std::integral_constant<decltype(functions), functions>{}), ...);
-    return found;
+    std::uint32_t number = 0;
+    static_cast<void>((is_same<functions, function>(number) || ...));
+    return number;
   }
   /// Calls visit(function) for the function of this number. Returns false if there is none.
   template <class Visit>
@@ -40,10 +43,7 @@ struct ReaderList {
 /// Both processes number the functions by this list. The first argument of each is the path of the file.
 using Readers = ReaderList<&read_image_here, &read_nifti_volume_here, &read_gradient_response_here,
                            &read_number_table_here, &facts_of_hdf5_here, &text_in_hdf5_here,
-                           &result_text_here, &thumbnail_here, &copy_ismrmrd_here>;
-
-/// Opens a scan in a reader process.
-std::unique_ptr<ScanFile> open_scan_in_reader(const std::string& path, const ReadOptions& options);
+                           &result_text_here, &copy_ismrmrd_here>;
 
 /// Has in_reader() (io/files/in_reader.hpp) use reader processes.
 void register_readers();

@@ -28,18 +28,6 @@ namespace {
 /// Thrown when the program that asks has closed its end.
 struct EndOfRequests {};
 
-/// Calls move(next, left), which is read() or write(), until all bytes are moved.
-template <class Byte, class Move>
-void move_all(Byte* next, std::size_t left, Move move) {
-  while (left > 0) {
-    const ssize_t moved = move(next, left);
-    if (moved < 0 && errno == EINTR) continue;
-    if (moved <= 0) throw EndOfRequests();
-    next += moved;
-    left -= static_cast<std::size_t>(moved);
-  }
-}
-
 void wait_until_taken(Input& in) {
   char taken = 0;
   in(taken);
@@ -102,8 +90,8 @@ class FileServer {
   static Input requests_of(std::size_t channel) {
     constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;  // they come from the program
     return {"request", most_bytes, [socket = socket_of(channel)](void* bytes, std::size_t count) {
-              move_all(static_cast<char*>(bytes), count,
-                       [socket](char* to, std::size_t left) { return ::read(socket, to, left); });
+              const auto get = [socket](char* to, std::size_t left) { return ::read(socket, to, left); };
+              if (!move_all(static_cast<char*>(bytes), count, get)) throw EndOfRequests();
             }};
   }
 
@@ -112,8 +100,10 @@ class FileServer {
     Input in = requests_of(channel);
     Output out(
         [socket = socket_of(channel)](const void* bytes, std::size_t count) {
-          move_all(static_cast<const char*>(bytes), count,
-                   [socket](const char* from, std::size_t left) { return ::write(socket, from, left); });
+          const auto put = [socket](const char* from, std::size_t left) {
+            return ::write(socket, from, left);
+          };
+          if (!move_all(static_cast<const char*>(bytes), count, put)) throw EndOfRequests();
         },
         lends_);
     for (;;) {
@@ -145,7 +135,12 @@ class FileServer {
       file_ = open_scan_here(path, options);
       const bool side_by_side = file_->reads_concurrently();
       for (std::size_t channel = 1; side_by_side && channel < channel_count; ++channel)
-        std::thread([this, channel] { serve_until_the_end(channel); }).detach();
+        std::thread([this, channel] {
+          try {
+            serve(channel);
+          } catch (const EndOfRequests&) {
+          }
+        }).detach();
       return std::pair(file_->summary(), side_by_side);
     });
   }
@@ -154,13 +149,6 @@ class FileServer {
     std::int64_t slice = 0, repetition = 0;
     in(slice, repetition);
     answer(in, out, [&] { return file_->read(slice, repetition); });
-  }
-
-  void serve_until_the_end(std::size_t channel) {
-    try {
-      serve(channel);
-    } catch (const EndOfRequests&) {
-    }
   }
 
   int threads_ = 1;

@@ -16,7 +16,6 @@
 #include "io/reader/process.hpp"
 #include "io/reader/reader.hpp"
 #include "io/reader/readers.hpp"
-#include "io/reader/sanitizer.hpp"
 
 extern char** environ;
 

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +14,6 @@
 #include "io/files/installed_file.hpp"
 #include "io/result/dicom/content.hpp"
 #include "io/result/dicom/module.hpp"
-#include "io/result/dicom/values.hpp"
 #include "io/result/formats.hpp"
 #include "recon/error.hpp"
 
@@ -24,65 +22,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class DicomModule {
- public:
-  DicomModule() {
-    const fs::path path = installed_file("fhd_dicom.so");
-    library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) {
-      const std::string reason = dlerror();
-      std::error_code unknown;
-      throw Error("DICOM files", path.string() + ", which a build with DCMTK makes",
-                  fs::exists(path, unknown) ? reason : "none",
-                  "install fhd-dicom where fhd is a package; else libdcmtk-dev, and build fhd again");
-    }
-    find("fhd_dicom_encode", encode_);
-    find("fhd_dicom_free", free_);
-    find("fhd_dicom_read_text", read_text_);
-  }
-
-  std::vector<unsigned char> encode(const dicom::Elements& common, const dicom::Elements& own,
-                                    const std::vector<std::uint16_t>& pixels,
-                                    const std::string& subject) const {
-    std::vector<FhdDicomElement> elements;
-    for (const auto* some : {&common, &own})
-      for (const auto& [path, value, vr] : *some)
-        elements.push_back({path.c_str(), vr.empty() ? nullptr : vr.c_str(), value.c_str()});
-    unsigned char* bytes = nullptr;
-    std::size_t count = 0;
-    if (const char* failed =
-            encode_(elements.data(), elements.size(), pixels.data(), pixels.size(), &bytes, &count))
-      throw Error(subject, "attributes that DICOM allows", failed);
-    const std::unique_ptr<unsigned char, FhdDicomFree*> owner(bytes, free_);
-    return {bytes, bytes + count};
-  }
-
-  /// Returns the checksum of the scan of a file that fhd made; empty: fhd did not make it.
-  std::string checksum_in(const std::string& path) const {
-    std::array<char, 256> text{};
-    const char* failed =
-        read_text_(path.c_str(), dicom::private_group, dicom::checksum_element, text.data(), text.size());
-    if (failed != nullptr) return {};
-    std::string checksum(text.data());
-    while (!checksum.empty() && checksum.back() == ' ') checksum.pop_back();
-    return checksum;
-  }
-
- private:
-  template <class Function>
-  void find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(dlsym(library_, name));
-    if (function == nullptr) throw Error("fhd_dicom.so", name, "none", "build fhd again");
-  }
-
-  void* library_ = nullptr;  // stays open
-  FhdDicomEncode* encode_ = nullptr;
-  FhdDicomFree* free_ = nullptr;
-  FhdDicomReadText* read_text_ = nullptr;
+/// The functions of fhd_dicom.so, which stays open.
+struct DicomModule {
+  dicom::Encode* encode = nullptr;
+  dicom::ReadChecksum* read_checksum = nullptr;
 };
 
+DicomModule opened_module() {
+  const fs::path path = installed_file("fhd_dicom.so");
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const std::string reason = dlerror();
+    std::error_code unknown;
+    throw Error("DICOM files", path.string() + ", which a build with DCMTK makes",
+                fs::exists(path, unknown) ? reason : "none",
+                "install fhd-dicom where fhd is a package; else libdcmtk-dev, and build fhd again");
+  }
+  const DicomModule module{reinterpret_cast<dicom::Encode*>(dlsym(library, "fhd_dicom_encode")),
+                           reinterpret_cast<dicom::ReadChecksum*>(dlsym(library, "fhd_dicom_read_checksum"))};
+  if (module.encode == nullptr || module.read_checksum == nullptr)
+    throw Error("fhd_dicom.so", "that of this fhd", "another", "build fhd again");
+  return module;
+}
+
 const DicomModule& dicom_module() {
-  static const DicomModule module;
+  static const DicomModule module = opened_module();
   return module;
 }
 
@@ -95,8 +59,8 @@ RecordedScan scan_in_dicom(const std::string& folder) {
     const auto path = entry->path();
     std::error_code unknown;
     const bool is_file = !entry->is_symlink(unknown) && entry->is_regular_file(unknown);
-    const auto checksum =
-        is_file && path.extension() == ".dcm" ? dicom_module().checksum_in(path.string()) : "";
+    std::string checksum;
+    if (is_file && path.extension() == ".dcm") dicom_module().read_checksum(path.string(), checksum);
     if (checksum.empty())
       throw Error(folder, "a folder, new, empty or with a DICOM series of fhd",
                   "'" + path.filename().string() + "', which fhd did not make", "choose another folder");
@@ -164,8 +128,10 @@ void write_dicom(const AtomicFile& to, ResultContent& results) {
     for (std::int64_t v = 0; v < voxels; ++v)
       pixels[static_cast<std::size_t>(v)] = scaling.stored(abs(image->values[plane.z * voxels + v]));
     const auto name = fmt::format("/image_{:0{}}.dcm", i + 1, digits);
-    const auto bytes =
-        dicom_module().encode(content.common(), content.of_plane(plane, i + 1), pixels, to.path() + name);
+    std::vector<char> bytes;
+    std::string failure;
+    dicom_module().encode(content.common(), content.of_plane(plane, i + 1), pixels, bytes, failure);
+    if (!failure.empty()) throw Error(to.path() + name, "attributes that DICOM allows", failure);
     write_bytes(to.temporary() + name, bytes.data(), bytes.size(), to.path() + name);
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The formats of results. A new format is a file of its own that defines a ResultFormat, and a line in the table of
-// formats.cpp.
+// The formats of results. A new format is a file of its own that defines a ResultFormat, and an entry in the table of
+// results.cpp.
 #include <span>
 #include <string>
 
@@ -14,10 +14,9 @@ struct ResultContent {
   const ImageSeries& series;
   const Provenance& provenance;
   const CompanionResults& companions;
-  Compression compression;    ///< with the threads of this machine
-  std::string made_by;        ///< "fhd 0.1.0 least squares"
-  ReportText report{};        ///< of OUT.json, which is written first
-  std::string report_path{};  ///< where OUT.json is written
+  Compression compression;  ///< with the threads of this machine
+  std::string made_by;      ///< "fhd 0.1.0 least squares"
+  ReportText report{};
 };
 
 /// The sizes that a format must have room for.

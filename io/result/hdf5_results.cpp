@@ -5,14 +5,12 @@
 // beginning (hdf5::File::create).
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
-#include "io/files/blocks.hpp"
-#include "io/files/input_file.hpp"
 #include "io/files/json_text.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/hdf5/hdf5_geometry.hpp"
-#include "io/hdf5/made_by.hpp"
 #include "io/result/formats.hpp"
 #include "recon/error.hpp"
 
@@ -34,20 +32,14 @@ std::uint64_t bytes_of(const ImageSeries& series) {
          (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
 }
 
-void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series, int threads) {
+void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
   require_series(series, file.subject(name));
   const auto& n = series.images.front().geometry.matrix_size;
   const auto write_values = [&]<class T>(Array<Complex<T>> Image::*values) {
     file.create<Complex<T>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
-    std::int64_t next = 0;
-    // Other threads read what is stored.
-    in_order(
-        static_cast<std::int64_t>(series.images.size()), series.stored ? threads : 1,
-        [&](std::int64_t i) { return series.image(static_cast<std::size_t>(i)); },
-        [&](const std::shared_ptr<const Image>& image) {
-          file.write_block(name, (*image).*values, {next / series.slice_count, next % series.slice_count});
-          ++next;
-        });
+    for (std::int64_t i = 0; i < series.repetition_count * series.slice_count; ++i)
+      file.write_block(name, (*series.image(static_cast<std::size_t>(i))).*values,
+                       {i / series.slice_count, i % series.slice_count});
   };
   if (is_in_double(series))
     write_values(&Image::in_double);
@@ -82,8 +74,8 @@ void write_gating(hdf5::File& file, const std::vector<GatingCourse>& gating) {
 
 /// Writes a series with the numbers of its volumes in the scan.
 void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries& series,
-                   const Provenance& provenance, int threads) {
-  write_series(file, name, series, threads);
+                   const Provenance& provenance) {
+  write_series(file, name, series);
   if (provenance.frames) write_frames(file, name, provenance);
   const auto write_numbers = [&](const char* attribute, std::int64_t (Provenance::*number)(std::size_t) const,
                                  std::int64_t count) {
@@ -107,31 +99,22 @@ void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries&
     file.write_attribute(name, "slice_counters", provenance.slice_counters);
 }
 
-void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
-  const auto& maps = diagnostic_images.sensitivity_maps;
-  const auto& spread = diagnostic_images.point_spread;
-  const auto& sets = diagnostic_images.set_images;
-  if (maps.empty() && spread.empty() && sets.empty()) return;
-  file.create_group("/exhibits");
-  file.create_group("/exhibits/0_0");
-  if (!maps.empty())
-    file.write("/exhibits/0_0/sensitivity_maps", maps.data(),
-               {maps.extent(0), maps.extent(1), maps.extent(2)});
-  if (!spread.empty())
-    file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
-  if (!sets.empty())
-    file.write("/exhibits/0_0/set_images", sets.data(),
-               {sets.extent(0), sets.extent(1), sets.extent(2), sets.extent(3)});
-}
-
-void write_subspace(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
-  const auto& basis = diagnostic_images.temporal_basis;
-  const auto& components = diagnostic_images.components;
+void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& shown) {
+  const auto write = [&](const std::string& name, const auto& array) {
+    if (!array.empty()) file.write(name, array);
+  };
+  if (!shown.sensitivity_maps.empty() || !shown.point_spread.empty() || !shown.set_images.empty()) {
+    file.create_group("/exhibits");
+    file.create_group("/exhibits/0_0");
+    write("/exhibits/0_0/sensitivity_maps", shown.sensitivity_maps);
+    write("/exhibits/0_0/point_spread", shown.point_spread);
+    write("/exhibits/0_0/set_images", shown.set_images);
+  }
+  if (shown.temporal_basis.empty()) return;
   file.create_group("/subspace");
-  file.write("/subspace/basis", basis.data(), {basis.extent(0), basis.extent(1)});
+  file.write("/subspace/basis", shown.temporal_basis);
   file.write_attribute("/subspace/basis", "axes", "component, frame");
-  file.write("/subspace/components", components.data(),
-             {components.extent(0), components.extent(1), components.extent(2), components.extent(3)});
+  file.write("/subspace/components", shown.components);
   file.write_attribute("/subspace/components", "axes", "component, z, y, x");
 }
 
@@ -140,7 +123,7 @@ void write_noise(hdf5::File& file, const NoiseMaps& noise, const ImageSeries& se
   const auto shape = series.images.front().geometry.image_shape();
   const auto write = [&](const char* name, const Array<float>& map, const char* unit) {
     require_shape(map, shape, file.subject(name));
-    file.write(name, map.data(), {shape[0], shape[1], shape[2]});
+    file.write(name, map);
     file.write_attribute(name, "axes", "z, y, x");
     file.write_attribute(name, "units", unit);
   };
@@ -150,35 +133,34 @@ void write_noise(hdf5::File& file, const NoiseMaps& noise, const ImageSeries& se
 }
 
 void write_report(hdf5::File& file, const ResultContent& results) {
-  const auto& [images_end, begin, end, residuals] = results.report;
+  const auto& [text, environment, residuals] = results.report;
   file.create_group("/report");
-  const auto text = content_of_file(results.report_path, ~std::uint64_t{0}, "a report");
-  file.write("/report/json", text.substr(0, images_end) + "\n}\n");
+  file.write("/report/json", text);
   file.write_attribute("/report", "program_version", results.provenance.program_version);
   file.write_attribute("/report", input_checksum_attribute, results.provenance.input_checksum);
   std::size_t most = 0;
   for (const auto& of_image : residuals) most = std::max(most, of_image.size());
   if (most > 0) {
-    std::vector<double> table(residuals.size() * most, std::numeric_limits<double>::quiet_NaN());
+    Array<double> table({static_cast<std::int64_t>(residuals.size()), static_cast<std::int64_t>(most)});
+    std::fill(table.begin(), table.end(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < residuals.size(); ++i)
-      std::copy(residuals[i].begin(), residuals[i].end(),
-                table.begin() + static_cast<std::ptrdiff_t>(i * most));
-    file.write("/report/relative_residuals", table.data(),
-               {static_cast<std::int64_t>(residuals.size()), static_cast<std::int64_t>(most)});
+      std::copy(residuals[i].begin(), residuals[i].end(), table.begin() + i * most);
+    file.write("/report/relative_residuals", table);
   }
-  file.write("/environment", text.substr(begin, end - begin));
+  file.write("/environment", environment);
 }
 
 /// Returns what the file takes at most, but for HDF5's own tables.
 std::uint64_t expected_bytes(const ResultContent& results) {
   const auto& shown = results.companions.diagnostic_images;
-  std::uint64_t bytes = bytes_of(results.series) + results.report.environment_end;
+  std::uint64_t bytes =
+      bytes_of(results.series) + results.report.report.size() + results.report.environment.size();
   if (results.companions.gridded) bytes += bytes_of(*results.companions.gridded);
-  bytes += static_cast<std::uint64_t>(shown.sensitivity_maps.size() + shown.components.size() +
-                                      shown.set_images.size()) *
-           sizeof(Complex<float>);
-  bytes += static_cast<std::uint64_t>(shown.point_spread.size()) * sizeof(float);
-  bytes += static_cast<std::uint64_t>(shown.temporal_basis.size()) * sizeof(double);
+  const auto add = [&]<class T>(const Array<T>& array) {
+    bytes += static_cast<std::uint64_t>(array.size()) * sizeof(T);
+  };
+  add(shown.sensitivity_maps), add(shown.components), add(shown.set_images);
+  add(shown.point_spread), add(shown.temporal_basis);
   for (const auto& residuals : results.report.relative_residuals) bytes += residuals.size() * sizeof(double);
   if (results.provenance.frames)
     for (const auto& course : results.provenance.frames->gating)
@@ -187,26 +169,25 @@ std::uint64_t expected_bytes(const ResultContent& results) {
 }
 
 void write_h5(const AtomicFile& to, ResultContent& results) {
-  const auto& [series, provenance, companions, compression, made_by, report, report_path] = results;
+  const auto& [series, provenance, companions] =
+      std::tie(results.series, results.provenance, results.companions);
   const hdf5::LibraryLock lock;
   auto file = hdf5::File::create(to.temporary(), to.path(), expected_bytes(results));
-  write_volumes(file, "/image", series, provenance, compression.threads);
-  if (companions.gridded)
-    write_volumes(file, "/gridded", *companions.gridded, provenance, compression.threads);
+  write_volumes(file, "/image", series, provenance);
+  if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);
   if (companions.noise) write_noise(file, *companions.noise, series);
   if (provenance.frames && !provenance.frames->gating.empty()) write_gating(file, provenance.frames->gating);
   write_diagnostic_images(file, companions.diagnostic_images);
-  if (!companions.diagnostic_images.temporal_basis.empty())
-    write_subspace(file, companions.diagnostic_images);
   write_report(file, results);
   file.close();
 }
 
 RecordedScan scan_in_hdf5(const std::string& path) {
-  const auto facts = facts_of_hdf5(path, {{"/environment"}, {{"/report", input_checksum_attribute}}});
-  if (!facts || !facts->texts[0]) return {};
-  RecordedScan found{*facts->texts[0]};
-  if (facts->has[0] == 0) return found;
+  const auto facts =
+      facts_of_hdf5(path, {"/environment", std::string("/report@") + input_checksum_attribute});
+  if (!facts || !facts->back()) return {};
+  RecordedScan found{*facts->back()};
+  if (!facts->front()) return found;
   const auto environment = flat_json(text_in_hdf5(path, "/environment"));
   if (environment.is_object() && environment.contains("input_path") && environment["input_path"].is_string())
     found.path = environment["input_path"].get<std::string>();
@@ -227,23 +208,34 @@ void write_image_file(FileSet& files, const std::string& path,
                       const std::string& made_by) {
   files.add(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
-  for (const auto& [name, series] : datasets) write_series(file, name, *series, 1);
+  for (const auto& [name, series] : datasets) write_series(file, name, *series);
   if (!made_by.empty()) file.write_attribute("/", made_by_attribute, made_by);
   file.close();
 }
 
-std::string joined_report(std::string report, const std::string& environment) {
-  const auto end = report.find_last_of('}');
-  return environment.empty() || end == std::string::npos
-             ? report
-             : report.substr(0, report.find_last_not_of(" \n", end - 1) + 1) +
-                   ",\n  \"environment\": " + environment + "\n}\n";
+void write_field_map(FileSet& files, const std::string& path, const std::vector<const Array<float>*>& slices,
+                     const std::vector<Geometry>& geometries, const std::string& made_by) {
+  files.add(path);
+  auto file = hdf5::File::create(files.back().temporary(), path);
+  const auto& shape = slices.front()->shape();
+  if (slices.size() == 1) {
+    file.write("/field_map", *slices.front());
+  } else {
+    file.create<float>("/field_map",
+                       {static_cast<std::int64_t>(slices.size()), shape[0], shape[1], shape[2]});
+    for (std::size_t i = 0; i < slices.size(); ++i)
+      file.write_block("/field_map", *slices[i], {static_cast<std::int64_t>(i)});
+  }
+  file.write_attribute("/field_map", "unit", "rad/s");
+  write_geometry(file, "/", geometries);
+  if (!made_by.empty()) file.write_attribute("/", made_by_attribute, made_by);
+  file.close();
 }
 
 std::string read_report_text(const std::string& path) {
-  const auto facts = facts_of_hdf5(path, {{"/environment"}, {}});
+  const auto facts = facts_of_hdf5(path, {"/environment"});
   return joined_report(text_in_hdf5(path, "/report/json"),
-                       facts && facts->has[0] != 0 ? text_in_hdf5(path, "/environment") : "");
+                       facts && facts->front() ? text_in_hdf5(path, "/environment") : "");
 }
 
 }  // namespace fhd::io

@@ -11,11 +11,9 @@
 #include <ismrmrd/version.h>
 
 #include <algorithm>
-#include <cstddef>
 
-#include "io/hdf5/hdf5.hpp"
+#include "io/hdf5/compound.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/hdf5/made_by.hpp"
 #include "io/result/formats.hpp"
 #include "io/scan/mrd/readout.hpp"
 #include "recon/error.hpp"
@@ -29,49 +27,11 @@ using ImageHead = ISMRMRD::ISMRMRD_ImageHeader;  // packed by the format to two 
 constexpr auto images_group = "/dataset/image_0", checksum_of_input = "input_checksum";
 
 Handle image_head_type(const std::string& subject) {
-  struct Member {
-    const char* name;
-    std::size_t offset;
-    hid_t type;
-    hsize_t count;
-  };
-  const hid_t u16 = H5T_NATIVE_UINT16, u32 = H5T_NATIVE_UINT32, f32 = H5T_NATIVE_FLOAT;
-  const Member members[]{
-      {"version", offsetof(ImageHead, version), u16, 0},
-      {"data_type", offsetof(ImageHead, data_type), u16, 0},
-      {"flags", offsetof(ImageHead, flags), H5T_NATIVE_UINT64, 0},
-      {"measurement_uid", offsetof(ImageHead, measurement_uid), u32, 0},
-      {"matrix_size", offsetof(ImageHead, matrix_size), u16, 3},
-      {"field_of_view", offsetof(ImageHead, field_of_view), f32, 3},
-      {"channels", offsetof(ImageHead, channels), u16, 0},
-      {"position", offsetof(ImageHead, position), f32, 3},
-      {"read_dir", offsetof(ImageHead, read_dir), f32, 3},
-      {"phase_dir", offsetof(ImageHead, phase_dir), f32, 3},
-      {"slice_dir", offsetof(ImageHead, slice_dir), f32, 3},
-      {"patient_table_position", offsetof(ImageHead, patient_table_position), f32, 3},
-      {"average", offsetof(ImageHead, average), u16, 0},
-      {"slice", offsetof(ImageHead, slice), u16, 0},
-      {"contrast", offsetof(ImageHead, contrast), u16, 0},
-      {"phase", offsetof(ImageHead, phase), u16, 0},
-      {"repetition", offsetof(ImageHead, repetition), u16, 0},
-      {"set", offsetof(ImageHead, set), u16, 0},
-      {"acquisition_time_stamp", offsetof(ImageHead, acquisition_time_stamp), u32, 0},
-      {"physiology_time_stamp", offsetof(ImageHead, physiology_time_stamp), u32,
-       ISMRMRD::ISMRMRD_PHYS_STAMPS},
-      {"image_type", offsetof(ImageHead, image_type), u16, 0},
-      {"image_index", offsetof(ImageHead, image_index), u16, 0},
-      {"image_series_index", offsetof(ImageHead, image_series_index), u16, 0},
-      {"user_int", offsetof(ImageHead, user_int), H5T_NATIVE_INT32, ISMRMRD::ISMRMRD_USER_INTS},
-      {"user_float", offsetof(ImageHead, user_float), f32, ISMRMRD::ISMRMRD_USER_FLOATS},
-      {"attribute_string_len", offsetof(ImageHead, attribute_string_len), u32, 0}};
-  constexpr auto image_type = "the ISMRMRD image type";
-  Handle type(H5Tcreate(H5T_COMPOUND, sizeof(ImageHead)), H5Tclose, subject, image_type);
-  for (const auto& [name, offset, member, count] : members) {
-    Handle array;
-    if (count > 0) array = {H5Tarray_create2(member, 1, &count), H5Tclose, subject, image_type};
-    hdf5::check(H5Tinsert(type.get(), name, offset, count > 0 ? array.get() : member), subject, image_type);
-  }
-  return type;
+  return FHD_COMPOUND(ImageHead, subject, H5I_INVALID_HID, version, data_type, flags, measurement_uid,
+                      matrix_size, field_of_view, channels, position, read_dir, phase_dir, slice_dir,
+                      patient_table_position, average, slice, contrast, phase, repetition, set,
+                      acquisition_time_stamp, physiology_time_stamp, image_type, image_index,
+                      image_series_index, user_int, user_float, attribute_string_len);
 }
 
 ImageHead head_of(const ImageSeries& series, const Provenance& provenance, std::size_t index,
@@ -104,31 +64,6 @@ ImageHead head_of(const ImageSeries& series, const Provenance& provenance, std::
   head.repetition = u16(counted.repetition), head.contrast = u16(counted.contrast);
   head.phase = u16(counted.phase), head.set = u16(counted.set);
   return head;
-}
-
-void write_heads(hdf5::File& file, const ImageSeries& series, const Provenance& provenance,
-                 std::size_t attribute_bytes) {
-  const auto name = std::string(images_group) + "/header", subject = file.subject(name);
-  std::vector<ImageHead> heads;
-  for (std::size_t i = 0; i < series.images.size(); ++i)
-    heads.push_back(head_of(series, provenance, i, attribute_bytes));
-  const auto type = image_head_type(subject);
-  auto dataset = file.create_dataset(
-      name, type.get(), hdf5::space_of({static_cast<std::int64_t>(heads.size())}, subject).get());
-  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, heads.data()), subject,
-              "a file that can be written");
-  dataset.close(subject);
-}
-
-void write_attributes(hdf5::File& file, const std::string& attributes, std::size_t count) {
-  const auto name = std::string(images_group) + "/attributes", subject = file.subject(name);
-  const std::vector<const char*> texts(count, attributes.c_str());
-  const auto type = hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject);
-  auto dataset = file.create_dataset(name, type.get(),
-                                     hdf5::space_of({static_cast<std::int64_t>(count)}, subject).get());
-  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), subject,
-              "a file that can be written");
-  dataset.close(subject);
 }
 
 /// Throws Error where the numbers of the headers, of 16 bits, are too small for the images.
@@ -174,9 +109,14 @@ void write_ismrmrd_images(const AtomicFile& to, ResultContent& results) {
   file.write_attribute("/", checksum_of_input, provenance.input_checksum);
   file.create_group("/dataset");
   file.create_group(images_group);
-  write_heads(file, series, provenance, attributes.size());
-  write_attributes(file, attributes, series.images.size());
-  const auto data = std::string(images_group) + "/data";
+  std::vector<ImageHead> heads;
+  for (std::size_t i = 0; i < series.images.size(); ++i)
+    heads.push_back(head_of(series, provenance, i, attributes.size()));
+  const std::vector<const char*> texts(heads.size(), attributes.c_str());
+  const std::string group = images_group, data = group + "/data", subject = file.subject(group);
+  file.write_list(group + "/header", image_head_type(subject), heads.data(), count);
+  file.write_list(group + "/attributes", hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject), texts.data(),
+                  count);
   file.create<float>(data, {count, 1, shape[0], shape[1], shape[2]});
   for (std::int64_t i = 0; i < count; ++i) {
     const auto image = series.image(static_cast<std::size_t>(i));
@@ -189,8 +129,8 @@ void write_ismrmrd_images(const AtomicFile& to, ResultContent& results) {
 }
 
 RecordedScan scan_in_ismrmrd(const std::string& path) {
-  const auto facts = facts_of_hdf5(path, {{images_group}, {{"/", checksum_of_input}}});
-  return {facts && facts->has[0] != 0 ? facts->texts[0].value_or("") : ""};
+  const auto facts = facts_of_hdf5(path, {images_group, std::string("/@") + checksum_of_input});
+  return {facts && facts->front() ? facts->back().value_or("") : ""};
 }
 
 }  // namespace

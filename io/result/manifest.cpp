@@ -7,12 +7,12 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/json_text.hpp"
+#include "io/files/stored_bytes.hpp"
 #include "io/result/message_json.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
@@ -33,68 +33,16 @@ FileStamp stamp_of(const std::string& path) {
           std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-/// Returns whether a name is one of products_of(): of a file of the folder, or of one folder in it.
-bool is_name_of_product(const std::string& name) {
-  const fs::path path(name);
-  if (path.empty() || path.is_absolute() || name.find('\0') != std::string::npos) return false;
-  const bool is_within = std::all_of(path.begin(), path.end(), [](const fs::path& part) {
-    return part != ".." && part != "." && !part.empty();
-  });
-  return is_within && std::distance(path.begin(), path.end()) <= 2;
-}
-
-/// Returns whether nearly nothing is stored of what the file says to hold: it would be read for hours, and fhd writes no
-/// such file. File systems may compress, as deflate does: by at most 1032.
-bool is_hollow(const std::string& path) {
-  constexpr double block = 512, largest_compression = 1032, small = 1 << 26;
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return true;
-  return static_cast<double>(found.st_size) >
-         small + largest_compression * block * static_cast<double>(found.st_blocks);
-}
-
-/// Calls field(name, value) for every field of a manifest but its format, in the order of the file.
-template <class M, class Field>
-void for_each_field(M& m, const Field& field) {
-  field("status", m.status);
-  field("error", m.error);
-  field("scan", m.scan);
-  field("input", m.input);
-  field("input_checksum", m.input_checksum);
-  field("examined_ns", m.examined_ns);
-  field("settings", m.settings);
-  field("version", m.program_version);
-  field("products", m.products);
-  field("ended_ns", m.ended_ns);
-  field("seconds", m.seconds);
-  field("images", m.images);
-  field("iterations", m.iterations);
-  field("cache_hits", m.cache_hits);
-  field("residual", m.residual);
-  field("data_residual", m.data_residual);
-  field("converged", m.converged);
-  field("messages", m.messages);
-}
-
 }  // namespace
 
 NLOHMANN_JSON_SERIALIZE_ENUM(Manifest::Status,
                              {{Manifest::Status::failed, "failed"}, {Manifest::Status::finished, "finished"}})
 
-static void to_json(Json& json, const FileStamp& stamp) {
-  json = {{"name", stamp.name}, {"bytes", stamp.bytes}, {"modified_ns", stamp.modified_ns}};
-}
-static void from_json(const Json& json, FileStamp& stamp) {
-  stamp = {json.at("name"), json.at("bytes"), json.at("modified_ns")};
-}
-static void to_json(Json& json, const Product& product) {
-  json = product.stamp;
-  json["checksum"] = product.checksum;
-}
-static void from_json(const Json& json, Product& product) {
-  json.get_to(product.stamp);
-  json.at("checksum").get_to(product.checksum);
-}
+FHD_JSON_FIELDS(FileStamp, name, bytes, modified_ns)
+FHD_JSON_FIELDS(Product, name, bytes, modified_ns, checksum)
+FHD_JSON_FIELDS(Manifest, status, error, scan, input, input_checksum, examined_ns, settings, version,
+                products, ended_ns, seconds, images, iterations, cache_hits, residual, data_residual,
+                converged, messages)
 
 std::int64_t now_ns() {
   return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -118,20 +66,16 @@ std::optional<Manifest> read_manifest(const std::string& path) {
   try {
     auto json = flat_json(content_of_file(path, longest, "a manifest"), characters_of_value);
     if (json.at("format") != format_name) return {};
-    Manifest m;
-    for_each_field(m, [&](const char* name, auto& value) { json.at(name).get_to(value); });
-    return m;
-  } catch (const Json::exception&) {
-    return {};  // damaged, or of another version: the scan is done again
-  } catch (const Error&) {
-    return {};  // none, or no file at all
+    return json.get<Manifest>();
+  } catch (const Json::exception&) {  // damaged, or of another version: the scan is done again
+  } catch (const Error&) {            // none, or no file at all
   }
   return {};
 }
 
 void write_manifest(const std::string& path, const Manifest& m) {
   Json json{{"format", format_name}};
-  for_each_field(m, [&](const char* name, const auto& value) { json[name] = value; });
+  json.update(Json(m));
   // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
   const auto text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   write_atomically(path, text.data(), text.size());
@@ -142,7 +86,7 @@ std::vector<Product> products_of(const std::string& directory, const std::vector
   for (const auto& each : paths)
     for (const auto& path : files_of_scan(each)) {
       products.push_back({stamp_of(path), checksum_of(path)});
-      products.back().stamp.name = fs::path(path).lexically_relative(directory).string();
+      products.back().name = fs::path(path).lexically_relative(directory).string();
     }
   return products;
 }
@@ -150,18 +94,20 @@ std::vector<Product> products_of(const std::string& directory, const std::vector
 std::optional<std::string> missing_product(const std::string& directory, const Manifest& manifest,
                                            const IsAbandoned& is_abandoned) {
   if (manifest.products.empty()) return "results";
-  for (const auto& [stamp, checksum] : manifest.products) {
-    if (!is_name_of_product(stamp.name)) return "a file that no batch makes";
-    const auto path = (fs::path(directory) / stamp.name).string();
+  for (const auto& product : manifest.products) {
+    const auto path = (fs::path(directory) / product.name).string();
+    const auto name = fs::path(product.name).lexically_normal();
+    if (name.empty() || name.is_absolute() || *name.begin() == "..")
+      return product.name;  // of another folder
     try {
-      FileStamp now = stamp_of(path);
-      now.name = stamp.name;
-      if (now == stamp) continue;
-      if (now.bytes != stamp.bytes || is_hollow(path) || !has_checksum(path, checksum, is_abandoned))
-        return stamp.name;
-    } catch (const Error&) {
-      return stamp.name;
+      const auto now = stamp_of(path);
+      // Nothing is read of a file of holes, which fhd does not write.
+      if (now.bytes == product.bytes && now.bytes <= stored_bytes_of(path) &&
+          (now.modified_ns == product.modified_ns || has_checksum(path, product.checksum, is_abandoned)))
+        continue;
+    } catch (const Error&) {  // there is none
     }
+    return product.name;
   }
   return {};
 }

@@ -25,9 +25,8 @@ struct FileStamp {
 /// Returns the stamps of files_of_scan, by name. Throws Error when there is none.
 std::vector<FileStamp> stamps_of(const std::string& scan);
 
-/// A file that was made.
-struct Product {
-  FileStamp stamp;  ///< its name as it is called from the folder of the batch
+/// A file that was made; its name as it is called from the folder of the batch.
+struct Product : FileStamp {
   std::string checksum;
 };
 
@@ -41,7 +40,7 @@ struct Manifest {
   std::string input_checksum;
   std::int64_t examined_ns = 0;                 ///< when the input was read, ns since 1970
   std::map<std::string, std::string> settings;  ///< options that change the result, as given
-  std::string program_version;
+  std::string version;                          ///< of the program
   std::vector<Product> products;
 
   std::int64_t ended_ns = 0;  ///< ns since 1970

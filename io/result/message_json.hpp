@@ -1,8 +1,19 @@
 #pragma once
-// Messages as JSON: {code, severity, text, remedy, field}.
+// Messages as JSON: {code, severity, text, remedy, field}; and other types, as their fields.
 #include <nlohmann/json.hpp>
 
 #include "recon/domain/message.hpp"
+#include "recon/domain/scan.hpp"
+
+/// Defines the JSON of a type, in its namespace: an object of these fields, by their names. What is absent, or of another type,
+/// is a Json::exception. (The macro of nlohmann itself is for unordered JSON.)
+#define FHD_JSON_FIELDS(Type, ...)                                                              \
+  inline void to_json(nlohmann::ordered_json& nlohmann_json_j, const Type& nlohmann_json_t) {   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                    \
+  }                                                                                             \
+  inline void from_json(const nlohmann::ordered_json& nlohmann_json_j, Type& nlohmann_json_t) { \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))                  \
+  }
 
 namespace fhd {
 
@@ -30,5 +41,7 @@ inline std::vector<Message> messages_in(const nlohmann::ordered_json& json, cons
   const bool is_list = json.is_object() && json.contains(name) && json[name].is_array();
   return is_list ? json[name].get<std::vector<Message>>() : std::vector<Message>();
 }
+
+FHD_JSON_FIELDS(Geometry, matrix_size, fov_mm, position_mm, read_direction, phase_direction, slice_direction)
 
 }  // namespace fhd

@@ -19,10 +19,6 @@ namespace {
 /// The bytes before the numbers: the header, and four that announce no extension. They are a whole number of floats.
 constexpr std::size_t header_bytes = 352;
 
-float number_of(Complex<float> value, NiftiPart part) {
-  return part == NiftiPart::phase ? std::atan2(value.im, value.re) : abs(value);
-}
-
 std::int64_t voxels_of_image(const ImageSeries& series) {
   return series.images.front().geometry.image_shape().size();
 }
@@ -38,7 +34,7 @@ void copy_numbers(const ImageSeries& series, NiftiPart part, std::int64_t first,
     values.resize(static_cast<std::size_t>(count));
     series.copy_values(static_cast<std::size_t>(first / per_image), begin, values);
     for (const auto value : values) {
-      const float number = number_of(value, part);
+      const float number = part == NiftiPart::phase ? std::atan2(value.im, value.re) : abs(value);
       std::memcpy(to, &number, sizeof(number));
       to += sizeof(number);
     }
@@ -94,14 +90,6 @@ void require_nifti_room(const ResultLayout& layout, const std::string& subject) 
               "reconstruct fewer with --slices, --repetitions or --frames");
 }
 
-void add_label(nifti_image& nifti, const NiftiLabel& label, NiftiPart part) {
-  const auto text = label.description + (part == NiftiPart::phase ? ", phase in rad" : "");
-  text.copy(nifti.descrip, sizeof(nifti.descrip) - 1);  // zero before
-  if (nifti.nt <= 1) return;
-  nifti.dt = nifti.pixdim[4] = static_cast<float>(label.repetition_time_s);
-  if (label.repetition_time_s > 0) nifti.time_units = NIFTI_UNITS_SEC;
-}
-
 /// Throws Error where the format has no room for the series.
 nifti_1_header header_of(const ImageSeries& series, const std::string& reported_path, const NiftiLabel& label,
                          NiftiPart part) {
@@ -130,7 +118,10 @@ nifti_1_header header_of(const ImageSeries& series, const std::string& reported_
   nifti->pixdim[1] = nifti->dx;
   nifti->pixdim[2] = nifti->dy;
   nifti->pixdim[3] = nifti->dz;
-  add_label(*nifti, label, part);
+  const auto text = label.description + (part == NiftiPart::phase ? ", phase in rad" : "");
+  text.copy(nifti->descrip, sizeof(nifti->descrip) - 1);  // zero before
+  if (nifti->nt > 1) nifti->dt = nifti->pixdim[4] = static_cast<float>(label.repetition_time_s);
+  if (nifti->nt > 1 && label.repetition_time_s > 0) nifti->time_units = NIFTI_UNITS_SEC;
   return nifti_convert_nim2nhdr(nifti.get());
 }
 
@@ -164,19 +155,33 @@ void write_part(const AtomicFile& to, ResultContent& results) {
               {results.made_by, results.provenance.repetition_time_s}, part, results.compression);
 }
 
-/// Writes a map as the magnitude of an image at the place of the first of the series.
-template <Array<float> NoiseMaps::*map>
-void write_map(const AtomicFile& to, ResultContent& results, const char* what) {
-  const auto& values = (*results.companions.noise).*map;
-  Image image{Array<Complex<float>>(values.shape()), results.series.images.front().geometry};
-  std::copy(values.begin(), values.end(), image.values.begin());
-  write_nifti(to.temporary(), {1, 1, {std::move(image)}}, to.path(), {results.made_by + ": " + what},
-              NiftiPart::magnitude, results.compression);
-}
+struct NoiseMap {
+  Array<float> NoiseMaps::*values;
+  const char* words;
+};
+constexpr NoiseMap noise_maps[]{{&NoiseMaps::deviation, "noise, unit of the image"},
+                                {&NoiseMaps::snr, "SNR, no unit"},
+                                {&NoiseMaps::g_factor, "g-factor, no unit"}};
 
-template <Array<float> NoiseMaps::*map>
-bool has_map(const ResultContent& results) {
-  return results.companions.noise && !((*results.companions.noise).*map).empty();
+/// Returns the format of a map, which is written as the magnitude of an image at the place of the first of the series.
+template <int i>
+constexpr ResultFormat map_format(const char* name, const char* ending) {
+  return {.name = name,
+          .ending = ending,
+          .has_content =
+              [](const ResultContent& results) {
+                const auto& noise = results.companions.noise;
+                return noise && !((*noise).*noise_maps[i].values).empty();
+              },
+          .write =
+              [](const AtomicFile& to, ResultContent& results) {
+                const auto& values = (*results.companions.noise).*noise_maps[i].values;
+                Image image{Array<Complex<float>>(values.shape()), results.series.images.front().geometry};
+                std::copy(values.begin(), values.end(), image.values.begin());
+                write_nifti(to.temporary(), {1, 1, {std::move(image)}}, to.path(),
+                            {results.made_by + ": " + noise_maps[i].words}, NiftiPart::magnitude,
+                            results.compression);
+              }};
 }
 
 }  // namespace
@@ -188,23 +193,8 @@ const ResultFormat nifti_format{.name = "nifti",
                                 .write = write_part<NiftiPart::magnitude>};
 const ResultFormat phase_format{
     .name = "phase", .ending = "_phase.nii.gz", .write = write_part<NiftiPart::phase>};
-const ResultFormat noise_format{.name = "noise",
-                                .ending = "_noise.nii.gz",
-                                .has_content = has_map<&NoiseMaps::deviation>,
-                                .write = [](const AtomicFile& to, ResultContent& r) {
-                                  write_map<&NoiseMaps::deviation>(to, r, "noise, unit of the image");
-                                }};
-const ResultFormat snr_format{.name = "snr",
-                              .ending = "_snr.nii.gz",
-                              .has_content = has_map<&NoiseMaps::snr>,
-                              .write = [](const AtomicFile& to, ResultContent& r) {
-                                write_map<&NoiseMaps::snr>(to, r, "SNR, no unit");
-                              }};
-const ResultFormat g_factor_format{.name = "g_factor",
-                                   .ending = "_gfactor.nii.gz",
-                                   .has_content = has_map<&NoiseMaps::g_factor>,
-                                   .write = [](const AtomicFile& to, ResultContent& r) {
-                                     write_map<&NoiseMaps::g_factor>(to, r, "g-factor, no unit");
-                                   }};
+const ResultFormat noise_format = map_format<0>("noise", "_noise.nii.gz"),
+                   snr_format = map_format<1>("snr", "_snr.nii.gz"),
+                   g_factor_format = map_format<2>("g_factor", "_gfactor.nii.gz");
 
 }  // namespace fhd::io

@@ -7,8 +7,6 @@
 #include <cmath>
 
 #include "io/files/atomic_file.hpp"
-#include "io/files/input_file.hpp"
-#include "io/files/stored_bytes.hpp"
 #include "io/result/formats.hpp"
 #include "recon/error.hpp"
 
@@ -17,70 +15,45 @@ namespace {
 
 constexpr int largest_side = 32768;  // pixels
 
-// Characters ' ' to '~', 5 x 7 pixels: one byte per column from the left, the lowest bit on top.
-constexpr std::array<std::array<std::uint8_t, 5>, 95> font{{
-    {0x00, 0x00, 0x00, 0x00, 0x00}, {0x00, 0x00, 0x5F, 0x00, 0x00}, {0x00, 0x07, 0x00, 0x07, 0x00},
-    {0x14, 0x7F, 0x14, 0x7F, 0x14}, {0x24, 0x2A, 0x7F, 0x2A, 0x12}, {0x23, 0x13, 0x08, 0x64, 0x62},
-    {0x36, 0x49, 0x55, 0x22, 0x50}, {0x00, 0x05, 0x03, 0x00, 0x00}, {0x00, 0x1C, 0x22, 0x41, 0x00},
-    {0x00, 0x41, 0x22, 0x1C, 0x00}, {0x14, 0x08, 0x3E, 0x08, 0x14}, {0x08, 0x08, 0x3E, 0x08, 0x08},
-    {0x00, 0x50, 0x30, 0x00, 0x00}, {0x08, 0x08, 0x08, 0x08, 0x08}, {0x00, 0x60, 0x60, 0x00, 0x00},
-    {0x20, 0x10, 0x08, 0x04, 0x02}, {0x3E, 0x51, 0x49, 0x45, 0x3E}, {0x00, 0x42, 0x7F, 0x40, 0x00},
-    {0x42, 0x61, 0x51, 0x49, 0x46}, {0x21, 0x41, 0x45, 0x4B, 0x31}, {0x18, 0x14, 0x12, 0x7F, 0x10},
-    {0x27, 0x45, 0x45, 0x45, 0x39}, {0x3C, 0x4A, 0x49, 0x49, 0x30}, {0x01, 0x71, 0x09, 0x05, 0x03},
-    {0x36, 0x49, 0x49, 0x49, 0x36}, {0x06, 0x49, 0x49, 0x29, 0x1E}, {0x00, 0x36, 0x36, 0x00, 0x00},
-    {0x00, 0x56, 0x36, 0x00, 0x00}, {0x08, 0x14, 0x22, 0x41, 0x00}, {0x14, 0x14, 0x14, 0x14, 0x14},
-    {0x00, 0x41, 0x22, 0x14, 0x08}, {0x02, 0x01, 0x51, 0x09, 0x06}, {0x32, 0x49, 0x79, 0x41, 0x3E},
-    {0x7E, 0x11, 0x11, 0x11, 0x7E}, {0x7F, 0x49, 0x49, 0x49, 0x36}, {0x3E, 0x41, 0x41, 0x41, 0x22},
-    {0x7F, 0x41, 0x41, 0x22, 0x1C}, {0x7F, 0x49, 0x49, 0x49, 0x41}, {0x7F, 0x09, 0x09, 0x09, 0x01},
-    {0x3E, 0x41, 0x49, 0x49, 0x7A}, {0x7F, 0x08, 0x08, 0x08, 0x7F}, {0x00, 0x41, 0x7F, 0x41, 0x00},
-    {0x20, 0x40, 0x41, 0x3F, 0x01}, {0x7F, 0x08, 0x14, 0x22, 0x41}, {0x7F, 0x40, 0x40, 0x40, 0x40},
-    {0x7F, 0x02, 0x0C, 0x02, 0x7F}, {0x7F, 0x04, 0x08, 0x10, 0x7F}, {0x3E, 0x41, 0x41, 0x41, 0x3E},
-    {0x7F, 0x09, 0x09, 0x09, 0x06}, {0x3E, 0x41, 0x51, 0x21, 0x5E}, {0x7F, 0x09, 0x19, 0x29, 0x46},
-    {0x46, 0x49, 0x49, 0x49, 0x31}, {0x01, 0x01, 0x7F, 0x01, 0x01}, {0x3F, 0x40, 0x40, 0x40, 0x3F},
-    {0x1F, 0x20, 0x40, 0x20, 0x1F}, {0x3F, 0x40, 0x38, 0x40, 0x3F}, {0x63, 0x14, 0x08, 0x14, 0x63},
-    {0x07, 0x08, 0x70, 0x08, 0x07}, {0x61, 0x51, 0x49, 0x45, 0x43}, {0x00, 0x7F, 0x41, 0x41, 0x00},
-    {0x02, 0x04, 0x08, 0x10, 0x20}, {0x00, 0x41, 0x41, 0x7F, 0x00}, {0x04, 0x02, 0x01, 0x02, 0x04},
-    {0x40, 0x40, 0x40, 0x40, 0x40}, {0x00, 0x01, 0x02, 0x04, 0x00}, {0x20, 0x54, 0x54, 0x54, 0x78},
-    {0x7F, 0x48, 0x44, 0x44, 0x38}, {0x38, 0x44, 0x44, 0x44, 0x20}, {0x38, 0x44, 0x44, 0x48, 0x7F},
-    {0x38, 0x54, 0x54, 0x54, 0x18}, {0x08, 0x7E, 0x09, 0x01, 0x02}, {0x0C, 0x52, 0x52, 0x52, 0x3E},
-    {0x7F, 0x08, 0x04, 0x04, 0x78}, {0x00, 0x44, 0x7D, 0x40, 0x00}, {0x20, 0x40, 0x44, 0x3D, 0x00},
-    {0x7F, 0x10, 0x28, 0x44, 0x00}, {0x00, 0x41, 0x7F, 0x40, 0x00}, {0x7C, 0x04, 0x18, 0x04, 0x78},
-    {0x7C, 0x08, 0x04, 0x04, 0x78}, {0x38, 0x44, 0x44, 0x44, 0x38}, {0x7C, 0x14, 0x14, 0x14, 0x08},
-    {0x08, 0x14, 0x14, 0x18, 0x7C}, {0x7C, 0x08, 0x04, 0x04, 0x08}, {0x48, 0x54, 0x54, 0x54, 0x20},
-    {0x04, 0x3F, 0x44, 0x40, 0x20}, {0x3C, 0x40, 0x40, 0x20, 0x7C}, {0x1C, 0x20, 0x40, 0x20, 0x1C},
-    {0x3C, 0x40, 0x30, 0x40, 0x3C}, {0x44, 0x28, 0x10, 0x28, 0x44}, {0x0C, 0x50, 0x50, 0x50, 0x3C},
-    {0x44, 0x64, 0x54, 0x4C, 0x44}, {0x00, 0x08, 0x36, 0x41, 0x00}, {0x00, 0x00, 0x7F, 0x00, 0x00},
-    {0x00, 0x41, 0x36, 0x08, 0x00}, {0x08, 0x04, 0x08, 0x10, 0x08},
-}};
+// Characters ' ' to '~', 5 x 7 pixels: two hexadecimal digits per column from the left, the lowest bit on top.
+constexpr std::string_view font =
+    "000000000000005F00000007000700147F147F14242A7F2A12231308646236495522500005030000001C2241000041221C00"
+    "14083E081408083E080800503000000808080808006060000020100804023E5149453E00427F400042615149462141454B31"
+    "1814127F1027454545393C4A49493001710905033649494936064949291E0036360000005636000008142241001414141414"
+    "00412214080201510906324979413E7E1111117E7F494949363E414141227F4141221C7F494949417F090909013E4149497A"
+    "7F0808087F00417F41002040413F017F081422417F404040407F020C027F7F0408107F3E4141413E7F090909063E4151215E"
+    "7F09192946464949493101017F01013F4040403F1F2040201F3F4038403F631408146307087008076151494543007F414100"
+    "02040810200041417F0004020102044040404040000102040020545454787F484444383844444420384444487F3854545418"
+    "087E0901020C5252523E7F0804047800447D40002040443D007F1028440000417F40007C041804787C080404783844444438"
+    "7C14141408081414187C7C080404084854545420043F4440203C4040207C1C2040201C3C4030403C44281028440C5050503C"
+    "4464544C44000836410000007F000000413608000804081008";
 
-/// Sets width x height pixels from (x, y) on to shade(column, row); what lies outside is cut off.
-template <class Shade>
-void fill(GrayImage& image, int x, int y, int width, int height, const Shade& shade) {
-  for (int row = std::max(0, -y); row < std::min(height, image.height - y); ++row)
-    for (int column = std::max(0, -x); column < std::min(width, image.width - x); ++column)
-      image.at(x + column, y + row) = shade(column, row);
+/// Returns whether a pixel of a character is white.
+bool is_set(char character, int column, int row) {
+  const char known = character >= ' ' && character <= '~' ? character : '?';
+  const auto digit = font[static_cast<std::size_t>(10 * (known - ' ') + 2 * column + (row < 4 ? 1 : 0))];
+  return (digit > '9' ? digit - 'A' + 10 : digit - '0') >> row % 4 & 1;
 }
 
-/// Copies `panel` into `image` with its top left corner at (x, y); what lies outside is cut off.
+/// Copies `panel` into `image`, in which it lies, with its top left corner at (x, y).
 void paste(GrayImage& image, const GrayImage& panel, int x, int y) {
-  const int left = std::max(0, -x), right = std::min(panel.width, image.width - x);
-  for (int row = std::max(0, -y); row < std::min(panel.height, image.height - y) && left < right; ++row)
-    std::copy_n(panel.pixels.begin() + std::ptrdiff_t{row} * panel.width + left, right - left,
-                &image.at(x + left, y + row));
+  for (int row = 0; row < panel.height; ++row)
+    std::copy_n(panel.pixels.begin() + std::ptrdiff_t{row} * panel.width, panel.width, &image.at(x, y + row));
 }
 
-/// Panels of these sizes [width, height], each made and pasted in its turn: panel(number).
-template <class Panel>
-GrayImage tile(const std::vector<std::array<int, 2>>& sizes, int panels_per_row, int gap,
-               const Panel& panel) {
-  if (sizes.empty() || panels_per_row < 1)
-    throw Error("picture", "at least one panel and one column", "none");
-  int width = 0, height = 0;
-  for (const auto& size : sizes) {
-    width = std::max(width, size[0]);
-    height = std::max(height, size[1]);
+/// Writes one line of ASCII text with its top left corner at (x, y); what lies outside is cut off.
+void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale) {
+  for (const char character : text) {
+    for (int column = 0; column < 5 * scale && x + column < image.width; ++column)
+      for (int row = 0; row < 7 * scale && y + row < image.height; ++row)
+        if (is_set(character, column / scale, row / scale)) image.at(x + column, y + row) = 255;
+    x += 6 * scale;
   }
-  const int count = static_cast<int>(sizes.size());
+}
+
+/// Returns panel(i), i from 0 to `count` - 1, row by row in equal cells of this size, `gap` pixels between them.
+template <class Panel>
+GrayImage tile(int count, int width, int height, int panels_per_row, int gap, const Panel& panel) {
   panels_per_row = std::min(panels_per_row, count);
   const int rows = (count + panels_per_row - 1) / panels_per_row;
   auto image = make_gray_image(panels_per_row * (width + gap) - gap, rows * (height + gap) - gap);
@@ -91,17 +64,6 @@ GrayImage tile(const std::vector<std::array<int, 2>>& sizes, int panels_per_row,
 }
 
 }  // namespace
-
-void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale, std::uint8_t shade) {
-  for (const char character : text) {
-    const auto& glyph = font[character >= ' ' && character <= '~' ? character - ' ' : '?' - ' '];
-    for (int column = 0; column < 5; ++column)
-      for (int row = 0; row < 7; ++row)
-        if ((glyph[column] >> row) & 1)
-          fill(image, x + column * scale, y + row * scale, scale, scale, [&](int, int) { return shade; });
-    x += 6 * scale;
-  }
-}
 
 GrayImage make_gray_image(int width, int height) {
   if (width < 1 || height < 1 || width > largest_side || height > largest_side)
@@ -140,7 +102,25 @@ GrayImage enlarged(const GrayImage& image, int factor) {
   return result;
 }
 
-GrayImage reduced(const GrayImage& image, int side) {
+GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap) {
+  int width = 0, height = 0;
+  for (const auto& panel : panels)
+    width = std::max(width, panel.width), height = std::max(height, panel.height);
+  return tile(static_cast<int>(panels.size()), width, height, panels_per_row, gap,
+              [&](std::size_t i) -> const GrayImage& { return panels[i]; });
+}
+
+GrayImage captioned(const GrayImage& panel, std::string_view caption) {
+  constexpr int scale = 2, text_height = 8;
+  const int band = (text_height + 2) * scale;
+  auto image = make_gray_image(panel.width, panel.height + band);
+  draw_text(image, scale, scale, caption, scale);
+  paste(image, panel, 0, band);
+  return image;
+}
+
+/// Returns means of blocks of pixels, at most `side` wide and high; a smaller image as it is.
+static GrayImage reduced(const GrayImage& image, int side) {
   const int stride = (std::max(image.width, image.height) + side - 1) / side;
   if (stride <= 1) return image;
   auto result = make_gray_image((image.width + stride - 1) / stride, (image.height + stride - 1) / stride);
@@ -153,20 +133,6 @@ GrayImage reduced(const GrayImage& image, int side) {
       result.at(x, y) = static_cast<std::uint8_t>((sum + count / 2) / count);
     }
   return result;
-}
-
-GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap) {
-  std::vector<std::array<int, 2>> sizes;
-  for (const auto& panel : panels) sizes.push_back({panel.width, panel.height});
-  return tile(sizes, panels_per_row, gap, [&](std::size_t i) -> const GrayImage& { return panels[i]; });
-}
-
-GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale) {
-  const int band = (text_height + 2) * scale;
-  auto image = make_gray_image(panel.width, panel.height + band);
-  draw_text(image, scale, scale, caption, scale);
-  paste(image, panel, 0, band);
-  return image;
 }
 
 GrayImage montage(const std::vector<Image>& images,
@@ -199,16 +165,17 @@ GrayImage montage(const std::vector<Image>& images,
   const int panels_per_row = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(panel_count))));
   int side = 1;
   for (const auto& size : sizes) side = std::max({side, size[0], size[1]});
-  constexpr int wanted_side = 256, wanted_width = 2048;
+  constexpr int wanted_side = 256, wanted_width = 2048, gap = 2;
   const int factor =
       std::max(1, std::min((wanted_side + side - 1) / side, wanted_width / (panels_per_row * side)));
-  const int largest_panel = largest_side / panels_per_row - default_gap;
-  std::vector<std::array<int, 2>> panel_sizes;
-  for (const auto& [width, height] : sizes)
-    panel_sizes.push_back(
-        {std::min(width * factor, largest_panel), std::min(height * factor, largest_panel)});
+  const int largest_panel = largest_side / panels_per_row - gap;
+  const auto cell = [&](std::size_t axis) {
+    int most = 1;
+    for (const auto& size : sizes) most = std::max(most, std::min(size[axis] * factor, largest_panel));
+    return most;
+  };
   const float* magnitudes = shown.data();
-  return tile(panel_sizes, panels_per_row, default_gap, [&](std::size_t i) {
+  return tile(static_cast<int>(sizes.size()), cell(0), cell(1), panels_per_row, gap, [&](std::size_t i) {
     const auto [width, height] = sizes[i];
     const auto panel = gray_of(magnitudes, width, height, white);
     magnitudes += std::ptrdiff_t{width} * height;
@@ -216,30 +183,8 @@ GrayImage montage(const std::vector<Image>& images,
   });
 }
 
-GrayImage read_png(const std::string& path) {
-  constexpr std::uint64_t longest = std::uint64_t{1} << 30;
-  const auto content = content_of_file(path, longest, "a PNG picture");
-  png_image header{};
-  header.version = PNG_IMAGE_VERSION;
-  if (!png_image_begin_read_from_memory(&header, content.data(), content.size()))
-    throw Error(path, "a PNG picture", header.message);
-  // Pictures of fhd have rows of 8 bits or more.
-  constexpr png_uint_32 largest = largest_side;
-  const bool can_hold = static_cast<double>(header.width) * static_cast<double>(header.height) <=
-                        static_cast<double>(content.size()) * deflate_limit;
-  if (header.width > largest || header.height > largest || !can_hold) {
-    png_image_free(&header);
-    throw Error(path, can_hold ? "at most 32768 pixels per side" : "as many pixels as it states",
-                can_hold ? "more" : "fewer");
-  }
-  header.format = PNG_FORMAT_GRAY;
-  auto image = make_gray_image(static_cast<int>(header.width), static_cast<int>(header.height));
-  if (!png_image_finish_read(&header, nullptr, image.pixels.data(), 0, nullptr))
-    throw Error(path, "a PNG picture", header.message);
-  return image;
-}
-
-std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& reported_path, bool small) {
+void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path,
+               bool small) {
   png_image header{};
   header.version = PNG_IMAGE_VERSION;
   header.width = static_cast<png_uint_32>(image.width);
@@ -250,14 +195,7 @@ std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& 
   std::vector<std::uint8_t> bytes(size);
   if (!png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr))
     throw Error(reported_path, "a picture that can be encoded", header.message);
-  bytes.resize(size);
-  return bytes;
-}
-
-void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path,
-               bool small) {
-  const auto bytes = encode_png(image, reported_path, small);
-  write_bytes(path, bytes.data(), bytes.size(), reported_path);
+  write_bytes(path, bytes.data(), size, reported_path);
 }
 
 const ResultFormat png_format{.name = "png",

@@ -32,21 +32,12 @@ inline constexpr double white_quantile = 0.995;
 
 /// Returns an image with every pixel `factor` x `factor` times.
 GrayImage enlarged(const GrayImage& image, int factor);
-/// Returns means of blocks of pixels, at most `side` wide and high; a smaller image as it is.
-GrayImage reduced(const GrayImage& image, int side);
 
-constexpr int text_height = 8;  ///< pixels of a character, at scale 1
-/// Writes one line of ASCII text with its top left corner at (x, y); what lies outside is cut off.
-void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale = 1,
-               std::uint8_t shade = 255);
+/// Returns the panels row by row, `panels_per_row` of them, in equal cells as large as the largest, `gap` pixels between them.
+GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap);
 
-constexpr int default_gap = 2;  ///< pixels between panels
-/// `panels` row by row, `panels_per_row` of them, in equal cells as large as the largest panel, `gap` pixels
-/// between them.
-GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap = default_gap);
-
-/// `panel` with a caption in a band above it, scaled to be readable.
-GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale = 2);
+/// Returns the panel with a caption of ASCII text in a band above it.
+GrayImage captioned(const GrayImage& panel, std::string_view caption);
 
 /// Returns a montage of the magnitudes of all slices of all images, in order, at most 64 of them evenly chosen. White
 /// is the 99.5 % quantile of what is shown. Row 0 of a slice, the first y, is on top (anterior in a standard
@@ -56,13 +47,8 @@ GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale 
 GrayImage montage(const std::vector<Image>& images,
                   const std::function<std::shared_ptr<const Image>(std::size_t)>& read = {});
 
-/// Returns a picture as the bytes of a file; messages call it `reported_path`. Throws Error.
-/// `small`: a fifth smaller, in six times the time.
-std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& reported_path,
-                                     bool small = false);
-/// Reads any PNG as 8-bit gray. Throws Error.
-GrayImage read_png(const std::string& path);
-/// Writes to `path`; messages call it `reported_path`. Throws Error. (Not atomic by itself.)
+/// Writes to `path`; messages call it `reported_path`. `small`: a fifth smaller, in six times the time. Throws Error. (Not
+/// atomic by itself.)
 void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path,
                bool small = false);
 

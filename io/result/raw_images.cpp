@@ -1,6 +1,5 @@
 #include "io/result/raw_images.hpp"
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "io/files/atomic_file.hpp"
+#include "io/files/input_file.hpp"
 #include "io/files/stored_bytes.hpp"
 #include "recon/error.hpp"
 
@@ -34,21 +34,8 @@ std::uint32_t RawImages::write(std::size_t index, const Image& image) {
   return crc_of(values, image_bytes());
 }
 
-bool RawImages::try_read(void* to, std::uint64_t bytes, std::uint64_t offset) const {
-  for (auto* next = static_cast<char*>(to); bytes > 0;) {
-    const auto count = ::pread(file_.get(), next, bytes, static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count == 0) errno = 0;
-    if (count <= 0) return false;
-    next += count;
-    offset += static_cast<std::uint64_t>(count);
-    bytes -= static_cast<std::uint64_t>(count);
-  }
-  return true;
-}
-
 void RawImages::read_bytes(void* to, std::uint64_t bytes, std::uint64_t offset) const {
-  if (!try_read(to, bytes, offset))
+  if (!read_at(file_.get(), to, bytes, offset))
     throw Error(path_, "the values of all images", errno == 0 ? "a shorter file" : std::strerror(errno));
 }
 
@@ -56,7 +43,7 @@ bool RawImages::holds(std::size_t index, std::uint32_t crc) const {
   // A hole of a sparse file holds nothing, and is not read.
   if ((index + 1) * image_bytes() > stored_bytes(file_.get())) return false;
   std::vector<char> bytes(image_bytes());
-  return try_read(bytes.data(), bytes.size(), index * image_bytes()) &&
+  return read_at(file_.get(), bytes.data(), bytes.size(), index * image_bytes()) &&
          crc_of(bytes.data(), bytes.size()) == crc;
 }
 

@@ -34,7 +34,6 @@ class RawImages {
  private:
   std::uint64_t value_bytes() const { return in_double_ ? sizeof(Complex<double>) : sizeof(Complex<float>); }
   std::uint64_t image_bytes() const { return static_cast<std::uint64_t>(shape_.size()) * value_bytes(); }
-  bool try_read(void* to, std::uint64_t bytes, std::uint64_t offset) const;
   void read_bytes(void* to, std::uint64_t bytes, std::uint64_t offset) const;
 
   std::string path_;

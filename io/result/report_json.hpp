@@ -1,11 +1,8 @@
 #pragma once
 // The text of OUT.json (app/docs/results.md). Everything in it but `environment` follows from the scan, the settings and
 // the version; `environment` holds times, names of files and of machines.
-#include <cstdint>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,23 +11,21 @@
 
 namespace fhd::io {
 
-/// The places of the parts of a text of OUT.json, in bytes, and the residuals, which OUT.h5 also holds as numbers.
+/// The text of OUT.json in two parts, which OUT.h5 holds one by one, and the residuals, which it also holds as numbers.
 struct ReportText {
-  std::uint64_t images_end = 0;  ///< with "\n}\n" behind it, the text before is JSON without the environment
-  std::uint64_t environment_begin = 0, environment_end = 0;
+  std::string report, environment;                      ///< JSON each
   std::vector<std::vector<double>> relative_residuals;  ///< of every image
 };
 
-/// Writes the text piece by piece, in order, some images at a time. Throws what `write` throws.
-ReportText write_report_json(const ImageSeries& series, const Provenance& provenance,
-                             const std::function<void(std::string_view)>& write);
-
-/// Returns what OUT.json says of one image, but its place, and its times.
-nlohmann::ordered_json report_to_json(const Report& report);
-/// Returns what `environment` says of one image: the seconds of its stages and the memory of the GPU.
-nlohmann::ordered_json times_to_json(const Report& report);
-/// Returns the report of these two. What is absent, or of another type, stays as in an empty report.
-Report report_from_json(const nlohmann::ordered_json& report, const nlohmann::ordered_json& times);
+/// The part of OUT.json on one image, but its place, and that of `environment`: the seconds of its stages and the
+/// memory of the GPU.
+struct ReportJson {
+  nlohmann::ordered_json report, times;
+};
+ReportJson json_of(const Report& report);
+ReportText report_text(const ImageSeries& series, const Provenance& provenance);
+/// Returns the text of OUT.json of its parts.
+std::string joined_report(const std::string& report, const std::string& environment);
 /// Returns {"method": "cg", "iterations": 30}: a value that is a number as a whole is one, others are text.
 nlohmann::ordered_json settings_json(const std::vector<std::pair<std::string, std::string>>& settings);
 /// Returns one line. Bytes that are no UTF-8, as paths may hold them, are replaced.

@@ -123,9 +123,6 @@ void check_writable(const ResultRequest& request, const std::vector<std::string>
     if (!is_name(to.path))
       throw Error(to.subject,
                   to.format->is_folder ? "the name of a folder, new or empty" : "the name of a file", "none");
-    std::error_code status;
-    if (to.format->option && !to.format->is_folder && fs::is_symlink(to.path, status) && !fs::exists(to.path, status))
-      throw Error(to.path, "a file, or a name that is free", "a link to nothing", "remove it, or choose another name");
     if (to.format->option) require_apart(to, all, request.prefix);
     require_no_input(to, inputs);
     require_entry(to);

@@ -1,6 +1,7 @@
 #include "io/result/results.hpp"
 
 #include <algorithm>
+#include <array>
 #include <future>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,13 @@
 #include "recon/error.hpp"
 
 namespace fhd::io {
+
+std::span<const ResultFormat* const> result_formats() {
+  static constexpr std::array table{&hdf5_format,  &nifti_format,  &png_format, &json_format,
+                                    &phase_format, &noise_format,  &snr_format, &g_factor_format,
+                                    &dicom_format, &ismrmrd_format};
+  return table;
+}
 
 void require_series(const ImageSeries& series, const std::string& subject) {
   const auto expected = series.repetition_count * series.slice_count;
@@ -38,18 +46,9 @@ bool are_stacked(const ImageSeries& series) {
   return series.images.front().geometry.position_mm == last.geometry.position_mm;
 }
 
-Report Provenance::report(std::size_t i) const {
-  if (stored_report) return stored_report(i);
-  return i < reports.size() ? reports[i] : Report{};
-}
-
-namespace {
-
-std::int64_t number_of(const std::vector<std::int64_t>& chosen, std::size_t i) {
+static std::int64_t number_of(const std::vector<std::int64_t>& chosen, std::size_t i) {
   return chosen.empty() ? static_cast<std::int64_t>(i) : chosen.at(i);
 }
-
-}  // namespace
 
 std::int64_t Provenance::repetition_number(std::size_t i) const { return number_of(repetitions, i); }
 std::int64_t Provenance::slice_number(std::size_t i) const { return number_of(slices, i); }
@@ -85,9 +84,9 @@ std::string made_by(const Provenance& provenance) {
                                                           {"adjoint", "adjoint"},
                                                           {"fft", "FFT"}};
   std::string text = "fhd " + provenance.program_version;
-  for (const auto& [name, value] : provenance.report(0).settings)
-    for (const auto& [method, words] : methods)
-      if (name == "method" && value == method) text += std::string(" ") + words;
+  const auto settings = provenance.report(0).report.value("settings", nlohmann::ordered_json::object());
+  for (const auto& [method, words] : methods)
+    if (settings.value("method", "") == method) text += std::string(" ") + words;
   return text;
 }
 
@@ -97,8 +96,8 @@ std::vector<OutputLock> locks_of(const ResultRequest& request, const OutputLock&
   for (const auto* format : result_formats())
     if (const auto path = path_of(*format, request); format->option && !path.empty())
       paths.push_back(format->is_folder ? place_of_folder(path) : path);
-  std::sort(paths.begin(),
-            paths.end());  // all runs lock in one order: none waits for another that waits for it
+  // All runs lock in one order: none waits for another that waits for it.
+  std::sort(paths.begin(), paths.end());
   std::vector<OutputLock> locks;
   for (const auto& path : paths) {
     const auto is_its = [&](const OutputLock& lock) { return lock.is_of(path); };
@@ -108,30 +107,24 @@ std::vector<OutputLock> locks_of(const ResultRequest& request, const OutputLock&
   return locks;
 }
 
-struct Output {
-  const ResultFormat* format;
-  AtomicFile* file;
-};
-
-void write_output(const Output& output, ResultContent& results) {
-  const trace::Span span("write " + output.file->path(), "write");
-  output.format->write(*output.file, results);
-  output.file->flush();
-}
+/// A file, and its format.
+using Output = std::pair<AtomicFile*, const ResultFormat*>;
 
 /// Writes the files, several at a time where there are threads.
 void write_outputs(const std::vector<Output>& outputs, ResultContent& results) {
+  const auto write = [&results](const Output& output) {
+    const auto [file, format] = output;
+    const trace::Span span("write " + file->path(), "write");
+    format->write(*file, results);
+    file->flush();
+  };
   const auto policy =
       results.compression.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
   std::vector<std::future<void>> others;
   for (const auto& output : outputs)
-    if (!output.format->in_calling_thread)
-      others.push_back(std::async(policy, [&results, output] { write_output(output, results); }));
-  // The others copy the text of OUT.json.
-  for (const bool is_report : {true, false})
-    for (const auto& output : outputs)
-      if (output.format->in_calling_thread && (output.format == &json_format) == is_report)
-        write_output(output, results);
+    if (!output.second->in_calling_thread) others.push_back(std::async(policy, write, output));
+  for (const auto& output : outputs)
+    if (output.second->in_calling_thread) write(output);
   for (auto& other : others) other.get();
 }
 
@@ -141,7 +134,12 @@ std::vector<std::string> write_results(const OutputLock& lock, const ResultReque
                                        const ImageSeries& series, const Provenance& provenance,
                                        const CompanionResults& companions) {
   require_series(series, request.prefix);
-  ResultContent results{series, provenance, companions, companions.compression, made_by(provenance)};
+  ResultContent results{series,
+                        provenance,
+                        companions,
+                        companions.compression,
+                        made_by(provenance),
+                        report_text(series, provenance)};
   results.compression.threads = threads_or_all(results.compression.threads);
   const auto locks_elsewhere = locks_of(request, lock);
   FileSet files(lock, locks_elsewhere);
@@ -150,7 +148,7 @@ std::vector<std::string> write_results(const OutputLock& lock, const ResultReque
   for (const auto* format : result_formats()) {
     const auto path = path_of(*format, request);
     if (path.empty() || (format->has_content && !format->has_content(results))) continue;
-    outputs.push_back({format, &(format->is_folder ? files.add_replacing_directory(path) : files.add(path))});
+    outputs.push_back({&(format->is_folder ? files.add_replacing_directory(path) : files.add(path)), format});
     written.push_back(path + (format->is_folder ? "/" : ""));
   }
   write_outputs(outputs, results);
@@ -218,17 +216,14 @@ ImageSeries read_image(const std::string& path, const std::string& dataset) {
   auto series =
       read_unchanged(InputStamps({path}), [&] { return in_reader<&read_image_here>(path, dataset); });
   // The process that read it may have been taken over.
-  bool whole = series.repetition_count >= 1 && series.slice_count >= 1 &&
-               series.images.size() / static_cast<std::uint64_t>(series.repetition_count) ==
-                   static_cast<std::uint64_t>(series.slice_count) &&
-               series.images.size() % static_cast<std::uint64_t>(series.repetition_count) == 0;
-  for (const auto& image : series.images) {
-    const auto& n = image.geometry.matrix_size;
-    whole = whole && n[0] >= 1 && n[1] >= 1 && n[2] >= 1 && n == series.images.front().geometry.matrix_size &&
-            image.values.shape() == image.geometry.image_shape() &&
-            (image.in_double.empty() || image.in_double.shape() == image.values.shape());
-  }
-  if (!whole) throw Error(path + ":" + dataset, "images", "values that are none", "the file is damaged");
+  constexpr std::int64_t most = 1 << 20;
+  if (std::max(series.repetition_count, series.slice_count) > most ||
+      std::min(series.repetition_count, series.slice_count) < 1)
+    throw Error(path + ":" + dataset, "images", "values that are none", "the file is damaged");
+  for (const auto& image : series.images)
+    for (const int n : image.geometry.matrix_size)
+      if (n < 1) throw Error(path + ":" + dataset, "images", "values that are none", "the file is damaged");
+  require_series(series, path + ":" + dataset);
   return series;
 }
 

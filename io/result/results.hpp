@@ -20,6 +20,8 @@
 
 namespace fhd::io {
 
+struct ReportJson;  // io/result/report_json.hpp
+
 /// All reconstructed volumes of one scan, in the order [repetition][slice].
 struct ImageSeries {
   std::int64_t repetition_count = 1, slice_count = 1;
@@ -72,10 +74,10 @@ struct Provenance {
   std::optional<FrameNumbers> frames{};  ///< the repetitions are frames, repetition_time_s apart
   std::vector<InputPiece> pieces{};
   /// Gives the reports in place of `reports`, to several threads at a time. Throws Error.
-  std::function<Report(std::size_t)> stored_report{};
+  std::function<ReportJson(std::size_t)> stored_report{};
 
   /// Returns the report of image `i`; an empty one where there is none.
-  Report report(std::size_t i) const;
+  ReportJson report(std::size_t i) const;
   /// Returns the number in the scan of repetition, or slice, `i` of the results.
   std::int64_t repetition_number(std::size_t i) const;
   std::int64_t slice_number(std::size_t i) const;
@@ -109,9 +111,12 @@ std::vector<std::string> write_results(const ResultRequest& request, const Image
 void write_image_file(FileSet& files, const std::string& path,
                       const std::vector<std::pair<std::string, const ImageSeries*>>& datasets,
                       const std::string& made_by = {});
-/// Returns the text of OUT.json of /report/json and /environment of OUT.h5.
-std::string joined_report(std::string report, const std::string& environment);
-/// Reads them. Throws Error.
+/// Writes a field map by itself, what ReadOptions::outside takes: /field_map [z][y][x], or [slice][z][y][x], off-resonance in
+/// rad/s, with the attributes of hdf5_geometry.hpp, and made_by where it is given, on the root. Adds the file to `files`, for
+/// the caller to commit. Throws Error.
+void write_field_map(FileSet& files, const std::string& path, const std::vector<const Array<float>*>& slices,
+                     const std::vector<Geometry>& geometries, const std::string& made_by = {});
+/// Returns the text of OUT.json, as OUT.h5 has it. Throws Error.
 std::string read_report_text(const std::string& path);
 /// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`), or one complex image
 /// [z][y][x] or [y][x] of any HDF5 file; in double too where it is stored so.

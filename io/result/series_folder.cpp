@@ -13,7 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "io/files/atomic_file.hpp"
+#include "io/files/input_file.hpp"
 #include "io/files/json_text.hpp"
+#include "io/files/stored_bytes.hpp"
 #include "io/result/report_json.hpp"
 #include "recon/error.hpp"
 
@@ -49,25 +51,11 @@ Json shape_json(const Shape& shape) {
 /// Returns a shape of so many axes that images may have, else nothing.
 std::optional<Shape> shape_in(const Json& json, std::size_t axes) {
   constexpr std::int64_t longest = 1 << 16;
-  if (!json.is_array() || json.size() != axes) return {};
-  std::int64_t n[4]{};
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    if (!json[axis].is_number_integer()) return {};
-    n[axis] = json[axis].get<std::int64_t>();
-    if (n[axis] < 1 || n[axis] > longest) return {};
-  }
-  return axes == 2 ? Shape{n[0], n[1]} : axes == 3 ? Shape{n[0], n[1], n[2]} : Shape{n[0], n[1], n[2], n[3]};
-}
-
-Json geometry_json(const Geometry& geometry) {
-  return {{"matrix_size", geometry.matrix_size},         {"fov_mm", geometry.fov_mm},
-          {"position_mm", geometry.position_mm},         {"read_direction", geometry.read_direction},
-          {"phase_direction", geometry.phase_direction}, {"slice_direction", geometry.slice_direction}};
-}
-
-Geometry geometry_in(const Json& json) {
-  return {json.at("matrix_size"),    json.at("fov_mm"),          json.at("position_mm"),
-          json.at("read_direction"), json.at("phase_direction"), json.at("slice_direction")};
+  const auto is_extent = [](const Json& n) { return n.is_number_integer() && n > 0 && n <= longest; };
+  if (!json.is_array() || json.size() != axes || !std::all_of(json.begin(), json.end(), is_extent)) return {};
+  return axes == 2   ? Shape{json[0], json[1]}
+         : axes == 3 ? Shape{json[0], json[1], json[2]}
+                     : Shape{json[0], json[1], json[2], json[3]};
 }
 
 /// Calls visit(name, axes, array) for the arrays that exhibits.raw holds, in its order.
@@ -167,7 +155,7 @@ void SeriesFolder::read_lines() {
       const auto json = flat_json(std::string_view(line).substr(0, static_cast<std::size_t>(bytes - 1)));
       if (json.is_discarded()) continue;  // cut off by a crash: this volume is done again
       const auto number = json.at("number").get<std::size_t>();
-      const auto& n = geometry_in(json.at("geometry")).matrix_size;
+      const auto& n = json.at("geometry").get<Geometry>().matrix_size;
       if (!(Shape{n[2], n[1], n[0]} == images_->shape())) continue;  // not of this series
       static_cast<void>(json.at("report").at("settings"));
       const bool there = number < lines_.size() && bytes <= std::numeric_limits<std::uint32_t>::max() &&
@@ -202,7 +190,7 @@ void SeriesFolder::begin(const Image& image, const Image* gridded) {
   if (gridded) json["gridded_shape"] = shape_json(*(gridded_shape = gridded->values.shape()));
   open_files(image.values.shape(), gridded_shape, !image.in_double.empty());
   const auto text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  write_atomically(folder_, "series.json", text.data(), text.size());
+  write_atomically(AtomicFile(folder_, "series.json"), text.data(), text.size());
 }
 
 void SeriesFolder::open_files(const Shape& shape, const std::optional<Shape>& gridded, bool in_double) {
@@ -220,15 +208,15 @@ void SeriesFolder::add(std::size_t number, const Image& image, const Image* grid
     if (!gridded) throw Error(path_, "a gridded image of every volume", "none of one");
     json["gridded_crc"] = gridded_->write(number, *gridded);
   }
-  json["geometry"] = geometry_json(image.geometry);
+  json["geometry"] = image.geometry;
   if (number == 0) {
     write_exhibits(exhibits);
     for_each_array(exhibits, [&](const char* name, int, const auto& array) {
       json["exhibits"][name] = shape_json(array.shape());
     });
   }
-  json["report"] = report_to_json(report);
-  json["times"] = times_to_json(report);
+  auto [said, times] = json_of(report);
+  json["report"] = std::move(said), json["times"] = std::move(times);
   const auto text = json_line(json) + "\n";
   write_at(reports_.get(), text.data(), text.size(), static_cast<std::uint64_t>(end_of_reports_),
            file("reports.jsonl"));
@@ -250,49 +238,61 @@ void SeriesFolder::flush_now_and_then() {
 }
 
 void SeriesFolder::write_exhibits(const DiagnosticImages& exhibits) {
-  auto raw = opened("exhibits.raw");
-  if (ftruncate(raw.get(), 0) != 0) fail_by_errno(file("exhibits.raw"), "a file that can be written");
-  OutputFile out(std::move(raw), file("exhibits.raw"));
+  OutputFile out(opened("exhibits.raw"), file("exhibits.raw"));
   for_each_array(exhibits, [&]<class T>(const char*, int, const Array<T>& array) {
     out.write(array.data(), static_cast<std::size_t>(array.size()) * sizeof(T));
   });
   out.close();
 }
 
-std::string SeriesFolder::line(std::size_t number) const {
+Json SeriesFolder::line(std::size_t number) const {
   std::string text(lines_[number].bytes, '\0');
-  const auto count = ::pread(reports_.get(), text.data(), text.size(), lines_[number].offset);
-  if (count != static_cast<ssize_t>(text.size()))
+  if (!read_at(reports_.get(), text.data(), text.size(), static_cast<std::uint64_t>(lines_[number].offset)))
     throw Error(file("reports.jsonl"), "the reports of all volumes", "a shorter file");
-  return text;
+  return Json::parse(text);
 }
 
-Report SeriesFolder::report(std::size_t number) const {
-  const auto json = Json::parse(line(number));
-  return report_from_json(json.at("report"), json.value("times", Json()));
+ReportJson SeriesFolder::report(std::size_t number) const {
+  const auto json = line(number);
+  return {json.at("report"), json.value("times", Json())};
 }
 
-Geometry SeriesFolder::geometry(std::size_t number) const {
-  return geometry_in(Json::parse(line(number)).at("geometry"));
+std::pair<Geometry, Report> SeriesFolder::summary(std::size_t number) const {
+  const auto json = line(number);
+  const auto& stored = json.at("report");
+  Report report;
+  report.messages = messages_in(stored);
+  report.relative_residuals.resize(stored.value("relative_residuals", Json()).size());
+  report.converged = stored.value("converged", Json()) != Json(false);
+  const auto take = [](const Json& from, const char* name, double& value) {
+    if (from.contains(name) && from[name].is_number()) value = from[name];
+  };
+  take(stored, "data_residual", report.data_residual);
+  if (stored.contains("certificate") && stored["certificate"].is_object()) {
+    const auto& from = stored["certificate"];
+    auto& certificate = report.certificate.emplace();
+    certificate.passed = from.value("passed", Json()) == Json(true);
+    take(from, "forward_error", certificate.forward_error);
+    take(from, "adjoint_error", certificate.adjoint_error);
+    take(from, "normal_error", certificate.normal_error);
+  }
+  return {json.at("geometry").get<Geometry>(), report};
 }
 
 /// Leaves out what is not as the line says: nothing else depends on it.
 DiagnosticImages SeriesFolder::exhibits() const {
   DiagnosticImages exhibits;
-  if (lines_.empty() || !holds(0)) return exhibits;
-  const auto shapes = Json::parse(line(0)).value("exhibits", Json());
   const auto stored = folder_->open_file("exhibits.raw", O_RDONLY);
-  if (!shapes.is_object() || !stored) return exhibits;
-  std::ifstream values(file("exhibits.raw"), std::ios::binary | std::ios::ate);
-  const auto there = static_cast<std::int64_t>(values.tellg());
-  values.seekg(0);
+  if (lines_.empty() || !holds(0) || !stored) return exhibits;
+  const auto shapes = line(0).value("exhibits", Json::object());
+  std::uint64_t offset = 0;
   for_each_array(exhibits, [&]<class T>(const char* name, int axes, Array<T>& array) {
     const auto shape = shape_in(shapes.value(name, Json()), static_cast<std::size_t>(axes));
-    if (!values || !shape || shape->size() > there / static_cast<std::int64_t>(sizeof(T))) return;
+    const auto bytes = shape ? static_cast<std::uint64_t>(shape->size()) * sizeof(T) : 0;
+    if (bytes == 0 || bytes > stored_bytes(stored.get())) return;
     Array<T> found(*shape);
-    if (values.read(reinterpret_cast<char*>(found.data()),
-                    static_cast<std::streamsize>(found.size() * static_cast<std::int64_t>(sizeof(T)))))
-      array = std::move(found);
+    if (read_at(stored.get(), found.data(), bytes, offset)) array = std::move(found);
+    offset += bytes;
   });
   return exhibits;
 }

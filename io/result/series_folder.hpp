@@ -20,7 +20,7 @@
 
 #include "io/files/folder.hpp"
 #include "io/result/raw_images.hpp"
-#include "recon/domain/report.hpp"
+#include "io/result/report_json.hpp"
 
 namespace fhd::io {
 
@@ -52,9 +52,10 @@ class SeriesFolder {
   void add(std::size_t number, const Image& image, const Image* gridded, const DiagnosticImages& exhibits,
            const Report& report);
 
-  /// Return what is stored of a finished volume; from several threads.
-  Report report(std::size_t number) const;
-  Geometry geometry(std::size_t number) const;
+  /// Returns what is stored of a finished volume; from several threads.
+  ReportJson report(std::size_t number) const;
+  /// Returns its geometry, and what a summary of the series needs of its report.
+  std::pair<Geometry, Report> summary(std::size_t number) const;
   std::shared_ptr<const RawImages> images() const { return images_; }
   std::shared_ptr<const RawImages> gridded() const { return gridded_; }  ///< null: there are none
   DiagnosticImages exhibits() const;
@@ -73,7 +74,7 @@ class SeriesFolder {
   void read_lines();
   void begin(const Image& image, const Image* gridded);
   void open_files(const Shape& shape, const std::optional<Shape>& gridded, bool in_double);
-  std::string line(std::size_t number) const;
+  nlohmann::ordered_json line(std::size_t number) const;
   void write_exhibits(const DiagnosticImages& exhibits);
   void flush_now_and_then();
   void note_count() const;

@@ -48,14 +48,13 @@ class BartFile {
 
     trajectory_ ? choose_unit_and_matrix(options) : choose_matrix(options, {});
     summary_.states_directions = false;
-    summary_.missing.push_back(
+    say(summary_.missing,
         "BART files state no FOV, position or directions: --fov-mm X,Y,Z supplies the FOV.");
   }
 
   const ScanSummary& summary() const { return summary_; }
 
   Scan read(std::int64_t slice, std::int64_t repetition) {
-    require_volume(summary_, slice, repetition);
     Scan scan;
     scan.geometry = summary_.geometry;
     scan.trajectory = trajectory_ ? read_trajectory(slice, repetition)
@@ -63,7 +62,6 @@ class BartFile {
     scan.kspace.values = Array<Complex<float>>({summary_.coil_count, summary_.samples_per_scan});
     kspace_.read(repetition, slice, scan.kspace.values.data(), scan.kspace.values.size());
     if (sensitivity_maps_) scan.sensitivity_maps = SensitivityMaps{cfl::read_maps(*sensitivity_maps_, slice)};
-    scan.validate(summary_.path);
     return scan;
   }
 
@@ -106,15 +104,10 @@ class BartFile {
   }
 
   void choose_unit_and_matrix(const ReadOptions& options) {
-    const bool told = options.trajectory_unit != TrajectoryUnit::automatic;
-    unit_ = told ? options.trajectory_unit : TrajectoryUnit::cycles_per_fov;
-    const auto largest = largest_magnitude(cfl::read_trajectory(*trajectory_, 0, 0));
-    choose_matrix(options, largest);
-    if (!told) require_credible_unit(unit_, largest, summary_.unit_geometry, trajectory_->path());
-    note_ignored_third_axis(largest, summary_.unit_geometry, summary_.inferred);
-    summary_.cartesian = lies_on_grid(read_trajectory(0, 0));
-    summary_.inferred.push_back(told ? unit_of_options(unit_)
-                                     : "The trajectory is taken to be in cycles/FOV, the unit of BART.");
+    unit_ = unit_of_format("BART", options, summary_.inferred);
+    auto k = cfl::read_trajectory(*trajectory_, 0, 0);
+    choose_matrix(options, largest_magnitude(k));
+    look_at_trajectory(summary_, unit_, options, trajectory_->path(), k);
   }
 
   void choose_matrix(const ReadOptions& options, const std::array<double, 3>& largest) {
@@ -123,7 +116,7 @@ class BartFile {
       for (int axis = 0; axis < 3; ++axis)
         matrix_size[axis] =
             static_cast<int>(std::min<std::int64_t>(sensitivity_maps_->extents()[axis], 1 << 20));
-      summary_.inferred.push_back("The matrix is that of the sensitivity maps.");
+      say(summary_.inferred, "The matrix is that of the sensitivity maps.");
     } else if (options.matrix_size) {
       matrix_size = *options.matrix_size;
     } else if (trajectory_ && unit_ == TrajectoryUnit::cycles_per_fov) {

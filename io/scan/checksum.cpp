@@ -45,14 +45,9 @@ class Content {
   std::int64_t size_ = 0;
 };
 
-bool never() { return false; }
+}  // namespace
 
-bool is_plain_sha256(const std::string& recorded) {
-  constexpr std::size_t digits = 64;
-  return recorded.size() == digits && recorded.find(':') == std::string::npos;
-}
-
-std::string checksum(const std::string& path, int threads, const IsAbandoned& is_abandoned) {
+std::string checksum_of(const std::string& path, int threads, const IsAbandoned& is_abandoned) {
   const Content content(files_of_scan(path));
   const auto digest_of_block = [&](std::int64_t block) {
     Sha256 digest(path);
@@ -61,7 +56,7 @@ std::string checksum(const std::string& path, int threads, const IsAbandoned& is
     return digest.hex();
   };
   Sha256 digest(path);
-  in_order((content.size() + block_bytes - 1) / block_bytes, threads, digest_of_block,
+  in_order((content.size() + block_bytes - 1) / block_bytes, threads_or_all(threads), digest_of_block,
            [&](const std::string& hex) {
              const auto line = hex + "  -\n";
              digest.add(line.data(), line.size());
@@ -69,32 +64,13 @@ std::string checksum(const std::string& path, int threads, const IsAbandoned& is
   return checksum_kind + digest.hex();
 }
 
-std::string plain_sha256_of(const std::string& path, const IsAbandoned& is_abandoned) {
-  const Content content(files_of_scan(path));
-  Sha256 digest(path);
-  content.add_to(digest, 0, content.size(), is_abandoned);
-  return digest.hex();
-}
-
-}  // namespace
-
-std::string checksum_of(const std::string& path, int threads) {
-  return checksum(path, threads_or_all(threads), never);
-}
-
 bool has_checksum(const std::string& path, const std::string& recorded, const IsAbandoned& is_abandoned) {
-  const auto now = is_plain_sha256(recorded) ? plain_sha256_of(path, is_abandoned)
-                                             : checksum(path, threads_or_all(0), is_abandoned);
-  return now == recorded && !is_abandoned();
-}
-
-bool is_checksum_of(const std::string& recorded, const std::string& path, const std::string& checksum) {
-  return recorded == (is_plain_sha256(recorded) ? plain_sha256_of(path, never) : checksum);
+  return checksum_of(path, 0, is_abandoned) == recorded && !is_abandoned();
 }
 
 ChecksumInBackground::ChecksumInBackground(const std::string& path, int threads)
     : result_(std::async([this, path, threads = threads_or_all(threads)] {
-        return checksum(path, threads, [this] { return abandoned_.load(); });
+        return checksum_of(path, threads, [this] { return abandoned_.load(); });
       })) {}
 
 ChecksumInBackground::ChecksumInBackground(Known known) {

@@ -12,22 +12,18 @@
 
 namespace fhd::io {
 
-/// Before the 64 hex digits of a checksum. Results of earlier versions record the plain SHA-256, without it.
+/// Before the 64 hex digits of a checksum.
 inline constexpr auto checksum_kind = "sha256-4MiB-blocks:";
-
-/// Returns the checksum of the files of a scan (see files_of_scan), one after the other, or of any file. Uses `threads` at
-/// most; 0: as many as OpenMP uses in the calling thread. Throws Error.
-std::string checksum_of(const std::string& path, int threads = 0);
 
 /// Says whether nobody waits for a checksum any more. Called by any thread.
 using IsAbandoned = std::function<bool()>;
-/// Returns whether the checksum that was `recorded`, by this version or an earlier one, is that of `path`; false, after some
-/// milliseconds, once it is abandoned. Throws Error.
-bool has_checksum(const std::string& path, const std::string& recorded, const IsAbandoned& is_abandoned);
 
-/// Returns whether `recorded`, by this version or an earlier one, is the checksum of `path`, known to be `checksum`. Throws
-/// Error.
-bool is_checksum_of(const std::string& recorded, const std::string& path, const std::string& checksum);
+/// Returns the checksum of the files of a scan (see files_of_scan), one after the other, or of any file. Uses `threads` at
+/// most; 0: as many as OpenMP uses in the calling thread. Once abandoned it ends early, with another text. Throws Error.
+std::string checksum_of(
+    const std::string& path, int threads = 0, const IsAbandoned& is_abandoned = [] { return false; });
+/// Returns whether `recorded` is the checksum of `path`; false, after some milliseconds, once it is abandoned. Throws Error.
+bool has_checksum(const std::string& path, const std::string& recorded, const IsAbandoned& is_abandoned);
 
 /// A checksum that is made in the background.
 class ChecksumInBackground {

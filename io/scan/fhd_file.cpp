@@ -33,28 +33,25 @@ namespace {
 
 using hdf5::Extents;
 
-std::vector<double> three_numbers(const hdf5::File& file, const std::string& name, std::int64_t count = 1) {
-  const auto numbers = file.number_attribute("/", name);
-  const auto found = static_cast<std::int64_t>(numbers.size());
-  if (found != 3 && found != 3 * count)
+/// Reads x, y and z. Where z is left out, it is `z`, and `inferred` says so: `meaning`; null: three are needed, or three
+/// for each of `count`.
+std::vector<double> three_numbers(const hdf5::File& file, const char* name, Sentences& inferred,
+                                  const char* meaning = nullptr, double z = 0, std::int64_t count = 1) {
+  auto numbers = file.number_attribute("/", name);
+  if (meaning != nullptr && numbers.size() == 2) {
+    numbers.push_back(z);
+    say(inferred, "The attribute '{}' has two numbers: {}.", name, meaning);
+  }
+  if (const auto found = std::ssize(numbers); found != 3 && found != 3 * count)
     throw Error(file.subject("/") + " attribute '" + name + "'", "3 numbers (x, y, z)",
                 std::to_string(found));
   return numbers;
 }
 
-/// Reads x, y and z; where z is left out, it is `z`, and `inferred` says so.
-std::vector<double> two_or_three_numbers(const hdf5::File& file, const std::string& name, double z,
-                                         const char* meaning, Sentences& inferred) {
-  auto numbers = file.number_attribute("/", name);
-  if (numbers.size() != 2) return three_numbers(file, name);
-  numbers.push_back(z);
-  inferred.push_back(fmt::format("The attribute '{}' has two numbers: {}.", name, meaning));
-  return numbers;
-}
-
-std::array<int, 3> whole_numbers(const hdf5::File& file, const std::string& name,
-                                 const std::vector<double>& numbers) {
+std::array<int, 3> whole_numbers(const hdf5::File& file, const char* name, Sentences& inferred,
+                                 const char* meaning, double z) {
   std::array<int, 3> whole{};
+  const auto numbers = three_numbers(file, name, inferred, meaning, z);
   for (int axis = 0; axis < 3; ++axis) {
     if (!(numbers[axis] >= 0 && numbers[axis] <= largest_matrix &&
           numbers[axis] == std::floor(numbers[axis])))
@@ -80,20 +77,18 @@ class FhdFile {
     read_geometry(options);
     find_maps(file_, summary_);
     if (file_.has_attribute("/", "readout_length")) {
-      const auto numbers = file_.number_attribute("/", "readout_length");
-      if (numbers.size() == 1 && numbers[0] >= 1 &&
-          numbers[0] <= static_cast<double>(summary_.samples_per_scan))
-        summary_.readout_length = static_cast<std::int64_t>(numbers[0]);
+      const auto length = file_.number_attribute("/", "readout_length");
+      if (length.size() == 1 && length[0] >= 1 && length[0] <= static_cast<double>(summary_.samples_per_scan))
+        summary_.readout_length = static_cast<std::int64_t>(length[0]);
     }
-    if (has_trajectory_) look_at_trajectory(options);
-    if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
+    if (has_trajectory_) read_unit(options);
+    note_missing_fov(summary_);
   }
 
   const ScanSummary& summary() const { return summary_; }
 
   Scan read(std::int64_t slice, std::int64_t repetition) {
     hdf5::be_silent();
-    require_volume(summary_, slice, repetition);
     Scan scan;
     scan.geometry = summary_.geometry;
     scan.geometry.position_mm = positions_[positions_.size() > 1 ? slice : 0];
@@ -105,8 +100,6 @@ class FhdFile {
     kspace.read(coils_samples, has_leading_axes_ ? Extents{repetition, slice} : Extents{}, precision_,
                 scan.kspace.values, scan.kspace.in_double);
     read_maps(file_, file_matrix_size_, slice, repetition, precision_, scan);
-    scan.validate(summary_.path);
-    if (scan.field_map) note_time_origin(summary_, scan);
     return scan;
   }
 
@@ -133,11 +126,9 @@ class FhdFile {
 
   void read_geometry(const ReadOptions& options) {
     auto& geometry = summary_.geometry;
-    const bool states_matrix = file_.has_attribute("/", "matrix_size");
-    if (states_matrix)
-      geometry.matrix_size = whole_numbers(
-          file_, "matrix_size",
-          two_or_three_numbers(file_, "matrix_size", 1, "one voxel along z", summary_.inferred));
+    auto& inferred = summary_.inferred;
+    if (file_.has_attribute("/", "matrix_size"))
+      geometry.matrix_size = whole_numbers(file_, "matrix_size", inferred, "one voxel along z", 1);
     else if (options.matrix_size)
       geometry.matrix_size = *options.matrix_size;
     else
@@ -145,16 +136,12 @@ class FhdFile {
                   "give it with --matrix X,Y,Z");
     file_matrix_size_ = geometry.matrix_size;
 
-    const auto read_vector = [&](const char* name, std::array<double, 3>& vector) {
-      if (!file_.has_attribute("/", name)) return;
-      const auto numbers = three_numbers(file_, name);
-      std::copy_n(numbers.begin(), 3, vector.begin());
+    const auto read_vector = [&](const char* name, std::array<double, 3>& vector,
+                                 const char* meaning = nullptr) {
+      if (file_.has_attribute("/", name))
+        std::ranges::copy(three_numbers(file_, name, inferred, meaning), vector.begin());
     };
-    if (file_.has_attribute("/", "fov_mm")) {
-      const auto fov =
-          two_or_three_numbers(file_, "fov_mm", 0, "the FOV along z is unknown", summary_.inferred);
-      std::copy_n(fov.begin(), 3, geometry.fov_mm.begin());
-    }
+    read_vector("fov_mm", geometry.fov_mm, "the FOV along z is unknown");
     read_vector("read_direction", geometry.read_direction);
     read_vector("phase_direction", geometry.phase_direction);
     read_vector("slice_direction", geometry.slice_direction);
@@ -165,7 +152,7 @@ class FhdFile {
                   "unit vectors at right angles", "others", "correct them, or leave all three out");
     positions_ = {{0, 0, 0}};
     if (file_.has_attribute("/", "position_mm")) {
-      const auto numbers = three_numbers(file_, "position_mm", summary_.slice_count);
+      const auto numbers = three_numbers(file_, "position_mm", inferred, nullptr, 0, summary_.slice_count);
       if (!std::all_of(numbers.begin(), numbers.end(), [](double mm) { return std::abs(mm) <= 1e6; }))
         throw Error(file_.subject("/") + " attribute 'position_mm'", "finite lengths in mm", "others");
       positions_.assign(numbers.size() / 3, {});
@@ -173,37 +160,32 @@ class FhdFile {
     }
     geometry.position_mm = positions_[0];
     if (file_.has_attribute("/", "cropped_matrix_size") && !options.matrix_size)
-      cropped_matrix_size_ = whole_numbers(
-          file_, "cropped_matrix_size",
-          two_or_three_numbers(file_, "cropped_matrix_size", 0, "z is not cropped", summary_.inferred));
+      cropped_matrix_size_ = whole_numbers(file_, "cropped_matrix_size", inferred, "z is not cropped", 0);
     summary_.unit_geometry = apply_options(geometry, options);
   }
 
-  void look_at_trajectory(const ReadOptions& options) {
+  void read_unit(const ReadOptions& options) {
     unit_ = unit_of_trajectory(file_, options.trajectory_unit, summary_.inferred);
     summary_.facts.emplace_back("trajectory unit", file_.has_attribute(trajectory_name, "unit")
                                                        ? file_.text_attribute(trajectory_name, "unit")
                                                        : "not stated");
-    auto stored = read_stored_trajectory(file_, 0, 0);
-    const auto largest_k = largest_magnitude(stored);
-    summary_.cartesian = lies_on_grid(in_cycles_per_fov(std::move(stored)));
-    note_ignored_third_axis(largest_k, summary_.unit_geometry, summary_.inferred);
-    if (options.trajectory_unit == TrajectoryUnit::automatic)
-      require_credible_unit(unit_, largest_k, summary_.unit_geometry, file_.subject(trajectory_name));
+    auto k = stored_trajectory(0, 0);
+    look_at_trajectory(summary_, unit_, options, file_.subject(trajectory_name), k);
   }
 
-  Trajectory in_cycles_per_fov(Array<double> stored) const {
-    const auto dataset = file_.dataset(trajectory_name);
-    if (stored.extent(1) != summary_.samples_per_scan)
-      throw Error(dataset.subject(),
-                  fmt::format("[{}][{}]", summary_.samples_per_scan, dataset.extents().back()),
-                  hdf5::text_of(dataset.extents()));
-    convert_to_cycles_per_fov(stored, unit_, summary_.unit_geometry, dataset.subject());
-    return {std::move(stored)};
+  Array<double> stored_trajectory(std::int64_t slice, std::int64_t repetition) const {
+    auto k = read_stored_trajectory(file_, slice, repetition);
+    const auto extents = file_.dataset(trajectory_name).extents();
+    if (k.extent(1) != summary_.samples_per_scan)
+      throw Error(file_.subject(trajectory_name),
+                  fmt::format("[{}][{}]", summary_.samples_per_scan, extents.back()), hdf5::text_of(extents));
+    return k;
   }
 
   Trajectory read_trajectory(std::int64_t slice, std::int64_t repetition) const {
-    return in_cycles_per_fov(read_stored_trajectory(file_, slice, repetition));
+    auto k = stored_trajectory(slice, repetition);
+    convert_to_cycles_per_fov(k, unit_, summary_.unit_geometry, file_.subject(trajectory_name));
+    return {std::move(k)};
   }
 
   hdf5::File file_;
@@ -233,32 +215,16 @@ ScanSource open_fhd(const std::string& path, const ReadOptions& options) {
 
 Sentences write_fhd(FileSet& files, const std::string& path, const ScanSeries& series) {
   const auto& first = series.scans.front();
-  const auto samples = first.kspace.sample_count(), coils = first.kspace.coil_count();
-  const bool several = series.scans.size() > 1, one_trajectory = have_one_trajectory(series, path);
+  const auto one_or_none = [](bool one) { return one ? Shared::by_all : Shared::by_none; };
   files.add(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
-  const auto leading = [&](std::size_t index) {
-    return Extents{static_cast<std::int64_t>(index) / series.slice_count,
-                   static_cast<std::int64_t>(index) % series.slice_count};
-  };
-  const auto write_kspace = [&]<class T>(Array<Complex<T>> KSpace::*values) {
-    if (!several) return file.write("/kspace", (first.kspace.*values).data(), {coils, samples});
-    file.create<Complex<T>>("/kspace", {series.repetition_count, series.slice_count, coils, samples});
-    for (std::size_t i = 0; i < series.scans.size(); ++i)
-      file.write_block("/kspace", series.scans[i].kspace.*values, leading(i));
-  };
-  if (std::all_of(series.scans.begin(), series.scans.end(),
-                  [](const Scan& scan) { return !scan.kspace.in_double.empty(); }))
-    write_kspace(&KSpace::in_double);
-  else
-    write_kspace(&KSpace::values);
-  if (one_trajectory) {
-    file.write(trajectory_name, sample_major(first.trajectory.k).data(), {samples, 3});
-  } else {
-    file.create<double>(trajectory_name, {series.repetition_count, series.slice_count, samples, 3});
-    for (std::size_t i = 0; i < series.scans.size(); ++i)
-      file.write_block(trajectory_name, sample_major(series.scans[i].trajectory.k), leading(i));
-  }
+  const bool one_trajectory = have_one_trajectory(series, path);
+  write_volumes(
+      file, "/kspace", series, one_or_none(series.scans.size() == 1),
+      [](const Scan& scan) -> auto& { return scan.kspace.values; },
+      [](const Scan& scan) -> auto& { return scan.kspace.in_double; });
+  write_volumes(file, trajectory_name, series, one_or_none(one_trajectory),
+                [](const Scan& scan) { return sample_major(scan.trajectory.k); });
   file.write_attribute(trajectory_name, "unit", name_of(TrajectoryUnit::cycles_per_fov));
   write_maps(file, series);
 

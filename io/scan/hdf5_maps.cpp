@@ -16,57 +16,11 @@ constexpr auto time_name = "/sample_time_s", calibration_name = "/calibration",
 
 template <class Has>
 bool all_or_none(const ScanSeries& series, const hdf5::File& file, const char* name, Has has) {
-  const auto count = std::count_if(series.scans.begin(), series.scans.end(), has);
-  if (count != 0 && count != static_cast<std::ptrdiff_t>(series.scans.size()))
+  const auto count = std::ranges::count_if(series.scans, has);
+  if (count != 0 && count != std::ssize(series.scans))
     throw Error(file.subject(name), "data for every slice and repetition, or for none",
                 std::to_string(count) + " of " + std::to_string(series.scans.size()));
   return count != 0;
-}
-
-Extents with_leading(Extents leading, const Shape& shape) {
-  for (int axis = 0; axis < shape.rank(); ++axis) leading.push_back(shape[axis]);
-  return leading;
-}
-
-/// Writes the arrays get(scan) of the first repetition: one dataset of one slice, else [slice] blocks.
-template <class Get>
-void write_per_slice(hdf5::File& file, const char* name, const ScanSeries& series, const Get& get) {
-  const auto& first = get(series.scans.front());
-  using T = std::remove_cvref_t<decltype(first[0])>;
-  if (series.slice_count == 1) return file.write(name, first.data(), with_leading({}, first.shape()));
-  file.create<T>(name, with_leading({series.slice_count}, first.shape()));
-  for (std::int64_t slice = 0; slice < series.slice_count; ++slice) {
-    require_shape(get(series.scans[slice]), first.shape(), file.subject(name));
-    file.write_block<T>(name, get(series.scans[slice]), {slice});
-  }
-}
-
-/// Writes the arrays in double where all scans have them so, else in single precision.
-template <class Single, class Double>
-void write_per_slice(hdf5::File& file, const char* name, const ScanSeries& series, const Single& single,
-                     const Double& in_double) {
-  const bool all = std::all_of(series.scans.begin(), series.scans.end(),
-                               [&](const Scan& scan) { return !in_double(scan).empty(); });
-  all ? write_per_slice(file, name, series, in_double) : write_per_slice(file, name, series, single);
-}
-
-/// Writes the times: one dataset where all volumes share them, else [repetition][slice] blocks.
-void write_times(hdf5::File& file, const ScanSeries& series) {
-  const auto& first = *series.scans.front().sample_time_s;
-  const bool shared = std::all_of(series.scans.begin(), series.scans.end(), [&](const Scan& scan) {
-    return std::equal(first.begin(), first.end(), scan.sample_time_s->begin(), scan.sample_time_s->end());
-  });
-  if (shared)
-    file.write(time_name, first.data(), {first.size()});
-  else
-    file.create<double>(time_name, {series.repetition_count, series.slice_count, first.size()});
-  file.write_attribute(time_name, "origin", name_of(series.time_origin));
-  for (std::size_t i = 0; !shared && i < series.scans.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(i);
-    require_shape(*series.scans[i].sample_time_s, first.shape(), file.subject(time_name));
-    file.write_block(time_name, *series.scans[i].sample_time_s,
-                     {index / series.slice_count, index % series.slice_count});
-  }
 }
 
 void read_calibration(const hdf5::File& file, std::int64_t slice, Scan& scan) {
@@ -109,10 +63,10 @@ Array<Complex<float>> read_noise(const hdf5::File& file, std::int64_t coils) {
 void find_maps(const hdf5::File& file, ScanSummary& summary) {
   summary.has_sensitivity_maps = holds(file, maps_name);
   summary.has_field_map = holds(file, field_name);
-  summary.has_sample_time = holds(file, time_name);
   for (const char* also : {noise_name, calibration_name})
     if (holds(file, also)) summary.facts.emplace_back(also + 1, "yes");
-  if (!summary.has_sample_time) return;
+  if (!holds(file, time_name)) return;
+  summary.has_sample_time = true;
   const auto stated =
       file.has_attribute(time_name, "origin") ? file.text_attribute(time_name, "origin") : std::string();
   summary.time_origin = TimeOrigin::unknown;
@@ -125,7 +79,7 @@ void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t
                std::int64_t repetition, Precision precision, Scan& scan) {
   if (holds(file, maps_name))
     scan.sensitivity_maps = read_sensitivity_maps(file, scan.kspace.coil_count(), n, slice, precision);
-  if (holds(file, noise_name)) scan.noise = read_noise(file, scan.kspace.coil_count());
+  if (holds(file, noise_name) && !scan.noise) scan.noise = read_noise(file, scan.kspace.coil_count());
   if (holds(file, calibration_name)) read_calibration(file, slice, scan);
   if (holds(file, field_name)) {
     const auto map = file.dataset(field_name);
@@ -147,28 +101,39 @@ std::vector<std::string> lost_calibration(const ScanSeries& series) {
 }
 
 void write_maps(hdf5::File& file, const ScanSeries& series) {
-  if (const auto& noise = series.scans.front().noise)
-    file.write(noise_name, noise->data(), with_leading({}, noise->shape()));
+  const auto& first = series.scans.front();
+  if (first.noise)
+    write_volumes(
+        file, noise_name, series, Shared::by_all, [](const Scan& scan) -> auto& { return *scan.noise; });
   const auto all_have = [&](const char* name, auto part) {
     return all_or_none(series, file, name, [&](const Scan& scan) { return (scan.*part).has_value(); });
   };
   if (all_have(maps_name, &Scan::sensitivity_maps))
-    write_per_slice(
-        file, maps_name, series, [](const Scan& scan) -> auto& { return scan.sensitivity_maps->values; },
+    write_volumes(
+        file, maps_name, series, Shared::by_repetitions,
+        [](const Scan& scan) -> auto& { return scan.sensitivity_maps->values; },
         [](const Scan& scan) -> auto& { return scan.sensitivity_maps->in_double; });
-  if (series.scans.front().calibration && lost_calibration(series).empty()) {
-    write_per_slice(
-        file, calibration_name, series,
+  if (first.calibration && lost_calibration(series).empty()) {
+    write_volumes(
+        file, calibration_name, series, Shared::by_repetitions,
         [](const Scan& scan) -> auto& { return scan.calibration->kspace.values; });
-    write_per_slice(
-        file, calibration_trajectory_name, series,
+    write_volumes(
+        file, calibration_trajectory_name, series, Shared::by_repetitions,
         [](const Scan& scan) -> auto& { return scan.calibration->trajectory.k; });
   }
   if (all_have(field_name, &Scan::field_map))
-    write_per_slice(
-        file, field_name, series, [](const Scan& scan) -> auto& { return *scan.field_map; },
+    write_volumes(
+        file, field_name, series, Shared::by_repetitions,
+        [](const Scan& scan) -> auto& { return *scan.field_map; },
         [](const Scan& scan) -> auto& { return scan.field_map_in_double; });
-  if (all_have(time_name, &Scan::sample_time_s)) write_times(file, series);
+  if (!all_have(time_name, &Scan::sample_time_s)) return;
+  const bool same = std::ranges::all_of(series.scans, [&](const Scan& scan) {
+    return std::ranges::equal(*first.sample_time_s, *scan.sample_time_s);
+  });
+  write_volumes(
+      file, time_name, series, same ? Shared::by_all : Shared::by_none,
+      [](const Scan& scan) -> auto& { return *scan.sample_time_s; });
+  file.write_attribute(time_name, "origin", name_of(series.time_origin));
 }
 
 void copy_maps(const hdf5::File& from, hdf5::File& to) {

@@ -15,6 +15,7 @@
 //
 //   /trajectory        real    [sample][axis] with axes x, y or x, y, z, or [repetition][slice][sample][axis]
 //     attribute unit   text    cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax; required
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -27,8 +28,7 @@ namespace fhd::io {
 
 /// Says in `summary` which of the datasets are there.
 void find_maps(const hdf5::File& file, ScanSummary& summary);
-/// Reads the datasets that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps,
-/// `precision` that of ReadOptions.
+/// Reads the datasets that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps.
 void read_maps(const hdf5::File& file, const std::array<int, 3>& matrix_size, std::int64_t slice,
                std::int64_t repetition, Precision precision, Scan& scan);
 /// Returns whether there is a dataset of that name; a group is a measurement that happens to be called so.
@@ -41,6 +41,41 @@ Array<Complex<float>> read_noise(const hdf5::File& file, std::int64_t coils);
 
 constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map";
 
+/// How the volumes of a series share a dataset.
+enum class Shared { by_all, by_repetitions, by_none };
+/// Writes the arrays get(scan) of a series: one, else [slice] or [repetition][slice] blocks. Throws Error where shapes differ.
+template <class Get>
+void write_volumes(hdf5::File& file, const char* name, const ScanSeries& series, Shared shared,
+                   const Get& get) {
+  const auto& first = get(series.scans.front());
+  using T = std::remove_cvref_t<decltype(first[0])>;
+  if (shared == Shared::by_repetitions && series.slice_count == 1) shared = Shared::by_all;
+  hdf5::Extents extents;
+  if (shared == Shared::by_none) extents.push_back(series.repetition_count);
+  if (shared != Shared::by_all) extents.push_back(series.slice_count);
+  for (int axis = 0; axis < first.shape().rank(); ++axis) extents.push_back(first.shape()[axis]);
+  if (shared == Shared::by_all) return file.write(name, first.data(), extents);
+  file.create<T>(name, extents);
+  const auto count = shared == Shared::by_none ? std::ssize(series.scans) : series.slice_count;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto& block = get(series.scans[static_cast<std::size_t>(i)]);
+    require_shape(block, first.shape(), file.subject(name));
+    file.write_block<T>(name, block,
+                        shared == Shared::by_none
+                            ? hdf5::Extents{i / series.slice_count, i % series.slice_count}
+                            : hdf5::Extents{i});
+  }
+}
+/// Writes the arrays in double where all scans have them so, else in single precision.
+template <class Single, class Double>
+void write_volumes(hdf5::File& file, const char* name, const ScanSeries& series, Shared shared,
+                   const Single& single, const Double& in_double) {
+  const bool all =
+      std::ranges::none_of(series.scans, [&](const Scan& scan) { return in_double(scan).empty(); });
+  all ? write_volumes(file, name, series, shared, in_double)
+      : write_volumes(file, name, series, shared, single);
+}
+
 /// Writes what the scans have. Throws Error unless all scans of the series have it or none; but a calibration that only
 /// some have is not written, which lost_calibration says.
 void write_maps(hdf5::File& file, const ScanSeries& series);
@@ -50,12 +85,10 @@ std::vector<std::string> lost_calibration(const ScanSeries& series);
 
 constexpr auto trajectory_name = "/trajectory";
 
-/// Returns the unit that the user told or, where that is automatic, the file states. Says in `inferred` that it is the
-/// user's. Throws Error where neither is known.
+/// Returns the user's unit, which `inferred` then says, else that of the file. Throws Error where neither is known.
 TrajectoryUnit unit_of_trajectory(const hdf5::File& file, TrajectoryUnit told,
                                   std::vector<std::string>& inferred);
-/// Reads positions [axis][sample] of one slice and repetition, in the unit of the file; 0 along an axis that is left out.
-/// Throws Error.
+/// Reads positions [axis][sample] in the unit of the file; 0 along an axis that is left out. Throws Error.
 Array<double> read_stored_trajectory(const hdf5::File& file, std::int64_t slice, std::int64_t repetition);
 
 }  // namespace fhd::io

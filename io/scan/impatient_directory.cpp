@@ -6,7 +6,7 @@
 //   sensi_r, sensi_i        sensitivity maps [coil][voxel]                               optional
 //   fm                      field map [voxel], rad/s                                     optional
 //   t                       sample times [sample], s                                     optional
-//   mask and others         not used
+//   mask and others         not used: the whole FOV is reconstructed
 //
 // Two flavours of .dat. Binary (version 0.2): float32 0.2, int32 n, coils, slices, n, then float32 values.
 // Text (version 1.0): lines "name = value", then per coil "// Coil No. c", "Binary_Size = n", "Binary:" and n
@@ -128,73 +128,52 @@ class ImpatientDirectory {
       throw Error(path, "an IMPATIENT scan: a directory with kx.dat, ky.dat and kz.dat", "none of that kind",
                   "give a scan file, or the directory that holds the .dat files");
     std::array<DatFile, 3> k{read("kx"), read("ky"), read("kz")};
-    const auto samples = k[0].values.size();
+    const auto samples = std::ssize(k[0].values);
     if (samples == 0)
       throw Error(file("kx"), "at least one sample", "none", "the directory is not written to its end");
-    for (int axis = 1; axis < 3; ++axis) require_count(k[axis], samples, std::array{"", "ky", "kz"}[axis]);
+    require_count(k[1], samples, "ky");
+    require_count(k[2], samples, "kz");
     if (has("ix") && has("iy") && has("iz")) voxels_ = arrange_voxels();
     if (voxels_ && voxels_->swapped) {
       std::swap(k[0], k[1]);
-      summary_.inferred.emplace_back(
+      say(summary_.inferred,
           "The directory's y is the x of the image, because its voxels run fastest along iy: images are "
           "shown row by row as stored.");
     }
-    trajectory_.k = Array<double>({3, static_cast<std::int64_t>(samples)});
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      for (std::size_t m = 0; m < samples; ++m)
-        trajectory_.k[static_cast<std::int64_t>(axis * samples + m)] = k[axis].values[m];
-    summary_.samples_per_scan = static_cast<std::int64_t>(samples);
+    trajectory_.k = Array<double>({3, samples});
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      std::ranges::copy(k[axis].values, trajectory_.k.data() + axis * samples);
+    summary_.samples_per_scan = samples;
     choose_matrix(options, k[0].matrix_size);
-    const auto unit = options.trajectory_unit;
-    const bool told = unit != TrajectoryUnit::automatic;
-    summary_.inferred.push_back(told ? unit_of_options(unit)
-                                     : "The trajectory is taken to be in cycles/FOV, the unit of IMPATIENT.");
-    if (told)
-      convert_to_cycles_per_fov(trajectory_.k, unit, summary_.unit_geometry, path);
-    else
-      require_credible_unit(TrajectoryUnit::cycles_per_fov, largest_magnitude(trajectory_.k),
-                            summary_.unit_geometry, path);
-    note_ignored_third_axis(largest_magnitude(trajectory_.k), summary_.unit_geometry, summary_.inferred);
-    summary_.cartesian = lies_on_grid(trajectory_);
+    look_at_trajectory(summary_, unit_of_format("IMPATIENT", options, summary_.inferred), options, path,
+                       trajectory_.k);
     look_at_contents();
   }
 
   const ScanSummary& summary() const { return summary_; }
 
-  Scan read(std::int64_t slice, std::int64_t repetition) {
-    require_volume(summary_, slice, repetition);
-    if (summary_.coil_count == 0)
+  Scan read(std::int64_t, std::int64_t) {
+    const auto samples = summary_.samples_per_scan, coils = summary_.coil_count;
+    if (coils == 0)
       throw Error(path_, "k-space in kdata_r.dat and kdata_i.dat", "only a trajectory",
                   "nothing can be reconstructed from it");
-    const auto samples = summary_.samples_per_scan, coils = summary_.coil_count;
     Scan scan;
     scan.geometry = summary_.geometry;
     scan.trajectory = trajectory_;
     scan.kspace.values = read_complex("kdata", {coils, samples});
     if (voxels_) undo_offset(scan.kspace.values);
-    if (summary_.has_sample_time) {
-      const auto times = read("t");
-      scan.sample_time_s = Array<double>({samples});
-      std::copy(times.values.begin(), times.values.end(), scan.sample_time_s->begin());
-    }
+    if (summary_.has_sample_time)
+      std::ranges::copy(read("t").values, scan.sample_time_s.emplace(Shape{samples}).begin());
+    const auto& n = summary_.geometry.matrix_size;
     if (summary_.has_sensitivity_maps) {
-      const auto count = static_cast<std::int64_t>(voxels_->index.size());
+      const auto count = std::ssize(voxels_->index);
       const auto stored = read_complex("sensi", {coils, count});
-      const auto& n = voxels_->matrix_size;
       scan.sensitivity_maps = SensitivityMaps{Array<Complex<float>>({coils, n[2], n[1], n[0]})};
       for (std::int64_t coil = 0; coil < coils; ++coil)
-        for (std::int64_t i = 0; i < count; ++i)
-          scan.sensitivity_maps->values[coil * count + voxels_->index[static_cast<std::size_t>(i)]] =
-              stored[coil * count + i];
+        put_voxels(stored.data() + coil * count, scan.sensitivity_maps->values.data() + coil * count);
     }
-    if (summary_.has_field_map) {
-      const auto stored = read("fm");
-      const auto& n = voxels_->matrix_size;
-      scan.field_map = Array<float>({n[2], n[1], n[0]});
-      for (std::size_t i = 0; i < stored.values.size(); ++i)
-        (*scan.field_map)[voxels_->index[i]] = stored.values[i];
-    }
-    scan.validate(path_);
+    if (summary_.has_field_map)
+      put_voxels(read("fm").values.data(), scan.field_map.emplace(Shape{n[2], n[1], n[0]}).data());
     return scan;
   }
 
@@ -205,19 +184,25 @@ class ImpatientDirectory {
     return fs::exists(file(name), status);
   }
   DatFile read(const std::string& name) const { return read_dat(file(name)); }
-  void require_count(const DatFile& dat, std::size_t count, const std::string& name) const {
-    if (dat.values.size() != count)
+  void require_count(const DatFile& dat, std::int64_t count, const std::string& name) const {
+    if (std::ssize(dat.values) != count)
       throw Error(file(name), fmt::format("{} values", count), std::to_string(dat.values.size()));
   }
 
   Array<Complex<float>> read_complex(const std::string& name, const Shape& shape) const {
     const auto real = read(name + "_r"), imaginary = read(name + "_i");
-    require_count(real, static_cast<std::size_t>(shape.size()), name + "_r");
-    require_count(imaginary, static_cast<std::size_t>(shape.size()), name + "_i");
+    require_count(real, shape.size(), name + "_r");
+    require_count(imaginary, shape.size(), name + "_i");
     Array<Complex<float>> values(shape);
-    for (std::int64_t i = 0; i < values.size(); ++i)
-      values[i] = {real.values[static_cast<std::size_t>(i)], imaginary.values[static_cast<std::size_t>(i)]};
+    std::ranges::transform(real.values, imaginary.values, values.begin(), [](float re, float im) {
+      return Complex<float>{re, im};
+    });
     return values;
+  }
+  /// Puts the voxels of the directory in the order [z][y][x].
+  template <class T>
+  void put_voxels(const T* stored, T* image) const {
+    for (const auto place : voxels_->index) image[place] = *stored++;
   }
 
   /// Voxels along one axis, as their positions tell.
@@ -244,8 +229,7 @@ class ImpatientDirectory {
                     fmt::format("{}", position));
       axis.index.push_back(index);
     }
-    axis.first_change =
-        std::find_if(r.begin(), r.end(), [&](float value) { return value != r[0]; }) - r.begin();
+    axis.first_change = std::ranges::find_if(r, [&](float value) { return value != r[0]; }) - r.begin();
     return axis;
   }
 
@@ -277,7 +261,7 @@ class ImpatientDirectory {
     if (voxels_) {
       matrix_size = voxels_->matrix_size;
       summary_.facts.emplace_back("matrix from", "ix.dat, iy.dat, iz.dat");
-    } else if (std::all_of(stated.begin(), stated.end(), [](int n) { return n > 0; })) {
+    } else if (std::ranges::all_of(stated, [](int n) { return n > 0; })) {
       matrix_size = stated;
       summary_.facts.emplace_back("matrix from", "kx.dat");
     } else if (options.matrix_size) {
@@ -289,60 +273,50 @@ class ImpatientDirectory {
   }
 
   void look_at_contents() {
-    const auto samples = static_cast<std::size_t>(summary_.samples_per_scan);
+    const auto samples = summary_.samples_per_scan;
     if (has("kdata_r") && has("kdata_i")) {
-      const auto real = read("kdata_r");
-      if (real.values.empty() || real.values.size() % samples != 0)
+      const auto count = std::ssize(read("kdata_r").values);
+      if (count == 0 || count % samples != 0)
         throw Error(file("kdata_r"), fmt::format("{} samples for each coil", samples),
-                    fmt::format("{} values", real.values.size()));
-      summary_.coil_count = static_cast<std::int64_t>(real.values.size() / samples);
+                    fmt::format("{} values", count));
+      summary_.coil_count = count / samples;
     } else {
-      summary_.missing.emplace_back(
-          "There is no k-space (kdata_r.dat, kdata_i.dat): nothing can be reconstructed.");
+      say(summary_.missing, "There is no k-space (kdata_r.dat, kdata_i.dat): nothing can be reconstructed.");
     }
     const bool maps_stored = has("sensi_r") && has("sensi_i");
     if (!voxels_ && (maps_stored || has("fm")))
-      summary_.missing.emplace_back(
+      say(summary_.missing,
           "Sensitivity maps and field map are not used: ix.dat, iy.dat and iz.dat, which tell the order of "
           "their voxels, are missing.");
     summary_.has_sensitivity_maps = voxels_ && maps_stored;
     if (voxels_ && has("fm")) {
       const auto map = read("fm");
-      require_count(map, voxels_->index.size(), "fm");
-      summary_.has_field_map =
-          std::any_of(map.values.begin(), map.values.end(), [](float value) { return value != 0; });
-      if (!summary_.has_field_map) summary_.facts.emplace_back("field map", "zero everywhere, not used");
+      require_count(map, std::ssize(voxels_->index), "fm");
+      summary_.has_field_map = std::ranges::any_of(map.values, [](float value) { return value != 0; });
     }
     if (has("t")) {
       const auto times = read("t");
       require_count(times, samples, "t");
       summary_.has_sample_time = true;
       // Times start anew with each readout.
-      const auto restart = std::adjacent_find(times.values.begin(), times.values.end(), std::greater<>()) -
-                           times.values.begin() + 1;
-      const auto length = std::min<std::int64_t>(restart, summary_.samples_per_scan);
-      if (summary_.samples_per_scan % length == 0) summary_.readout_length = length;
+      const auto restart =
+          std::ranges::adjacent_find(times.values, std::greater<>()) - times.values.begin() + 1;
+      const auto length = std::min<std::int64_t>(restart, samples);
+      if (samples % length == 0) summary_.readout_length = length;
     }
-    if (has("mask")) {
-      const auto mask = read("mask").values;
-      if (std::any_of(mask.begin(), mask.end(), [](float value) { return value != 1; }))
-        summary_.inferred.emplace_back(
-            "The mask of the directory is not used: the whole FOV is reconstructed.");
-    }
-    if (voxels_)
-      for (int axis = 0; axis < 3; ++axis)
-        if (std::abs(voxels_->offset[axis]) > 1e-6)
-          summary_.inferred.push_back(fmt::format(
-              "Voxels lie {:.4g} voxels off centre along {}: corrected by a linear phase of k-space.",
-              voxels_->offset[axis] * voxels_->matrix_size[axis], "xyz"[axis]));
-    if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
+    for (int axis = 0; voxels_ && axis < 3; ++axis)
+      if (std::abs(voxels_->offset[axis]) > 1e-6)
+        say(summary_.inferred,
+            "Voxels lie {:.4g} voxels off centre along {}: corrected by a linear phase of k-space.",
+            voxels_->offset[axis] * voxels_->matrix_size[axis], "xyz"[axis]);
+    note_missing_fov(summary_);
   }
 
   /// Shifts the voxels to their places: with r = r' + o,  d = sum rho exp(-i 2 pi k (r' + o)), so d exp(+i 2 pi k o)
   /// belongs to the positions r'.
   void undo_offset(Array<Complex<float>>& kspace) const {
     const auto& offset = voxels_->offset;
-    if (std::all_of(offset.begin(), offset.end(), [](double o) { return std::abs(o) <= 1e-6; })) return;
+    if (std::ranges::all_of(offset, [](double o) { return std::abs(o) <= 1e-6; })) return;
     const auto coils = kspace.extent(0), samples = kspace.extent(1);
     for (std::int64_t m = 0; m < samples; ++m) {
       double turns = 0;
@@ -425,13 +399,9 @@ Sentences write_impatient(FileSet& files, const std::string& path, const ScanSer
     }
     write(std::array{"ix", "iy", "iz"}[axis], in_file_order(position, n, itself));
   }
-  const auto in_order = [](const auto& values, auto part) {
-    std::vector<float> result(static_cast<std::size_t>(values.size()));
-    std::transform(values.begin(), values.end(), result.begin(), part);
-    return result;
-  };
-  write("kdata_r", in_order(scan.kspace.values, real), coils);
-  write("kdata_i", in_order(scan.kspace.values, imaginary), coils);
+  const auto one_voxel_axis = std::array{1, 1, 1};  // samples stay in their order
+  write("kdata_r", in_file_order(scan.kspace.values, one_voxel_axis, real), coils);
+  write("kdata_i", in_file_order(scan.kspace.values, one_voxel_axis, imaginary), coils);
   if (scan.sensitivity_maps) {
     write("sensi_r", in_file_order(scan.sensitivity_maps->values, n, real), coils);
     write("sensi_i", in_file_order(scan.sensitivity_maps->values, n, imaginary), coils);

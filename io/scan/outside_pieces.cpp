@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
 #include <numbers>
 
 #include "io/hdf5/hdf5.hpp"
@@ -11,7 +14,8 @@
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "io/scan/scan_parts.hpp"
-#include "recon/domain/resampling.hpp"
+#include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/geometry.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -35,6 +39,146 @@ hdf5::File open_agreeing(const std::string& path, const char* name, const char* 
     throw Error(file.subject(name),
                 fmt::format("{}, {} of {}", hdf5::text_of(expected), meaning, summary.path), stored, remedy);
   return file;
+}
+
+// --- Trajectory
+
+/// A source of positions [axis][sample] of one slice and repetition, cycles/FOV of the scan.
+struct Source {
+  std::string subject, shape;  ///< what errors call it, and ": " with its extents in words; may be empty
+  std::function<Array<double>(std::int64_t slice, std::int64_t repetition)> read;
+};
+
+/// Throws Error unless there is one trajectory for all slices and repetitions, or one for each.
+void require_volumes(std::int64_t slices, std::int64_t repetitions, const Source& source,
+                     const ScanSummary& scan) {
+  const bool agree = (slices == 1 || slices == scan.slice_count) &&
+                     (repetitions == 1 || repetitions == scan.repetition_count);
+  if (!agree)
+    throw Error(source.subject,
+                fmt::format("a trajectory for all, or for each, of the {} slices and {} repetitions of {}",
+                            scan.slice_count, scan.repetition_count, scan.path),
+                fmt::format("{} slices and {} repetitions", slices, repetitions));
+}
+
+/// Returns `stored` in cycles/FOV of the scan, and checks it.
+Source converted_from(TrajectoryUnit unit, const ReadOptions& options, const Source& stored,
+                      ScanSummary& scan) {
+  auto k = stored.read(0, 0);
+  look_at_trajectory(scan, unit, options, stored.subject, k);
+  auto source = stored;
+  source.read = [=, geometry = scan.unit_geometry](std::int64_t slice, std::int64_t repetition) {
+    auto converted = stored.read(slice, repetition);
+    convert_to_cycles_per_fov(converted, unit, geometry, stored.subject);
+    return converted;
+  };
+  return source;
+}
+
+Source from_cfl(const ReadOptions& options, ScanSummary& scan) {
+  const auto file = std::make_shared<cfl::CflFile>(bart_name(options.outside.trajectory));
+  cfl::require_trajectory(*file);
+  const Source stored{file->path(), ": " + cfl::text_of(file->extents()),
+                      [=](std::int64_t slice, std::int64_t repetition) {
+                        return cfl::read_trajectory(*file, slice, repetition);
+                      }};
+  require_volumes(file->extents()[cfl::slice_axis], file->extents()[cfl::repetition_axis], stored, scan);
+  return converted_from(unit_of_format("BART", options, scan.inferred), options, stored, scan);
+}
+
+Source from_dataset(hdf5::File opened, const ReadOptions& options, ScanSummary& scan) {
+  const auto file = std::make_shared<hdf5::File>(std::move(opened));
+  const auto extents = file->dataset(trajectory_name).extents();
+  const bool shares_slices = extents.size() == 4 && extents[1] == 1,
+             shares_repetitions = extents.size() == 4 && extents[0] == 1;
+  const Source stored{file->subject(trajectory_name), ": " + hdf5::text_of(extents),
+                      [=](std::int64_t slice, std::int64_t repetition) {
+                        return read_stored_trajectory(*file, shares_slices ? 0 : slice,
+                                                      shares_repetitions ? 0 : repetition);
+                      }};
+  if (extents.size() == 4) require_volumes(extents[1], extents[0], stored, scan);
+  return converted_from(unit_of_trajectory(*file, options.trajectory_unit, scan.inferred), options, stored,
+                        scan);
+}
+
+/// Opens the trajectory of another scan, whose header says what its unit refers to.
+Source from_scan(const std::string& path, const ReadOptions& options, ScanSummary& scan) {
+  ReadOptions of_file;
+  of_file.matrix_size = options.matrix_size;
+  of_file.fov_mm = options.fov_mm;
+  of_file.trajectory_unit = options.trajectory_unit;
+  const auto file = open_as_stored(path, of_file);
+  const auto& summary = file.summary;
+  for (const auto& sentence : summary.inferred) scan.inferred.push_back(path + ": " + sentence);
+  std::array<double, 3> scale{1, 1, 1};
+  for (int axis = 0; axis < 3; ++axis) {
+    const double own = summary.geometry.fov_mm[axis], of_scan = scan.geometry.fov_mm[axis];
+    if (!(own > 0 && of_scan > 0) || std::abs(own - of_scan) <= 1e-6 * of_scan) continue;
+    scale[axis] = of_scan / own;
+    if (scan.geometry.matrix_size[axis] > 1)
+      say(scan.inferred,
+          "The FOV along {} of {} is {:g} mm and that of the scan {:g} mm: k is scaled by their ratio.",
+          "xyz"[axis], path, own, of_scan);
+  }
+  const auto shape =
+      summary.readout_length > 0
+          ? fmt::format(": {} readouts of {}", summary.samples_per_scan / summary.readout_length,
+                        summary.readout_length)
+          : "";
+  Source source{path, shape, [=](std::int64_t slice, std::int64_t repetition) {
+                  auto k = file.read(file.summary.slice_count == 1 ? 0 : slice,
+                                     file.summary.repetition_count == 1 ? 0 : repetition)
+                               .trajectory.k;
+                  multiply_axes(k, scale);
+                  return k;
+                }};
+  require_volumes(summary.slice_count, summary.repetition_count, source, scan);
+  return source;
+}
+
+Source open_source(const ReadOptions& options, ScanSummary& scan) {
+  const auto& path = options.outside.trajectory;
+  std::error_code status;
+  if (scan.format == "IMPATIENT")
+    throw Error(scan.path, "an ISMRMRD, fhd or BART scan, for --trajectory", "an IMPATIENT directory",
+                "put kx.dat, ky.dat and kz.dat of that trajectory into a copy of it");
+  if (std::filesystem::is_directory(path, status))
+    throw Error(path, "a trajectory: an HDF5 file or a BART pair", "a directory");
+  if (is_bart(path)) return from_cfl(options, scan);
+  auto file = hdf5::File::open(path);
+  const bool has_dataset = file.has(trajectory_name);
+  if (has_dataset && !file.has("/kspace")) return from_dataset(std::move(file), options, scan);
+  if (!has_dataset && ismrmrd_groups(file).empty())
+    throw Error(path, "a trajectory: /trajectory, or the readouts of an ISMRMRD measurement",
+                "an HDF5 file without them");
+  return from_scan(path, options, scan);
+}
+
+/// Reads the positions of a volume of so many samples. Throws Error where there are others.
+Array<double> positions_of(const Source& source, const ScanSummary& scan, std::int64_t samples,
+                           std::int64_t slice, std::int64_t repetition) {
+  auto k = source.read(slice, repetition);
+  if (k.extent(1) == samples) return k;
+  const auto length = scan.readout_length;
+  const auto readouts = length > 0 && samples % length == 0
+                            ? fmt::format(" ({} readouts of {})", samples / length, length)
+                            : "";
+  throw Error(source.subject,
+              fmt::format("positions of the {} samples{} of {}", samples, readouts, scan.path),
+              fmt::format("{}{}", k.extent(1), source.shape),
+              "give one position per sample, readout by readout, in the order of the scan");
+}
+
+Correction open_outside_trajectory(const ReadOptions& options, ScanSummary& summary) {
+  const auto source = open_source(options, summary);
+  summary.cartesian = lies_on_grid({positions_of(source, summary, summary.samples_per_scan, 0, 0)});
+  const auto remark =
+      "the trajectory was taken from " + options.outside.trajectory + ", in place of any of the scan's own";
+  return [=, scan_summary = summary](Scan& scan, VolumeContext& context) {
+    scan.trajectory.k =
+        positions_of(source, scan_summary, scan.kspace.sample_count(), context.slice, context.repetition);
+    scan.messages.push_back({"trajectory", Severity::note, remark});
+  };
 }
 
 // --- Sensitivity maps
@@ -169,11 +313,10 @@ PutFieldMap open_nifti_map(const std::string& path, const ScanSummary& summary) 
     const auto seen = interpolated_at_voxels(*volume, shown(scan), path);
     const auto inside = seen.values.size() - seen.voxels_outside;
     if (2 * inside < seen.values.size())
-      throw Error(
-          path, "a field map of the same place: at least half of the voxels of " + of_scan,
-          fmt::format("{} of {}", inside, seen.values.size()),
-          "check the affine map (sform, qform) of the one and position, directions and FOV of the other "
-          "('fhd info')");
+      throw Error(path, "a field map of the same place: at least half of the voxels of " + of_scan,
+                  fmt::format("{} of {}", inside, seen.values.size()),
+                  "check the affine map (sform, qform) of the one and position, directions and FOV of the "
+                  "other ('fhd info')");
     auto [omega, outside] = interpolated_at_voxels(*volume, scan.geometry, path);
     for (float& value : omega) value = static_cast<float>(value * factor);
     const auto count = omega.size();

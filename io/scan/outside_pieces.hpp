@@ -21,7 +21,4 @@ namespace fhd::io {
 /// that cannot be read or does not agree with the scan.
 void add_outside_pieces(ScanFile& file, const ReadOptions& options);
 
-/// Opens the trajectory, checks it against the scan of `summary`, and says in `summary` what follows.
-Correction open_outside_trajectory(const ReadOptions& options, ScanSummary& summary);
-
 }  // namespace fhd::io

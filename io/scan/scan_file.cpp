@@ -9,10 +9,9 @@
 #include "io/files/in_reader.hpp"
 #include "io/files/input_file.hpp"
 #include "io/hdf5/hdf5.hpp"
-#include "io/scan/mrd/readout.hpp"
 #include "io/scan/outside_pieces.hpp"
-#include "io/scan/scan_formats.hpp"
-#include "io/scan/zero_samples.hpp"
+#include "io/scan/scan_parts.hpp"
+#include "recon/array/thread_limit.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -20,26 +19,18 @@ namespace fhd::io {
 namespace fs = std::filesystem;
 
 std::vector<std::pair<std::string, std::string>> OutsidePieces::given() const {
-  std::vector<std::pair<std::string, std::string>> pieces;
-  const auto add = [&](const char* what, const std::string& path) {
-    if (!path.empty()) pieces.emplace_back(what, path);
-  };
-  add("trajectory", trajectory);
-  add("sensitivity maps", sensitivity_maps);
-  add("noise", noise);
-  add("field map", field_map);
+  std::vector<std::pair<std::string, std::string>> pieces{{"trajectory", trajectory},
+                                                          {"sensitivity maps", sensitivity_maps},
+                                                          {"noise", noise},
+                                                          {"field map", field_map}};
+  std::erase_if(pieces, [](const auto& piece) { return piece.second.empty(); });
   return pieces;
 }
 
 std::string_view name_of(TimeOrigin origin) {
-  switch (origin) {
-    case TimeOrigin::excitation:
-      return "the excitation";
-    case TimeOrigin::readout_start:
-      return "the start of each readout";
-    default:
-      return "a moment that the file does not tell";
-  }
+  if (origin == TimeOrigin::excitation) return "the excitation";
+  return origin == TimeOrigin::readout_start ? "the start of each readout"
+                                             : "a moment that the file does not tell";
 }
 
 bool has_count_of_volumes(const ScanSummary& summary) {
@@ -49,31 +40,32 @@ bool has_count_of_volumes(const ScanSummary& summary) {
 
 namespace {
 
-/// Throws Error unless each length is in bounds, or 0: not known.
-void require_fov(const ScanSummary& summary) {
-  for (int axis = 0; axis < 3; ++axis) {
-    const double length = summary.geometry.fov_mm[axis];
-    if (length == 0 || (length >= least_fov_mm && length <= largest_fov_mm)) continue;
-    throw Error(summary.path, "a FOV from 0.001 to 100000 mm along each axis, or 0 where it is not known",
-                fmt::format("{:g} mm along {}", length, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
-  }
-}
-
-/// Throws Error where there are more than most_volumes.
-void require_volumes(const ScanSummary& summary) {
-  if (has_count_of_volumes(summary)) return;
-  throw Error(summary.path, fmt::format("at most {} slices of all repetitions", most_volumes),
-              fmt::format("{} slices of {} repetitions", summary.slice_count, summary.repetition_count),
-              "the file is damaged, or to be split");
-}
-
 /// Puts in their places the pieces of `options`; throws Error unless the summary is one of a scan.
 std::unique_ptr<ScanFile> with_pieces(ScanSource source, const ReadOptions& options) {
   auto file = std::make_unique<ScanFile>(std::move(source));
   add_outside_pieces(*file, options);
-  require_fov(file->summary());
-  require_volumes(file->summary());
+  const auto& summary = file->summary();
+  for (int axis = 0; axis < 3; ++axis)
+    if (const double length = summary.geometry.fov_mm[axis];
+        length != 0 && !(length >= least_fov_mm && length <= largest_fov_mm))
+      throw Error(summary.path, "a FOV from 0.001 to 100000 mm along each axis, or 0 where it is not known",
+                  fmt::format("{:g} mm along {}", length, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
+  if (!has_count_of_volumes(summary))
+    throw Error(summary.path, fmt::format("at most {} slices of all repetitions", most_volumes),
+                fmt::format("{} slices of {} repetitions", summary.slice_count, summary.repetition_count),
+                "the file is damaged, or to be split");
   return file;
+}
+
+/// Returns the stamps of the files that are read; of a directory .dat files alone, as results may be written beside them.
+InputStamps stamps_of_scan(const std::string& path, const ReadOptions& options) {
+  auto files = inputs_of_scan(path, options);
+  std::error_code status;
+  const auto inside = fs::is_directory(path, status) ? files_of_scan(path) : std::vector<std::string>{};
+  std::erase_if(files, [&](const std::string& file) {
+    return !file.ends_with(".dat") && std::ranges::find(inside, file) != inside.end();
+  });
+  return InputStamps(files);
 }
 
 }  // namespace
@@ -86,29 +78,19 @@ std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOpti
 Scan ScanFile::read(std::int64_t slice, std::int64_t repetition) {
   auto& summary = source_.summary;
   VolumeContext context{slice, repetition, stored_readout_length_};
+  require_volume(summary, slice, repetition);
   auto scan = read_unchanged(summary.stamps, [&] {
     auto volume = source_.read(slice, repetition);
+    constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
+    const ThreadLimit limit(static_cast<int>(1 + volume.kspace.values.size() / values_per_thread));
+    volume.validate(summary.path);
+    if (volume.field_map) note_time_origin(summary, volume);
     for (const auto& correct : corrections_) correct(volume, context);
     return volume;
   });
   std::atomic_ref(summary.readout_length) = context.readout_length;
   return scan;
 }
-
-namespace {
-
-/// Returns the stamps of the files that are read; of a directory .dat files alone, as results may be written beside them.
-InputStamps stamps_of_scan(const std::string& path, const ReadOptions& options) {
-  auto files = inputs_of_scan(path, options);
-  std::error_code status;
-  const auto inside = fs::is_directory(path, status) ? files_of_scan(path) : std::vector<std::string>{};
-  std::erase_if(files, [&](const std::string& file) {
-    return !file.ends_with(".dat") && std::find(inside.begin(), inside.end(), file) != inside.end();
-  });
-  return InputStamps(files);
-}
-
-}  // namespace
 
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
   complete_interrupted_set(path);
@@ -135,47 +117,17 @@ ScanSeries read_all(ScanFile& file) {
   return series;
 }
 
-namespace {
-
-/// Throws Error where a format has no place for so many volumes.
-void require_room(ScanFormat format, std::int64_t slices, std::int64_t repetitions, std::int64_t coils,
-                  const std::string& path) {
-  if (format == ScanFormat::ismrmrd && std::max({slices, repetitions, coils}) > mrd::largest_count)
-    throw Error(path, fmt::format("at most {} slices, repetitions and coils (ISMRMRD)", mrd::largest_count),
-                fmt::format("{} slices, {} repetitions and {} coils", slices, repetitions, coils),
-                "write the fhd layout: NAME.h5");
-  if (format == ScanFormat::impatient && slices * repetitions != 1)
-    throw Error(path, "one slice and one repetition (IMPATIENT)",
-                fmt::format("{} volumes", slices * repetitions), "write another format");
-}
-
-}  // namespace
-
-std::vector<std::string> write_scan(FileSet& files, const std::string& path, ScanFormat format,
-                                    const ScanSeries& series) {
-  require_consistent(series, path);
-  require_room(format, series.slice_count, series.repetition_count, series.scans.front().kspace.coil_count(),
-               path);
-  return row_of(format).write(files, path, series);
-}
-
-std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series) {
-  const OutputLock lock(path);
-  FileSet files(lock);
-  auto lost = write_scan(files, path, format, series);
-  files.commit();
-  return lost;
-}
-
 std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, const ReadOptions& options,
                                       const std::string& path, ScanFormat format) {
   const auto& summary = file.summary();
   require_room(format, summary.slice_count, summary.repetition_count, summary.coil_count, path);
-  const bool copies = format == ScanFormat::ismrmrd && summary.format == "ISMRMRD";
-  if (!copies || !summary.outside_pieces.empty()) {
+  const bool is_same_format = format == ScanFormat::ismrmrd && summary.format == "ISMRMRD";
+  if (!is_same_format || !summary.outside_pieces.empty() || options.matrix_size || options.fov_mm) {
     auto lost = write_scan(path, format, read_all(file));
-    if (copies)
-      lost.emplace_back("Readouts are made anew, without flags and counters: pieces come from other files.");
+    if (is_same_format)
+      say(lost,
+          "Readouts are made anew, without flags and counters, and the header: pieces come from other files, "
+          "or the matrix or FOV is not that of the header.");
     return lost;
   }
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)

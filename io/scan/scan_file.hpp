@@ -3,9 +3,8 @@
 // corrections that each volume passes. Everything is in the program's units (cycles/FOV, mm, s, rad/s); what was
 // inferred to get there is in the summary and in the messages of volumes.
 //
-// To add a format, write a file with its `open` and `write` (bart_file.cpp is a short one), and add a row to the table in
-// scan_formats.cpp and a name to ScanFormat. To add a correction, write a function Correction and add it where open_scan
-// adds leave_out_zeros; a unit is a row in trajectory_unit.cpp, a role of readouts a row in mrd/role.cpp.
+// A format is a file with its `open` and `write`, a row of the table in scan_formats.cpp and a name in ScanFormat. A
+// correction is a function Correction, added where open_scan adds leave_out_zeros; a unit is a row in trajectory_unit.cpp.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -40,11 +39,11 @@ enum class TrajectoryUnit {
 /// The unit of a field map; rad/s is 2 pi Hz.
 enum class FieldMapUnit { rad_per_s, hz };
 
-/// Paths of pieces of a scan that lie in files of their own (outside_pieces.hpp); empty: the scan's own.
+/// Paths of pieces of a scan in files of their own (outside_pieces.hpp); empty: the scan's own.
 struct OutsidePieces {
   std::string trajectory, sensitivity_maps, noise, field_map;
   FieldMapUnit field_map_unit = FieldMapUnit::rad_per_s;  ///< of `field_map`
-  /// Returns name and path of each piece that is given: {"trajectory", its path}, ...
+  /// Returns name and path of each piece that is given.
   std::vector<std::pair<std::string, std::string>> given() const;
 };
 
@@ -55,17 +54,14 @@ std::string_view name_of(TimeOrigin origin);
 
 /// The user's statements about a scan, which override those of the file.
 struct ReadOptions {
-  /// The matrix of the image. Units per voxel are still converted with the matrix that the file states, where
-  /// it states one: asking for a finer image does not stretch k-space.
+  /// The matrix of the image. Units per voxel are converted with that of the file, where it states one.
   std::optional<std::array<int, 3>> matrix_size;
   std::optional<std::array<double, 3>> fov_mm;  ///< an axis of 0 keeps what the file says
   TrajectoryUnit trajectory_unit = TrajectoryUnit::automatic;
-  /// double_precision: values that the file holds in double are kept so, beside the same in single (`in_double` of the
-  /// parts of a Scan).
+  /// double_precision: values in double are kept so, beside the same in single (`in_double` of the parts of a Scan).
   Precision precision = Precision::single_precision;
-  /// Keep samples that are exactly zero in every coil although they look like a mask: zero_samples.hpp.
-  bool zeros_are_measured = false;
-  std::string group;  ///< of an ISMRMRD file with several measurements; empty: the only one
+  bool zeros_are_measured = false;  ///< keeps samples that leave_out_zeros would leave out
+  std::string group;                ///< of an ISMRMRD file with several measurements; empty: the only one
   OutsidePieces outside;
 };
 
@@ -80,25 +76,21 @@ struct ScanSummary {
   std::string path, format;  ///< "ISMRMRD", "fhd", "BART cfl", "IMPATIENT"
   std::int64_t coil_count = 0;
   std::int64_t samples_per_scan = 0;  ///< of the first slice and repetition
-  std::int64_t readout_length =
-      0;  ///< samples of one readout, where the file knows and all are equal; else 0
+  std::int64_t readout_length = 0;    ///< samples of one readout, where known and all are equal; else 0
   std::int64_t slice_count = 1, repetition_count = 1;
   std::vector<RepetitionCounters> repetition_counters;  ///< of each repetition; empty where the file has none
   std::vector<int> slice_counters;                      ///< of each slice; empty where the file has none
   /// Times from the excitation to the centre of k-space, of each contrast; empty where not stated.
   std::vector<double> echo_times_s;
-  double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
-  double readout_time_s =
-      0;  ///< from one readout to the next, TR if each is an excitation of its own; 0: not known
+  double repetition_time_s = 0;   ///< from the start of one repetition to that of the next; 0: not known
+  double readout_time_s = 0;      ///< from one readout to the next, if each is an excitation; 0: not known
   bool states_directions = true;  ///< of the axes in the patient; else those of `geometry` are assumed
   bool cartesian = false;         ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some
   Geometry geometry;
-  Geometry
-      unit_geometry;  ///< what the unit of the trajectory refers to: as `geometry`, with the file's own matrix
-  /// Pieces that come from files of their own, as OutsidePieces::given.
-  std::vector<std::pair<std::string, std::string>> outside_pieces;
+  Geometry unit_geometry;  ///< that the unit of the trajectory refers to: with the file's own matrix
+  std::vector<std::pair<std::string, std::string>> outside_pieces;  ///< as OutsidePieces::given
   AcquisitionInfo acquisition;                             ///< of the patient, the study and the scanner
   std::vector<std::pair<std::string, std::string>> facts;  ///< further things worth telling, name and value
   std::vector<std::string> inferred;  ///< what was inferred, and from what; one sentence each
@@ -110,14 +102,12 @@ struct ScanSummary {
 /// add to its number, i.
 std::string name_of_repetition(const std::vector<RepetitionCounters>& all, std::size_t i);
 
-/// Bounds of a known field of view, mm: no scanner resolves a micrometre or is 100 m wide, and squares and
-/// ratios of such lengths stay numbers in single precision, as results store them.
+/// Bounds of a known field of view, mm, whose squares and ratios stay numbers in single precision.
 inline constexpr double least_fov_mm = 1e-3, largest_fov_mm = 1e5;
 
-/// The most volumes of a scan, all slices of all repetitions: an hour of images of 0.2 ms. Results hold fewer, and
-/// --slices chooses.
+/// The most volumes of a scan, all slices of all repetitions.
 inline constexpr std::int64_t most_volumes = std::int64_t{1} << 24;
-/// The most samples of all volumes together: 4 PB. No product of extents overflows.
+/// The most samples of all volumes together; no product of extents overflows.
 inline constexpr std::int64_t most_samples = std::int64_t{1} << 48;
 /// Returns whether the numbers of slices and repetitions are within these bounds.
 bool has_count_of_volumes(const ScanSummary& summary);
@@ -125,7 +115,7 @@ bool has_count_of_volumes(const ScanSummary& summary);
 /// A scan as a format gives it: its summary, and its volumes as they are stored.
 struct ScanSource {
   ScanSummary summary;
-  std::function<Scan(std::int64_t slice, std::int64_t repetition)> read;  ///< validated; throws Error
+  std::function<Scan(std::int64_t slice, std::int64_t repetition)> read;  ///< throws Error
   bool reads_concurrently = false;  ///< several threads may call `read` at once
 };
 
@@ -145,25 +135,21 @@ struct VolumeContext {
   std::int64_t slice = 0, repetition = 0;
   std::int64_t readout_length = 0;  ///< samples of one readout of the volume; 0: not known, or not equal
 };
-/// Changes a volume after it is read, and says so in its messages. Throws Error. Of a source that reads
-/// concurrently, several threads call it at once.
+/// Changes a volume after it is read, and says so in its messages. Throws Error. Several threads may call it at once.
 using Correction = std::function<void(Scan&, VolumeContext&)>;
 
-/// An open scan: a source, and the corrections that each volume passes in their order. Copies read from the same
-/// source, and have lists of their own.
+/// An open scan: a source, and the corrections that each volume passes in their order.
 class ScanFile {
  public:
   explicit ScanFile(ScanSource source)
       : source_(std::move(source)), stored_readout_length_(source_.summary.readout_length) {}
   const ScanSummary& summary() const { return source_.summary; }
   bool reads_concurrently() const { return source_.reads_concurrently; }
-  /// Reads one slice (or volume) of one repetition. Afterwards the summary's readout_length is that of this volume: 0
-  /// where a correction has left out single samples. Throws Error, also where a file of the summary's stamps has
-  /// changed.
+  /// Reads and validates one slice (or volume) of one repetition. Afterwards the summary's readout_length is that of this
+  /// volume: 0 where a correction has left out single samples. Throws Error, also where a file has changed.
   Scan read(std::int64_t slice, std::int64_t repetition);
   /// Adds a correction behind the others.
   void add(Correction correction) { corrections_.push_back(std::move(correction)); }
-  /// Returns the summary, for those who add what changes it.
   ScanSummary& editable_summary() { return source_.summary; }
 
  private:
@@ -172,9 +158,8 @@ class ScanFile {
   std::vector<Correction> corrections_;
 };
 
-/// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (`NAME.cfl`, `NAME.hdr` or the
-/// bare `NAME` of a pair of k-space files), IMPATIENT (a directory of .dat files). Pieces of `options.outside` are in
-/// their places. Reading a volume throws Error where a file has changed since. Throws Error.
+/// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (NAME.cfl, NAME.hdr or NAME),
+/// IMPATIENT (a directory of .dat files). Pieces of `options.outside` are in their places. Throws Error.
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options = {});
 /// Opens the file in this process.
 std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options);
@@ -187,9 +172,8 @@ bool is_bart(const std::string& path);
 /// Returns the NAME of a BART pair.
 std::string bart_name(const std::string& path);
 
-/// Returns the files that a scan consists of: the file itself; of a directory every file in it, by name; of a BART
-/// scan (NAME.cfl, NAME.hdr or NAME) those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr. Throws
-/// Error when a directory cannot be read.
+/// Returns the files that a scan consists of: the file itself; of a directory every file in it, by name; of a BART scan
+/// those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr. Throws Error.
 std::vector<std::string> files_of_scan(const std::string& path);
 
 /// Returns all that is read of a scan: what `path` names, its files, and the files of its pieces.
@@ -207,8 +191,7 @@ ScanFormat format_of_output(const std::string& path, const std::string& name = {
 /// The volumes of a scan, in the order [repetition][slice].
 struct ScanSeries {
   std::int64_t repetition_count = 1, slice_count = 1;
-  std::int64_t readout_length =
-      0;  ///< samples of one readout where known, else 0: formats made of readouts cut by it
+  std::int64_t readout_length = 0;  ///< samples of one readout where known, else 0: readouts are cut by it
   std::vector<Scan> scans;
   TimeOrigin time_origin = TimeOrigin::excitation;  ///< of their sample times
   std::vector<double> echo_times_s{};  ///< not empty: the repetitions are echoes (ISMRMRD: contrasts)
@@ -218,20 +201,18 @@ struct ScanSeries {
 /// Reads every volume.
 ScanSeries read_all(ScanFile& file);
 
-/// Writes `series` to `path`, whole or not at all; what was there is replaced. BART: `path` is NAME or
-/// NAME.cfl and several files appear; IMPATIENT: `path` is a directory, which must be new or empty. Values
-/// are stored in single precision (fhd: in double where the scans have them so), times and (fhd only)
-/// trajectories in double. Returns what the format cannot hold, one sentence each. Throws Error when it cannot
-/// hold the k-space itself.
+/// Writes `series` to `path`, whole or not at all; what was there is replaced. BART: `path` is NAME or NAME.cfl;
+/// IMPATIENT: a directory, which must be new or empty. Values are stored in single precision (fhd: in double where the
+/// scans have them so), times and (fhd only) trajectories in double. Returns what the format cannot hold, one sentence
+/// each. Throws Error when it cannot hold the k-space itself.
 std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series);
 /// Adds what it writes to `files`, for the caller to commit with others.
 std::vector<std::string> write_scan(FileSet& files, const std::string& path, ScanFormat format,
                                     const ScanSeries& series);
 
-/// Writes all volumes of `file`, which was opened from the path `from` with `options`, in another format, or
-/// ISMRMRD again: then every readout keeps its head, also those that are no samples of an image, and the header
-/// all that the user does not overrule; but with pieces from files of their own readouts are made anew. Otherwise as
-/// write_scan.
+/// Writes all volumes of `file`, which was opened from the path `from` with `options`, as write_scan; but from ISMRMRD to
+/// ISMRMRD every readout keeps its head, also those that are no samples of an image, unless pieces, matrix or FOV are not
+/// those of the file.
 std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, const ReadOptions& options,
                                       const std::string& path, ScanFormat format);
 

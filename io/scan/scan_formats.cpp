@@ -1,11 +1,15 @@
-#include "io/scan/scan_formats.hpp"
+// The table of the formats of scans.
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <vector>
 
 #include "io/files/input_file.hpp"
 #include "io/scan/hdf5_maps.hpp"
+#include "io/scan/mrd/readout.hpp"
+#include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -22,61 +26,58 @@ Sentences write_impatient(FileSet& files, const std::string& path, const ScanSer
 
 namespace {
 
-bool is_fhd(const Candidate& candidate) {
-  return candidate.hdf5().has("/kspace") || candidate.hdf5().has(trajectory_name);
+/// A row of the table.
+struct FormatRow {
+  ScanFormat format;
+  const char* name;                           ///< of `fhd convert --to`
+  std::span<const std::string_view> endings;  ///< of the names of its files, for `fhd convert`
+  bool (*recognises)(const std::string& path, const ReadOptions& options);
+  ScanSource (*open)(const std::string& path, const ReadOptions& options);
+  Sentences (*write)(FileSet& files, const std::string& path, const ScanSeries& series);
+};
+
+bool is_directory(const std::string& path, const ReadOptions&) {
+  std::error_code status;
+  return std::filesystem::is_directory(path, status);
 }
-bool is_ismrmrd(const Candidate& candidate) {
-  return !candidate.options().group.empty() || candidate.hdf5().has("/dataset") ||
-         !ismrmrd_groups(candidate.hdf5()).empty();
+bool is_pair(const std::string& path, const ReadOptions&) { return is_bart(path); }
+bool is_fhd(const std::string& path, const ReadOptions&) {
+  const auto file = hdf5::File::open(path);
+  return file.has("/kspace") || file.has(trajectory_name);
+}
+bool is_ismrmrd(const std::string& path, const ReadOptions& options) {
+  const auto file = hdf5::File::open(path);
+  return !options.group.empty() || file.has("/dataset") || !ismrmrd_groups(file).empty();
 }
 
 constexpr std::string_view fhd_endings[]{".h5"}, ismrmrd_endings[]{".mrd", ".ismrmrd"},
     bart_endings[]{".cfl", ".hdr"}, impatient_endings[]{"/"};
 
+/// The rows, in the order in which formats are asked whether they recognise a file.
 constexpr FormatRow rows[]{
-    {ScanFormat::impatient, "impatient", impatient_endings,
-     [](const Candidate& candidate) { return candidate.is_directory(); }, open_impatient, write_impatient},
-    {ScanFormat::bart, "bart", bart_endings,
-     [](const Candidate& candidate) { return is_bart(candidate.path()); }, open_bart, write_bart},
+    {ScanFormat::impatient, "impatient", impatient_endings, is_directory, open_impatient, write_impatient},
+    {ScanFormat::bart, "bart", bart_endings, is_pair, open_bart, write_bart},
     {ScanFormat::fhd, "fhd", fhd_endings, is_fhd, open_fhd, write_fhd},
     {ScanFormat::ismrmrd, "ismrmrd", ismrmrd_endings, is_ismrmrd, open_ismrmrd, write_ismrmrd}};
 
+const FormatRow& row_of(ScanFormat format) { return *std::ranges::find(rows, format, &FormatRow::format); }
+
 }  // namespace
-
-bool Candidate::is_directory() const {
-  std::error_code status;
-  return std::filesystem::is_directory(path_, status);
-}
-
-const hdf5::File& Candidate::hdf5() const {
-  if (!file_) file_.emplace(hdf5::File::open(path_));
-  return *file_;
-}
-
-std::span<const FormatRow> format_rows() { return rows; }
-
-const FormatRow& row_of(ScanFormat format) {
-  return *std::find_if(std::begin(rows), std::end(rows),
-                       [&](const FormatRow& row) { return row.format == format; });
-}
 
 ScanSource open_as_stored(const std::string& path, const ReadOptions& options) {
   require_reachable(path);
-  const Candidate candidate(path, options);
   for (const auto& row : rows)
-    if (row.recognises(candidate)) return row.open(path, options);
-  throw Error(path, "a scan: '/dataset' (ISMRMRD) or '/kspace' and '/trajectory' (fhd)",
-              "an HDF5 file without them",
-              candidate.hdf5().has("/image") ? "it holds images: give the scan that they were made of" : "");
+    if (row.recognises(path, options)) return row.open(path, options);
+  throw Error(
+      path, "a scan: '/dataset' (ISMRMRD) or '/kspace' and '/trajectory' (fhd)", "an HDF5 file without them",
+      hdf5::File::open(path).has("/image") ? "it holds images: give the scan that they were made of" : "");
 }
 
 ScanFormat format_of_output(const std::string& path, const std::string& name) {
-  std::error_code status;
-  const bool is_directory = std::filesystem::is_directory(path, status);
   for (const auto& row : rows) {
-    const auto fits = [&](std::string_view ending) { return path.ends_with(ending); };
-    const bool by_name = std::any_of(row.endings.begin(), row.endings.end(), fits) ||
-                         (is_directory && row.format == ScanFormat::impatient);
+    const bool by_name =
+        std::ranges::any_of(row.endings, [&](std::string_view ending) { return path.ends_with(ending); }) ||
+        (row.format == ScanFormat::impatient && is_directory(path, {}));
     if (name.empty() ? by_name : name == row.name) return row.format;
   }
   const auto extension = std::filesystem::path(path).extension().string();
@@ -85,14 +86,39 @@ ScanFormat format_of_output(const std::string& path, const std::string& name) {
 }
 
 std::vector<std::string> scan_format_names() {
-  std::vector<FormatRow> by_format(std::begin(rows), std::end(rows));
-  std::sort(by_format.begin(), by_format.end(),
-            [](const FormatRow& a, const FormatRow& b) { return a.format < b.format; });
   std::vector<std::string> names;
-  for (const auto& row : by_format) names.emplace_back(row.name);
+  for (const auto format : {ScanFormat::fhd, ScanFormat::ismrmrd, ScanFormat::bart, ScanFormat::impatient})
+    names.emplace_back(row_of(format).name);
   return names;
 }
 
 std::string_view name_of(ScanFormat format) { return row_of(format).name; }
+
+void require_room(ScanFormat format, std::int64_t slices, std::int64_t repetitions, std::int64_t coils,
+                  const std::string& path) {
+  if (format == ScanFormat::ismrmrd && std::max({slices, repetitions, coils}) > mrd::largest_count)
+    throw Error(path, fmt::format("at most {} slices, repetitions and coils (ISMRMRD)", mrd::largest_count),
+                fmt::format("{} slices, {} repetitions and {} coils", slices, repetitions, coils),
+                "write the fhd layout: NAME.h5");
+  if (format == ScanFormat::impatient && slices * repetitions != 1)
+    throw Error(path, "one slice and one repetition (IMPATIENT)",
+                fmt::format("{} volumes", slices * repetitions), "write another format");
+}
+
+std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series) {
+  const OutputLock lock(path);
+  FileSet files(lock);
+  auto lost = write_scan(files, path, format, series);
+  files.commit();
+  return lost;
+}
+
+std::vector<std::string> write_scan(FileSet& files, const std::string& path, ScanFormat format,
+                                    const ScanSeries& series) {
+  require_consistent(series, path);
+  require_room(format, series.slice_count, series.repetition_count, series.scans.front().kspace.coil_count(),
+               path);
+  return row_of(format).write(files, path, series);
+}
 
 }  // namespace fhd::io

@@ -22,7 +22,26 @@ Geometry apply_options(Geometry& geometry, const ReadOptions& options) {
 }
 
 std::string unit_of_options(TrajectoryUnit unit) {
-  return "The trajectory is taken to be in " + std::string(name_of(unit)) + ", as --trajectory-unit says.";
+  return fmt::format("The trajectory is taken to be in {}, as --trajectory-unit says.", name_of(unit));
+}
+
+TrajectoryUnit unit_of_format(const char* format, const ReadOptions& options, Sentences& inferred) {
+  if (const auto told = options.trajectory_unit; told != TrajectoryUnit::automatic) {
+    inferred.push_back(unit_of_options(told));
+    return told;
+  }
+  say(inferred, "The trajectory is taken to be in cycles/FOV, the unit of {}.", format);
+  return TrajectoryUnit::cycles_per_fov;
+}
+
+void look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOptions& options,
+                        const std::string& subject, Array<double>& k) {
+  const auto largest = largest_magnitude(k);
+  if (options.trajectory_unit == TrajectoryUnit::automatic)
+    require_credible_unit(unit, largest, summary.unit_geometry, subject);
+  note_ignored_third_axis(largest, summary.unit_geometry, summary.inferred);
+  convert_to_cycles_per_fov(k, unit, summary.unit_geometry, subject);
+  summary.cartesian = lies_on_grid({k});
 }
 
 std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::string& subject,
@@ -37,14 +56,14 @@ std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::
   for (int axis = 0; axis < 3; ++axis)
     if (std::isfinite(largest_k[axis]))
       n[axis] = std::max(1, static_cast<int>(std::min(2 * std::ceil(largest_k[axis] * 0.999), 1e6)));
-  inferred.push_back(fmt::format("The matrix {} x {} x {} is twice the largest |k|.", n[0], n[1], n[2]));
+  say(inferred, "The matrix {} x {} x {} is twice the largest |k|.", n[0], n[1], n[2]);
   return n;
 }
 
 void note_ignored_third_axis(const std::array<double, 3>& largest_k, const Geometry& geometry,
                              std::vector<std::string>& inferred) {
   if (geometry.matrix_size[2] == 1 && largest_k[2] > 0)
-    inferred.emplace_back("The third axis of the trajectory is ignored: the matrix has one voxel along z.");
+    say(inferred, "The third axis of the trajectory is ignored: the matrix has one voxel along z.");
 }
 
 std::array<double, 3> largest_magnitude(const Array<double>& k) {
@@ -57,26 +76,29 @@ std::array<double, 3> largest_magnitude(const Array<double>& k) {
 }
 
 bool lies_on_grid(const Trajectory& trajectory) {
-  return std::all_of(trajectory.k.begin(), trajectory.k.end(),
-                     [](double k) { return std::abs(k - std::round(k)) <= 1e-3; });
+  return std::ranges::all_of(trajectory.k, [](double k) { return std::abs(k - std::round(k)) <= 1e-3; });
 }
 
-void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
-                               const std::string& subject) {
-  const auto scale = scale_to_cycles_per_fov(unit, {geometry}, subject);
+void multiply_axes(Array<double>& k, const std::array<double, 3>& scale) {
   const auto samples = k.extent(1);
   for (int axis = 0; axis < 3; ++axis)
     for (std::int64_t m = 0; m < samples; ++m) k[axis * samples + m] *= scale[axis];
 }
 
-std::optional<std::string> missing_fov(const Geometry& geometry) {
+void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
+                               const std::string& subject) {
+  multiply_axes(k, scale_to_cycles_per_fov(unit, {geometry}, subject));
+}
+
+void note_missing_fov(ScanSummary& summary) {
   std::string axes;
   for (int axis = 0; axis < 3; ++axis)
-    if (geometry.fov_mm[axis] == 0 && geometry.matrix_size[axis] > 1)
+    if (summary.geometry.fov_mm[axis] == 0 && summary.geometry.matrix_size[axis] > 1)
       axes += std::string(axes.empty() ? "" : ", ") + "xyz"[axis];
-  if (axes.empty()) return std::nullopt;
-  return "The FOV along " + axes +
-         " is unknown: images will have voxels of 1 mm there; --fov-mm X,Y,Z supplies it.";
+  if (!axes.empty())
+    say(summary.missing,
+        "The FOV along {} is unknown: images will have voxels of 1 mm there; --fov-mm X,Y,Z supplies it.",
+        axes);
 }
 
 bool are_axes(const Geometry& geometry) {
@@ -139,13 +161,12 @@ Sentences lost_parts(const Scan& scan, bool with_field_map_and_times) {
   Sentences lost;
   const bool in_double =
       !scan.kspace.in_double.empty() || (scan.sensitivity_maps && !scan.sensitivity_maps->in_double.empty());
-  if (in_double) lost.emplace_back("Values are rounded to single precision.");
-  if (with_field_map_and_times && scan.field_map) lost.emplace_back("The field map is not written.");
-  if (scan.noise) lost.emplace_back("The noise is not written.");
-  if (scan.calibration) lost.emplace_back("The separate calibration readouts are not written.");
-  if (with_field_map_and_times && scan.sample_time_s) lost.emplace_back("The sample times are not written.");
-  if (scan.cropped_matrix_size != std::array<int, 3>{})
-    lost.emplace_back("The matrix to crop to is not written.");
+  if (in_double) say(lost, "Values are rounded to single precision.");
+  if (with_field_map_and_times && scan.field_map) say(lost, "The field map is not written.");
+  if (scan.noise) say(lost, "The noise is not written.");
+  if (scan.calibration) say(lost, "The separate calibration readouts are not written.");
+  if (with_field_map_and_times && scan.sample_time_s) say(lost, "The sample times are not written.");
+  if (scan.cropped_matrix_size != std::array<int, 3>{}) say(lost, "The matrix to crop to is not written.");
   return lost;
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 // Functions that the readers and writers of several formats share.
+#include <fmt/format.h>
+
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/hdf5/hdf5.hpp"
@@ -10,11 +13,24 @@
 
 namespace fhd::io {
 
+using Sentences = std::vector<std::string>;
+/// Adds a sentence, for ScanSummary::inferred and others.
+template <class... T>
+void say(Sentences& sentences, fmt::format_string<T...> text, T&&... values) {
+  sentences.push_back(fmt::format(text, std::forward<T>(values)...));
+}
+
 /// Puts the user's matrix and FOV over those of the file. Returns what the unit of the file's trajectory
 /// refers to: the matrix of the file, with the FOV that results.
 Geometry apply_options(Geometry& geometry, const ReadOptions& options);
 /// Returns the sentence for ScanSummary::inferred that the unit is the user's.
 std::string unit_of_options(TrajectoryUnit unit);
+/// Returns the unit of trajectories of a format in cycles/FOV, unless the user states another. Says so in `inferred`.
+TrajectoryUnit unit_of_format(const char* format, const ReadOptions& options, Sentences& inferred);
+/// Converts k [axis][sample] of the trajectory `subject` to cycles/FOV, and says in `summary` what it tells. Throws Error
+/// where the unit is not credible, unless the user states it.
+void look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOptions& options,
+                        const std::string& subject, Array<double>& k);
 
 /// Returns the matrix for a trajectory in cycles/FOV of which nothing else is known: twice the largest |k|, rounded up.
 /// Says so in `inferred`. Throws Error naming `subject` where that is a matrix of a few voxels: such
@@ -32,12 +48,13 @@ std::array<double, 3> largest_magnitude(const Array<double>& k);
 /// voxels).
 bool lies_on_grid(const Trajectory& trajectory);
 
+void multiply_axes(Array<double>& k, const std::array<double, 3>& scale);
 /// Converts positions [axis][sample] in `unit` to cycles/FOV. `geometry` is the one that the unit refers to.
 void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
                                const std::string& subject);
 
-/// Returns a sentence where the FOV is unknown along an axis of more than one voxel.
-std::optional<std::string> missing_fov(const Geometry& geometry);
+/// Says where the FOV is unknown along an axis of more than one voxel.
+void note_missing_fov(ScanSummary& summary);
 
 /// Returns whether read, phase and slice directions are unit vectors at right angles, to 1 %.
 bool are_axes(const Geometry& geometry);
@@ -54,7 +71,6 @@ void require_consistent(const ScanSeries& series, const std::string& subject);
 /// Returns whether all volumes have the same trajectory. Throws Error unless they have as many samples.
 bool have_one_trajectory(const ScanSeries& series, const std::string& subject);
 
-using Sentences = std::vector<std::string>;
 /// Returns what a format without a place for some parts of a scan loses, one sentence each.
 Sentences lost_parts(const Scan& scan, bool with_field_map_and_times);
 
@@ -62,6 +78,18 @@ Sentences lost_parts(const Scan& scan, bool with_field_map_and_times);
 /// largest equal pieces of at most `longest` samples that need no more than twice the fewest pieces possible,
 /// else `longest`.
 std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest);
+
+/// Opens `path` by the first format that recognises it, as it is stored. Throws Error.
+ScanSource open_as_stored(const std::string& path, const ReadOptions& options);
+/// Throws Error where a format has no place for so many volumes.
+void require_room(ScanFormat format, std::int64_t slices, std::int64_t repetitions, std::int64_t coils,
+                  const std::string& path);
+
+/// Leaves out the zeros of a scan and of its calibration where they are a mask, never measured: more than one sample in a
+/// hundred, at most 63 in 64, and ten times as many as would be zero by chance, were the zeros of each coil's real and
+/// imaginary parts (rounding of small signals to integers) independent of each other's. Says so in the messages,
+/// and in readout_numbers where they are whole readouts; else the readout length becomes 0.
+void leave_out_zeros(Scan& scan, VolumeContext& context);
 
 /// Returns the groups of an HDF5 file that hold an ISMRMRD measurement (header and readouts), by name.
 std::vector<std::string> ismrmrd_groups(const hdf5::File& file);

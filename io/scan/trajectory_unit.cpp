@@ -70,7 +70,6 @@ struct Hypothesis {
   double penalty = 0;
 
   bool possible() const { return largest_fill <= edge_rounding; }
-  bool knows_object() const { return longest > 0; }
   bool same_k_as(const Hypothesis& other) const {
     for (int axis = 0; axis < 3; ++axis)
       if (std::abs(fill[axis] - other.fill[axis]) > (edge_rounding - 1) * fill[axis]) return false;
@@ -82,7 +81,7 @@ double penalty_of(const Hypothesis& h) {
   double penalty = unusual(h.unit) + squared(std::log(h.largest_fill / h.least_fill) / fill_width);
   if (h.largest_fill < full_fill)
     penalty += partial_fill_penalty + squared(std::log(full_fill / h.largest_fill) / fill_width);
-  if (!h.knows_object()) return penalty;
+  if (h.longest == 0) return penalty;
   if (h.longest > longest_object)
     penalty += std::min(most_for_long_object, squared(std::log(h.longest / longest_object) / long_width));
   if (h.longest < shortest_object)
@@ -119,31 +118,30 @@ std::string fill_in_words(const Hypothesis& h) {
   for (int axis = 0; axis < 3; ++axis)
     if (h.fill[axis] > 0) {
       percent += fmt::format("{}{:.0f} %", percent.empty() ? "" : ", ", 100 * h.fill[axis]);
-      axes += std::string(axes.empty() ? "" : ", ") + "xyz"[axis];
+      axes += fmt::format("{}{}", axes.empty() ? "" : ", ", "xyz"[axis]);
     }
   return percent + " along " + axes;
 }
 
-std::string object_in_words(const Hypothesis& h) {
-  return h.knows_object() ? fmt::format(" with an object {:.1f} FOV long", h.longest) : "";
+/// "50 % of the edge of k-space with an object 0.9 FOV long"
+std::string reach_in_words(const Hypothesis& h) {
+  return fill_in_words(h) + " of the edge of k-space" +
+         (h.longest > 0 ? fmt::format(" with an object {:.1f} FOV long", h.longest) : "");
 }
 
 std::string found_in_words(const TrajectoryEvidence& evidence, const Geometry& geometry) {
+  const auto& n = geometry.matrix_size;
   double extent = 0;
   for (int axis = 0; axis < 3; ++axis)
-    if (geometry.matrix_size[axis] > 1) extent = std::max(extent, evidence.largest_k[axis]);
-  return fmt::format("|k| up to {:.6g} for a matrix of {} x {} x {}", extent, geometry.matrix_size[0],
-                     geometry.matrix_size[1], geometry.matrix_size[2]);
+    if (n[axis] > 1) extent = std::max(extent, evidence.largest_k[axis]);
+  return fmt::format("|k| up to {:.6g} for a matrix of {} x {} x {}", extent, n[0], n[1], n[2]);
 }
 
 std::string reason_for(const Hypothesis& best, const Hypothesis* second, const std::string& found) {
-  auto reason =
-      fmt::format("The trajectory is taken to be in {}: {}, which reaches {} of the edge of k-space{}",
-                  name_of(best.unit), found, fill_in_words(best), object_in_words(best));
-  if (second)
-    reason += fmt::format(" (in {} it reaches {}{})", name_of(second->unit), fill_in_words(*second),
-                          object_in_words(*second));
-  return reason + ".";
+  const auto other =
+      second ? fmt::format(" (in {} it reaches {})", name_of(second->unit), reach_in_words(*second)) : "";
+  return fmt::format("The trajectory is taken to be in {}: {}, which reaches {}{}.", name_of(best.unit),
+                     found, reach_in_words(best), other);
 }
 
 /// Returns the possible units that differ in k, the likeliest first.
@@ -162,7 +160,7 @@ std::vector<Hypothesis> ranked(const TrajectoryEvidence& evidence, const UnitRef
 
 /// Returns whether k reaches far enough to believe in the unit at all.
 bool explains(const Hypothesis& h) {
-  const bool object_fits = h.knows_object() && h.longest <= longest_object && h.longest >= shortest_object;
+  const bool object_fits = h.longest <= longest_object && h.longest >= shortest_object;
   return h.largest_fill >= (object_fits ? 0.15 : 0.38);
 }
 
@@ -175,25 +173,23 @@ std::string_view name_of(TrajectoryUnit unit) {
 }
 
 TrajectoryUnit parse_trajectory_unit(std::string_view text, const std::string& subject) {
-  const auto in_lower_case = [](std::string_view any) {
-    std::string lower;
+  const auto plain_of = [](std::string_view any) {
+    std::string plain;
     for (const char c : any)
-      if (c != ' ') lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return lower;
+      if (c != ' ') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    // The spellings that mean the same; a unit begins with one of the first five.
+    for (const auto& [other, usual] : {std::pair<std::string_view, std::string_view>{"pixel", "voxel"},
+                                       {"radian/", "radians/"},
+                                       {"rad/", "radians/"},
+                                       {"cycle/", "cycles/"},
+                                       {"1/", "cycles/"}})
+      if (const auto at = plain.find(other); at == 0 || (at != plain.npos && other == "pixel"))
+        plain.replace(at, other.size(), usual);
+    return plain;
   };
-  std::string plain = in_lower_case(text);
-  const auto replace = [&](std::string_view from, std::string_view to) {
-    if (const auto at = plain.find(from); at != std::string::npos) plain.replace(at, from.size(), to);
-  };
-  replace("pixel", "voxel");
-  for (const std::string_view radians : {"radian/", "rad/"})
-    if (plain.starts_with(radians)) replace(radians, "radians/");
-  for (const std::string_view cycles : {"1/", "cycle/"})
-    if (plain.starts_with(cycles)) replace(cycles, "cycles/");
-  if (plain == "cycles/m" || plain == "cycles/mm") replace("cycles", "1");
-  if (plain == name_of(automatic)) return automatic;
+  if (plain_of(text) == name_of(automatic)) return automatic;
   for (const auto& [unit, name] : all_units)
-    if (plain == in_lower_case(name)) return unit;
+    if (plain_of(text) == plain_of(name)) return unit;
   throw Error(subject, "cycles/FOV, cycles/reconFOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax",
               "'" + std::string(text) + "'");
 }
@@ -216,11 +212,11 @@ InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const Uni
     for (const auto& h : candidates) {
       if (h.penalty - candidates[0].penalty >= decisive) break;
       names.append(names.empty() ? "" : " or ").append(name_of(h.unit));
-      fills += fmt::format("{}{}{}", fills.empty() ? "" : " or ", fill_in_words(h), object_in_words(h));
+      fills += (fills.empty() ? "" : " or ") + reach_in_words(h);
       commands += fmt::format("{}--trajectory-unit {}", commands.empty() ? "" : " or ", name_of(h.unit));
     }
     throw Error(subject, "k-space positions that fit one unit",
-                fmt::format("{}, which may be {}: to the edge of k-space it is {}", found, names, fills),
+                fmt::format("{}, which may be {}: it reaches {}", found, names, fills),
                 "tell the unit with " + commands);
   }
   return {candidates[0].unit, reason_for(candidates[0], second, found)};

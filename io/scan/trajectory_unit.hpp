@@ -11,8 +11,8 @@ namespace fhd::io {
 
 /// "cycles/FOV", "cycles/reconFOV", "cycles/voxel", "radians/voxel", "1/m", "1/mm", "kmax"; "auto".
 std::string_view name_of(TrajectoryUnit unit);
-/// Returns the unit of a name; other spellings of the same are understood (pixel for voxel, rad for radians,
-/// cycles/m for 1/m), in any case. Throws Error naming `subject` for any other text.
+/// Returns the unit of a name, in any case; also pixel for voxel, rad for radians, cycles/m for 1/m. Throws Error naming
+/// `subject`.
 TrajectoryUnit parse_trajectory_unit(std::string_view text, const std::string& subject);
 
 /// The space in which the trajectory was made, to which a unit refers.
@@ -49,9 +49,8 @@ InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const Uni
 /// reconstructed one. Throws nothing.
 InferredUnit infer_fov_of_unit(const TrajectoryEvidence& evidence, const UnitReference& reference);
 
-/// Throws Error naming `subject` when k in a unit that a file or its format states reaches hardly more than
-/// the centre of k-space, and in another unit its edge: then that statement is a mistake. The user's word is
-/// not doubted: no call for that.
+/// Throws Error naming `subject` when k in a unit that a file or its format states reaches hardly more than the centre of
+/// k-space, and in another unit its edge.
 void require_credible_unit(TrajectoryUnit stated, const std::array<double, 3>& largest_k,
                            const Geometry& geometry, const std::string& subject);
 

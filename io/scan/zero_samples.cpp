@@ -1,16 +1,16 @@
-#include "io/scan/zero_samples.hpp"
-
+// Samples that are exactly zero in every coil: in zero-filled files they were never measured.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "io/scan/scan_parts.hpp"
 #include "recon/array/execution.hpp"
 
 namespace fhd::io {
 namespace {
 
-/// Returns the samples to keep: the ones that are not zero in every coil; all where the zeros are no mask.
+/// Returns the samples that are not zero in every coil; none where the zeros are no mask.
 template <class T>
 std::vector<std::int64_t> measured_samples(const Array<Complex<T>>& values) {
   const auto coils = values.extent(0), samples = values.extent(1);
@@ -40,10 +40,7 @@ std::vector<std::int64_t> measured_samples(const Array<Complex<T>>& values) {
   }
   is_mask =
       is_mask && static_cast<double>(zeros) * (1 - by_chance) > 10 * by_chance * static_cast<double>(kept);
-  if (is_mask) return measured;
-  measured.resize(static_cast<std::size_t>(samples));
-  for (std::int64_t m = 0; m < samples; ++m) measured[static_cast<std::size_t>(m)] = m;
-  return measured;
+  return is_mask ? measured : std::vector<std::int64_t>{};
 }
 
 std::vector<std::int64_t> measured_samples(const KSpace& kspace) {
@@ -67,23 +64,19 @@ bool are_whole_readouts(const std::vector<std::int64_t>& chosen, std::int64_t le
 }  // namespace
 
 void leave_out_zeros(Scan& scan, VolumeContext& context) {
-  if (scan.calibration) {
-    auto& [trajectory, kspace, matrix_size, fov_mm] = *scan.calibration;
-    if (const auto measured = measured_samples(kspace);
-        static_cast<std::int64_t>(measured.size()) < kspace.sample_count())
-      keep(trajectory, kspace, measured);
-  }
+  if (scan.calibration)
+    if (const auto measured = measured_samples(scan.calibration->kspace); !measured.empty())
+      keep(scan.calibration->trajectory, scan.calibration->kspace, measured);
   const auto samples = scan.kspace.sample_count();
   const auto measured = measured_samples(scan.kspace);
-  const auto zeros = samples - static_cast<std::int64_t>(measured.size());
-  if (zeros == 0) return;
+  if (measured.empty()) return;
+  const auto zeros = samples - std::ssize(measured);
   keep(scan.trajectory, scan.kspace, measured);
   if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, measured);
   scan.messages.push_back(
       {"zeros", Severity::note,
        fmt::format("{} of {} samples ({:.0f} %) are exactly zero in every coil: the file is zero-filled, and "
-                   "they are left out "
-                   "as not measured (--zeros measured keeps them)",
+                   "they are left out as not measured (--zeros measured keeps them)",
                    zeros, samples, 100 * static_cast<double>(zeros) / static_cast<double>(samples))});
   const auto length = context.readout_length;
   if (!are_whole_readouts(measured, length)) {

@@ -5,40 +5,10 @@
 #include <cmath>
 #include <numbers>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "recon/error.hpp"
-
-#ifndef FHD_COLUMN_FFT_ONCE
-#define FHD_COLUMN_FFT_ONCE
-namespace fhd::column_fft {
-
-/// A stage of ColumnFft with its memory.
-template <class T>
-struct Stage {
-  const T* from;
-  T* to;
-  const T* twiddles;
-  std::int64_t before, after;
-  int radix;
-  bool reversed;  ///< reads row n - j for row j: the transform with the other sign
-};
-template <class T>
-struct Kernels {
-  /// The first stage reads joined numbers where it is not the only one, the last writes them.
-  void (*transform)(const Stage<T>* stages, int count);
-  /// Parts the real and imaginary parts of rows of columns.
-  void (*part)(const T* from, std::int64_t rows, T* to);
-  /// to[column * to_pitch + row] = from[row * from_pitch + column]
-  void (*transpose)(const Complex<T>* from, std::int64_t from_pitch, std::int64_t rows, std::int64_t columns,
-                    Complex<T>* to, std::int64_t to_pitch);
-};
-using AllKernels = std::tuple<Kernels<float>, Kernels<double>>;
-
-}  // namespace fhd::column_fft
-#endif
 
 // Scalar, SSE4, AVX2 and AVX-512.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
@@ -361,10 +331,7 @@ namespace fhd {
 namespace column_fft {
 
 HWY_EXPORT(kernels_of_target);
-template <class T>
-const Kernels<T>& kernels() {
-  return std::get<Kernels<T>>(HWY_DYNAMIC_DISPATCH(kernels_of_target)());
-}
+const AllKernels& all_kernels() { return HWY_DYNAMIC_DISPATCH(kernels_of_target)(); }
 
 }  // namespace column_fft
 
@@ -435,18 +402,15 @@ void ColumnFft<T>::operator()(Complex<T>* data, Complex<T>* scratch, bool backwa
   column_fft::kernels<T>().transform(stages.data(), count);
 }
 
-template <class T>
-void transpose(const Complex<T>* from, std::int64_t from_pitch, std::int64_t rows, std::int64_t columns,
-               Complex<T>* to, std::int64_t to_pitch) {
-  column_fft::kernels<T>().transpose(from, from_pitch, rows, columns, to, to_pitch);
-}
-template void transpose<float>(const Complex<float>*, std::int64_t, std::int64_t, std::int64_t,
-                               Complex<float>*, std::int64_t);
-template void transpose<double>(const Complex<double>*, std::int64_t, std::int64_t, std::int64_t,
-                                Complex<double>*, std::int64_t);
-
 template class ColumnFft<float>;
 template class ColumnFft<double>;
 
 }  // namespace fhd
+
+/// Takes the place of a function of libhwy, which measures a clock when the library is loaded: 2.8 ms of every start, and nothing
+/// here asks for it.
+namespace hwy::platform {
+std::uint64_t TimerResolution();
+std::uint64_t TimerResolution() { return 1; }
+}  // namespace hwy::platform
 #endif  // HWY_ONCE

@@ -2,7 +2,7 @@
 // Fourier transforms of columns that lie side by side: every lane of a vector is a transform of its own, so that no
 // vector is ever shuffled between its butterflies. Compiled once per instruction set and chosen at run time.
 #include <cstdint>
-#include <memory>
+#include <tuple>
 #include <vector>
 
 #include "recon/array/complex.hpp"
@@ -44,9 +44,34 @@ class ColumnFft {
   std::vector<T> twiddles_;
 };
 
-/// to[column * to_pitch + row] = from[row * from_pitch + column]: lines become columns, or columns lines.
-template <class T>
-void transpose(const Complex<T>* from, std::int64_t from_pitch, std::int64_t rows, std::int64_t columns,
-               Complex<T>* to, std::int64_t to_pitch);
+namespace column_fft {
 
+/// A stage of ColumnFft with its memory.
+template <class T>
+struct Stage {
+  const T* from;
+  T* to;
+  const T* twiddles;
+  std::int64_t before, after;
+  int radix;
+  bool reversed;  ///< reads row n - j for row j: the transform with the other sign
+};
+template <class T>
+struct Kernels {
+  /// The first stage reads joined numbers where it is not the only one, the last writes them.
+  void (*transform)(const Stage<T>* stages, int count);
+  /// Parts the real and imaginary parts of rows of columns.
+  void (*part)(const T* from, std::int64_t rows, T* to);
+  /// to[column * to_pitch + row] = from[row * from_pitch + column]: lines become columns, or columns lines.
+  void (*transpose)(const Complex<T>* from, std::int64_t from_pitch, std::int64_t rows, std::int64_t columns,
+                    Complex<T>* to, std::int64_t to_pitch);
+};
+using AllKernels = std::tuple<Kernels<float>, Kernels<double>>;
+const AllKernels& all_kernels();
+template <class T>
+const Kernels<T>& kernels() {
+  return std::get<Kernels<T>>(all_kernels());
+}
+
+}  // namespace column_fft
 }  // namespace fhd

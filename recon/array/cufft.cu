@@ -1,9 +1,11 @@
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <shared_mutex>
 #include <string>
 
-#include "recon/array/cuda_library.hpp"
 #include "recon/array/cufft.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/failing_cuda.hpp"
@@ -12,10 +14,18 @@
 namespace fhd::cufft {
 namespace {
 
-// Version 11 comes with CUDA 12; what is used of it has the same binary interface.
+/// Opens the library. The dynamic linker's own search comes first (the folder of the program, LD_LIBRARY_PATH, the
+/// system's), then where CUDA is commonly installed. Version 11 comes with CUDA 12; what is used of it has the same
+/// binary interface.
 void* open_library() {
   const std::string current = "libcufft.so." + std::to_string(CUFFT_VER_MAJOR), previous = "libcufft.so.11";
-  if (void* handle = device::open_cuda_library({current, previous})) return handle;
+  std::vector<std::string> folders{""};
+  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
+    if (const char* folder = std::getenv(variable)) folders.push_back(std::string(folder) + "/lib64/");
+  folders.push_back("/usr/local/cuda/lib64/");
+  for (const auto& name : {current, previous})
+    for (const auto& folder : folders)
+      if (void* handle = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   throw DeviceError(
       "cuFFT", current, "no such library",
       "install it (Debian and Ubuntu: libcufft-13-0 of the CUDA repository; any system: pip install "

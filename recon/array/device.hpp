@@ -116,7 +116,6 @@ void limit_memory(Device device, std::size_t bytes);
 struct Release {
   void operator()(CUstream_st* stream) const noexcept;
   void operator()(CUevent_st* event) const noexcept;
-  void operator()(std::byte* pinned) const noexcept;
 };
 
 class Event;
@@ -150,18 +149,6 @@ class Event {
 
  private:
   std::unique_ptr<CUevent_st, Release> handle_;
-};
-
-/// Page-locked host memory, from which copies to the device run at full speed and beside computation.
-class PinnedBuffer {
- public:
-  explicit PinnedBuffer(std::size_t bytes);
-  void* data() const { return data_.get(); }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  std::unique_ptr<std::byte, Release> data_;
-  std::size_t bytes_;
 };
 
 }  // namespace fhd::device

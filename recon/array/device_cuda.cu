@@ -169,7 +169,6 @@ void restore_current(int number) noexcept {
 
 void Release::operator()(CUstream_st* stream) const noexcept { ignore(cudaStreamDestroy(stream)); }
 void Release::operator()(CUevent_st* event) const noexcept { ignore(cudaEventDestroy(event)); }
-void Release::operator()(std::byte* pinned) const noexcept { ignore(cudaFreeHost(pinned)); }
 
 Stream::Stream() {
   cudaStream_t made = nullptr;
@@ -200,13 +199,6 @@ double Event::ms_since(const Event& start) const {
   float ms = 0;
   check(cudaEventElapsedTime(&ms, start.get(), get()), "timing");
   return ms;
-}
-
-PinnedBuffer::PinnedBuffer(std::size_t bytes) : bytes_(bytes) {
-  if (bytes == 0) return;
-  void* made = nullptr;
-  check(cudaMallocHost(&made, bytes), "page-locking " + std::to_string(bytes >> 20) + " MiB of host memory");
-  data_.reset(static_cast<std::byte*>(made));
 }
 
 }  // namespace fhd::device

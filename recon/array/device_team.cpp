@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "recon/array/device_cuda.hpp"
-#include "recon/array/nccl.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/error.hpp"
 
@@ -63,27 +62,19 @@ void sum_by_copies(const std::vector<Part>& parts, const std::vector<Device>& de
 /// State that the ranks share.
 class DeviceTeam::Meeting {
  public:
-  Meeting(std::vector<Device> devices, WayOfSums way)
-      : devices_(std::move(devices)), parts_(devices_.size()) {
+  explicit Meeting(std::vector<Device> devices) : devices_(std::move(devices)), parts_(devices_.size()) {
     if (devices_.empty() || devices_.size() > most_ranks)
       throw Error("devices of a team", "1 ... " + std::to_string(most_ranks),
                   std::to_string(devices_.size()));
     if constexpr (built_with_cuda)
       for (const Device device : devices_)
         if (device.is_cuda()) device::cuda::share_memory(device);
-    may_use_nccl_ = way == WayOfSums::best && devices_.size() > 1 && devices_.front().is_cuda();
   }
 
   const std::vector<Device>& devices() const { return devices_; }
   int size() const { return static_cast<int>(devices_.size()); }
-  std::string way_of_sums() const {
-    if (nccl_) return nccl_->version();
-    return "copies between GPUs" + (why_no_nccl_.empty() ? "" : ", because " + why_no_nccl_);
-  }
 
-  /// NCCL starts with the first run: that takes seconds.
   void begin() {
-    if (std::exchange(may_use_nccl_, false)) nccl_ = nccl::Communicators::make(devices_, why_no_nccl_);
     const std::lock_guard lock(mutex_);
     failure_ = nullptr;
     waiting_ = ended_ = 0;
@@ -95,12 +86,9 @@ class DeviceTeam::Meeting {
   }
   /// The first one counts.
   void fail(std::exception_ptr failure) noexcept {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::move(failure);
-      changed_.notify_all();
-    }
-    if (nccl_) nccl_->give_up();
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+    changed_.notify_all();
   }
   std::exception_ptr failure() const {
     const std::lock_guard lock(mutex_);
@@ -115,17 +103,14 @@ class DeviceTeam::Meeting {
   template <class T>
   void sum_on_device(int rank, Complex<T>* values, std::int64_t count) {
     const Device mine = devices_[static_cast<std::size_t>(rank)];
-    const bool by_nccl = nccl_ && !nccl_->given_up();
-    if (!by_nccl) device::synchronize(mine);  // others read the values
+    device::synchronize(mine);  // others read the values
     together(rank, {values, count}, [&](std::int64_t first, std::int64_t last) {
-      if (by_nccl) return nccl_->sum(rank, reinterpret_cast<T*>(values), 2 * count);
       sum_by_copies<T>(parts_, devices_, mine, first, last);
     });
   }
 
  private:
-  /// work(the rank's share of the elements) while all ranks are here: no one's memory goes away, and with NCCL no
-  /// one does anything that waits for its GPU before every GPU has been given the sum.
+  /// work(the rank's share of the elements) while all ranks are here: no one's memory goes away.
   template <class Work>
   void together(int rank, Part part, const Work& work) {
     parts_[static_cast<std::size_t>(rank)] = part;
@@ -163,9 +148,6 @@ class DeviceTeam::Meeting {
 
   std::vector<Device> devices_;
   std::vector<Part> parts_;
-  bool may_use_nccl_ = false;  ///< but has not been tried
-  std::string why_no_nccl_;
-  std::unique_ptr<nccl::Communicators> nccl_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::exception_ptr failure_;
@@ -192,15 +174,14 @@ class DeviceTeam::Rank final : public ProcessGroup {
   int rank_;
 };
 
-DeviceTeam::DeviceTeam(std::vector<Device> devices, WayOfSums way)
-    : meeting_(std::make_shared<Meeting>(std::move(devices), way)) {}
+DeviceTeam::DeviceTeam(std::vector<Device> devices)
+    : meeting_(std::make_shared<Meeting>(std::move(devices))) {}
 DeviceTeam::~DeviceTeam() = default;
 int DeviceTeam::size() const { return meeting_->size(); }
 Device DeviceTeam::device(int rank) const { return meeting_->devices()[static_cast<std::size_t>(rank)]; }
 std::shared_ptr<const ProcessGroup> DeviceTeam::group(int rank) const {
   return std::make_shared<Rank>(meeting_, rank);
 }
-std::string DeviceTeam::way_of_sums() const { return meeting_->way_of_sums(); }
 
 void DeviceTeam::run(const std::function<void(int rank)>& work) const {
   meeting_->begin();

@@ -6,20 +6,16 @@
 // single precision (134 MB), the one sum of an iteration: 0.5 ms by NVLink (450 GB/s), 8 ms by PCIe (25 GB/s), p = 4.
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "recon/array/execution.hpp"
 
 namespace fhd {
 
-/// How arrays on GPUs are summed: by NCCL where it is there, or by copies between GPUs in any case.
-enum class WayOfSums { best, copies };
-
 class DeviceTeam {
  public:
   /// GPUs that differ, and are started; or the CPU as often as wanted.
-  explicit DeviceTeam(std::vector<Device> devices, WayOfSums way = WayOfSums::best);
+  explicit DeviceTeam(std::vector<Device> devices);
   ~DeviceTeam();
   DeviceTeam(const DeviceTeam&) = delete;
   DeviceTeam& operator=(const DeviceTeam&) = delete;
@@ -32,9 +28,6 @@ class DeviceTeam {
   /// Throws, when all have ended, what the first of them threw: the others leave at their next sum. Also where one
   /// ends while others wait for it. One run at a time.
   void run(const std::function<void(int rank)>& work) const;
-  /// How arrays on devices were summed by the last run: "NCCL 2.27.3", or "copies between GPUs, because NCCL
-  /// (libnccl.so.2) is not installed".
-  std::string way_of_sums() const;
 
  private:
   class Meeting;

@@ -106,9 +106,9 @@ void LineFft<T>::operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t 
   const std::int64_t n = fft_.size();
   if (side_by_side_) {
     if (count < wide) std::fill_n(scratch, columns_, Complex<T>());
-    transpose(lines, pitch, count, n, scratch, wide);
+    column_fft::kernels<T>().transpose(lines, pitch, count, n, scratch, wide);
     run(scratch + columns_);
-    transpose(scratch, wide, n, count, lines, pitch);
+    column_fft::kernels<T>().transpose(scratch, wide, n, count, lines, pitch);
   } else {
     // FFTW's plans are made for aligned memory.
     for (std::int64_t i = 0; i < count; ++i) {

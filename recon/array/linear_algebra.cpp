@@ -3,141 +3,122 @@
 #include <cblas-openblas.h>
 #include <dlfcn.h>
 #include <omp.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <mutex>
 #include <random>
 #include <vector>
 
-#include "recon/array/address_space.hpp"
+#include "recon/array/libraries.hpp"
 #include "recon/array/parallel_failure.hpp"
 
 namespace fhd {
+
+bool has_limited_addresses() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 namespace {
 
-/// Each thread that works in OpenBLAS, its own and those that call it, gets a buffer of so many addresses, and waits for
-/// ever where there are none: they are looked for before, and room for what is needed beside.
-void require_buffers(int count) {
+/// OpenBLAS takes few threads that call it at once, on any number of processors.
+constexpr int most_callers = 16;
+constexpr const char* library_name = "libopenblas.so.0";
+
+[[noreturn]] void fail_to_open() {
+  const char* reason = dlerror();
+  throw Error(library_name, "the linear algebra library OpenBLAS", reason ? reason : "none",
+              "install the package libopenblas0");
+}
+
+/// Each thread that works in OpenBLAS, its own (which it starts as it is loaded) and those that call it, gets a buffer
+/// of so many addresses, and waits for ever where there are none. Where addresses are limited, all buffers are taken
+/// as it is opened, and it keeps them. Throws Error where there is no room for them and for what is needed beside.
+void* open_within_limits() {
   constexpr std::size_t buffer_bytes = (std::size_t{128} << 20) + (std::size_t{1} << 16),
                         beside_bytes = std::size_t{64} << 20;
-  require_addresses(static_cast<std::size_t>(count) * buffer_bytes + beside_bytes, "OpenBLAS");
-}
-
-/// Returns how many threads OpenBLAS starts as it is loaded, with the one that loads it.
-int threads_at_loading() {
   const char* asked = std::getenv("OPENBLAS_NUM_THREADS");
-  const int threads = asked ? std::atoi(asked) : 0;
-  return threads > 0 ? threads : std::max(1, omp_get_num_procs());
-}
-
-/// OpenBLAS starts its threads as it is loaded, and they wait actively: half of the first 50 ms of a program
-/// on two cores. So it is opened when a matrix needs it, which many reconstructions never do. Of LAPACK,
-/// which it brings no header for, the Fortran interface: matrices are column-major, a row-major Hermitian
-/// matrix arrives as its conjugate.
-struct OpenBlas {
-  template <class T>
-  using Heevd = void(const char* job, const char* triangle, const int* n, Complex<T>* a, const int* lda, T* w,
-                     Complex<T>* work, const int* lwork, T* rwork, const int* lrwork, int* iwork,
-                     const int* liwork, int* info);
-  using Potrf = void(const char* triangle, const int* n, Complex<double>* a, const int* lda, int* info);
-  using Trtri = void(const char* triangle, const char* diagonal, const int* n, Complex<double>* a,
-                     const int* lda, int* info);
-
-  using Hetrd = void(const char* triangle, const int* n, Complex<float>* a, const int* lda, float* diagonal,
-                     float* beside, Complex<float>* factors, Complex<float>* work, const int* lwork,
-                     int* info);
-  using Sterf = void(const int* n, double* diagonal, double* beside, int* info);
-  using Stemr = void(const char* job, const char* range, const int* n, double* diagonal, double* beside,
-                     const double* least, const double* most, const int* first, const int* last, int* found,
-                     double* w, double* z, const int* ldz, const int* columns, int* support, int* accurately,
-                     double* work, const int* lwork, int* iwork, const int* liwork, int* info);
-  using Stein = void(const int* n, const double* diagonal, const double* beside, const int* m,
-                     const double* w, const int* block, const int* split, double* z, const int* ldz,
-                     double* work, int* iwork, int* failed, int* info);
-  using Geqrf = void(const int* m, const int* n, Complex<float>* a, const int* lda, Complex<float>* factors,
-                     Complex<float>* work, const int* lwork, int* info);
-  using Ungqr = void(const int* m, const int* n, const int* k, Complex<float>* a, const int* lda,
-                     const Complex<float>* factors, Complex<float>* work, const int* lwork, int* info);
-  using Unmtr = void(const char* side, const char* triangle, const char* transposed, const int* m,
-                     const int* n, const Complex<float>* a, const int* lda, const Complex<float>* factors,
-                     Complex<float>* c, const int* ldc, Complex<float>* work, const int* lwork, int* info);
-
-  void* library = open();
-  decltype(&openblas_set_num_threads) set_num_threads =
-      function<decltype(&openblas_set_num_threads)>("openblas_set_num_threads");
-  decltype(&cblas_cgemm) cgemm = function<decltype(&cblas_cgemm)>("cblas_cgemm");
-  decltype(&cblas_zgemm) zgemm = function<decltype(&cblas_zgemm)>("cblas_zgemm");
-  decltype(&cblas_cherk) cherk = function<decltype(&cblas_cherk)>("cblas_cherk");
-  Heevd<float>* cheevd = function<Heevd<float>*>("cheevd_");
-  Heevd<double>* zheevd = function<Heevd<double>*>("zheevd_");
-  Potrf* zpotrf = function<Potrf*>("zpotrf_");
-  Trtri* ztrtri = function<Trtri*>("ztrtri_");
-  Hetrd* chetrd = function<Hetrd*>("chetrd_");
-  Sterf* dsterf = function<Sterf*>("dsterf_");
-  Stemr* dstemr = function<Stemr*>("dstemr_");
-  Stein* dstein = function<Stein*>("dstein_");
-  Geqrf* cgeqrf = function<Geqrf*>("cgeqrf_");
-  Ungqr* cungqr = function<Ungqr*>("cungqr_");
-  Unmtr* cunmtr = function<Unmtr*>("cunmtr_");
-
- private:
-  static constexpr const char* name = "libopenblas.so.0";
-  static void* open() {
-    if (has_limited_addresses()) require_buffers(threads_at_loading());
-    void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-    if (!library) fail();
-    return library;
-  }
-  template <class Function>
-  Function function(const char* symbol) const {
-    void* found = dlsym(library, symbol);
-    if (!found) fail();
-    return reinterpret_cast<Function>(found);
-  }
-  [[noreturn]] static void fail() {
-    const char* reason = dlerror();
-    throw Error(name, "the linear algebra library OpenBLAS", reason ? reason : "none",
-                "install the package libopenblas0");
-  }
-};
-
-/// Opened by the first call; throws Error where it is not installed.
-const OpenBlas& openblas() {
-  static const OpenBlas library;
+  const int own = asked && std::atoi(asked) > 0 ? std::atoi(asked) : std::max(1, omp_get_num_procs());
+  const int threads = own - 1 + std::min(omp_get_max_threads(), most_callers);
+  std::vector<void*> buffers(static_cast<std::size_t>(threads));
+  const std::size_t bytes = buffers.size() * buffer_bytes + beside_bytes;
+  void* room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED)
+    throw Error("memory", "", std::to_string(bytes >> 20) + " MiB of addresses for OpenBLAS are not there",
+                "use fewer threads, or a higher limit (ulimit -v)");
+  munmap(room, bytes);
+  void* library = dlopen(library_name, RTLD_LAZY);
+  if (!library) fail_to_open();
+  auto* const take = reinterpret_cast<void* (*)(int)>(dlsym(library, "blas_memory_alloc"));
+  auto* const give_back = reinterpret_cast<void (*)(void*)>(dlsym(library, "blas_memory_free"));
+  if (!take || !give_back) return library;
+  for (auto& buffer : buffers) buffer = take(0);
+  for (void* buffer : buffers) give_back(buffer);
   return library;
 }
 
-/// Has OpenBLAS take the buffers of `threads` now, which it keeps, where it might not get them later. Throws Error.
-void require_room_for(int threads) {
-  static std::mutex mutex;
-  static int had_room = 0;
-  if (!has_limited_addresses()) return;
-  const std::lock_guard lock(mutex);
-  if (threads <= had_room) return;
-  require_buffers(threads - had_room);
-  auto* const take = reinterpret_cast<void* (*)(int)>(dlsym(openblas().library, "blas_memory_alloc"));
-  auto* const give_back = reinterpret_cast<void (*)(void*)>(dlsym(openblas().library, "blas_memory_free"));
-  std::vector<void*> buffers(take && give_back ? static_cast<std::size_t>(threads) : 0);
-  for (auto& buffer : buffers) buffer = take(0);
-  for (void* buffer : buffers) give_back(buffer);
-  had_room = threads;
+/// OpenBLAS starts its threads as it is loaded, and they wait actively: half of the first 50 ms of a program on two
+/// cores. So it is opened when a matrix needs it, which many reconstructions never do. Throws Error where it is not
+/// installed.
+void* openblas() {
+  static void* const library = [] {
+    void* opened = has_limited_addresses() ? open_within_limits() : dlopen(library_name, RTLD_LAZY);
+    if (!opened) fail_to_open();
+    return opened;
+  }();
+  return library;
+}
+
+/// The name of a function, as an argument of a template.
+struct Name {
+  char text[32]{};
+  template <std::size_t size>
+  constexpr Name(const char (&name)[size]) {
+    std::copy_n(name, size, text);
+  }
+};
+
+/// Calls a function of OpenBLAS with arguments of the very types of its parameters.
+template <Name name, class... Arguments>
+void call(Arguments... arguments) {
+  static auto* const function = [] {
+    void* found = dlsym(openblas(), name.text);
+    if (!found) fail_to_open();
+    return reinterpret_cast<void (*)(Arguments...)>(found);
+  }();
+  function(arguments...);
+}
+
+/// Calls a routine of LAPACK by its Fortran interface: matrices are column-major, so that a row-major Hermitian matrix
+/// arrives as its conjugate. Returns what it says last, `info`.
+template <Name name, class... Arguments>
+int info_of(Arguments... arguments) {
+  int info = 0;
+  call<name>(arguments..., &info);
+  return info;
+}
+/// The same, where a routine cannot fail but for a defect.
+template <Name name, class... Arguments>
+void lapack(Arguments... arguments) {
+  if (const int info = info_of<name>(arguments...); info != 0)
+    throw Error("Hermitian matrix", "eigenvalues",
+                "LAPACK " + std::string(name.text) + " stopped with " + std::to_string(info));
 }
 
 }  // namespace
 
 std::string openblas_version() {
-  const auto symbol = [](const char* name) {
-    return reinterpret_cast<char* (*)()>(dlsym(openblas().library, name));
+  const auto text_of = [](const char* name) {
+    auto* const function = reinterpret_cast<char* (*)()>(dlsym(openblas(), name));
+    return std::string(function ? function() : "of an unknown version");
   };
-  auto* const config =
-      symbol("openblas_get_config");  // "OpenBLAS 0.3.21 NO_AFFINITY USE64BITINT ... MAX_THREADS=64"
-  auto* const kernels = symbol("openblas_get_corename");
-  std::string text = config ? config() : "of an unknown version";
+  std::string text = text_of("openblas_get_config");  // "OpenBLAS 0.3.21 NO_AFFINITY ... MAX_THREADS=64"
   if (text.starts_with("OpenBLAS ")) text = text.substr(9, text.find(' ', 9) - 9);
-  return kernels ? text + ", kernels " + kernels() : text;
+  return text + ", kernels " + text_of("openblas_get_corename");
 }
 
 namespace {
@@ -146,19 +127,7 @@ namespace {
 /// OpenMP's.
 void use_threads_for(double multiplications) {
   constexpr double worth_threads = 1e8;
-  const int threads = multiplications < worth_threads ? 1 : omp_get_max_threads();
-  const auto& library = openblas();
-  require_room_for(std::max(threads, threads_at_loading()));
-  library.set_num_threads(threads);
-}
-
-/// OpenBLAS takes few threads that call it at once, on any number of processors.
-constexpr int most_callers = 16;
-/// For so many OpenMP threads that call it at once.
-void use_one_thread_for_each_of(int callers) {
-  const auto& library = openblas();
-  require_room_for(threads_at_loading() - 1 + callers);
-  library.set_num_threads(1);
+  call<"openblas_set_num_threads">(multiplications < worth_threads ? 1 : omp_get_max_threads());
 }
 
 /// Few rows of very many columns (coils and samples): body(first, count) for columns in parts of `most`, shared
@@ -167,7 +136,7 @@ template <class Body>
 void for_each_part(std::int64_t columns, std::int64_t most, double multiplications, const Body& body) {
   constexpr double worth_threads = 1e7;
   const int threads = multiplications < worth_threads ? 1 : std::min(omp_get_max_threads(), most_callers);
-  use_one_thread_for_each_of(threads);
+  call<"openblas_set_num_threads">(1);
   ParallelFailure failure;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (std::int64_t first = 0; first < columns; first += most)
@@ -188,14 +157,8 @@ void require_finite(const Array<Complex<T>>& matrix) {
       throw Error("Hermitian matrix", "finite numbers", "NaN or infinity");
 }
 
-void require_success(int info, const char* routine) {
-  if (info != 0)
-    throw Error("Hermitian matrix", "eigenvalues",
-                "LAPACK " + std::string(routine) + " stopped with " + std::to_string(info));
-}
-
 /// Returns the vectors of the `count` largest eigenvalues (ascending) of a real symmetric tridiagonal matrix
-/// largest by inverse iteration, ascending columns [n]. None where the matrix falls apart, or an iteration does
+/// by inverse iteration, ascending columns [n]. None where the matrix falls apart, or an iteration does
 /// not converge.
 std::vector<double> inverse_iteration(const std::vector<double>& diagonal, const std::vector<double>& beside,
                                       const std::vector<double>& values, int count) {
@@ -207,10 +170,10 @@ std::vector<double> inverse_iteration(const std::vector<double>& diagonal, const
   std::vector<double> vectors(diagonal.size() * static_cast<std::size_t>(count)), work(5 * diagonal.size());
   std::vector<int> block(static_cast<std::size_t>(count), whole), integers(diagonal.size()),
       failed(static_cast<std::size_t>(count));
-  int info = 0;
-  openblas().dstein(&n, diagonal.data(), beside.data(), &count, values.data() + (n - count), block.data(), &n,
-                    vectors.data(), &n, work.data(), integers.data(), failed.data(), &info);
-  if (info != 0) vectors.clear();
+  if (info_of<"dstein_">(&n, diagonal.data(), beside.data(), &count, values.data() + (n - count),
+                         block.data(), &n, vectors.data(), &n, work.data(), integers.data(),
+                         failed.data()) != 0)
+    vectors.clear();
   return vectors;
 }
 
@@ -223,11 +186,10 @@ std::vector<double> robust_eigenvectors(std::vector<double> diagonal, std::vecto
   std::vector<int> support(2 * static_cast<std::size_t>(count)),
       integers(static_cast<std::size_t>(integer_size));
   const double unused = 0;
-  int found = 0, accurately = 1, info = 0;
-  openblas().dstemr("V", "I", &n, diagonal.data(), beside.data(), &unused, &unused, &first, &n, &found,
+  int found = 0, accurately = 1;
+  lapack<"dstemr_">("V", "I", &n, diagonal.data(), beside.data(), &unused, &unused, &first, &n, &found,
                     values.data(), vectors.data(), &n, &count, support.data(), &accurately, work.data(),
-                    &work_size, integers.data(), &integer_size, &info);
-  require_success(info, "dstemr");
+                    &work_size, integers.data(), &integer_size);
   return vectors;
 }
 
@@ -237,10 +199,14 @@ void require_square(const Array<Complex<T>>& matrix) {
     throw Error("matrix", "a square [n][n]", matrix.shape().text());
 }
 
-auto gemm(float) { return openblas().cgemm; }
-auto gemm(double) { return openblas().zgemm; }
-auto heevd(float) { return openblas().cheevd; }
-auto heevd(double) { return openblas().zheevd; }
+/// c = a b, or a b^H, of rows [m][k] and a matrix [k][n] or [n][k], whose rows are `ldb` apart, those of c `ldc`.
+template <class T>
+void gemm(CBLAS_TRANSPOSE of_b, int m, int n, int k, const Complex<T>* a, const Complex<T>* b, int ldb,
+          Complex<T>* c, int ldc) {
+  constexpr Name name = sizeof(T) == 4 ? Name("cblas_cgemm") : Name("cblas_zgemm");
+  const Complex<T> one(1), zero(0);
+  call<name>(CblasRowMajor, CblasNoTrans, of_b, m, n, k, &one, a, k, b, ldb, &zero, c, ldc);
+}
 
 }  // namespace
 
@@ -255,12 +221,10 @@ Array<Complex<T>> matrix_product(const Array<Complex<T>>& a, const Array<Complex
                       : from.rank() == 3 ? Shape{rows, from[1], from[2]}
                                          : Shape{rows, from[1], from[2], from[3]});
   if (c.empty() || b.empty()) return c;
-  const Complex<T> one(1), zero(0);
   const int m = blas_size(rows), k = blas_size(from[0]), n = blas_size(c.size() / rows);
   const double multiplications = static_cast<double>(a.size()) * n;
   const auto multiply = [&](std::int64_t first, std::int64_t count) {
-    gemm(T())(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, static_cast<int>(count), k, &one, a.data(), k,
-              b.data() + first, n, &zero, c.data() + first, n);
+    gemm(CblasNoTrans, m, static_cast<int>(count), k, a.data(), b.data() + first, n, c.data() + first, n);
   };
   constexpr std::int64_t part = 2048;
   if (std::max(m, k) <= few_rows) {
@@ -284,11 +248,9 @@ void multiply_in_place(const Array<Complex<T>>& a, Array<Complex<T>>& b) {
   constexpr std::int64_t most = 2048;
   const double multiplications = static_cast<double>(a.size()) * columns;
   for_each_part(columns, most, multiplications, [&](std::int64_t first, std::int64_t count) {
-    const Complex<T> one(1), zero(0);
     const int size = static_cast<int>(count);
     Array<Complex<T>> product(Shape{rows, count});
-    gemm(T())(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, size, rows, &one, a.data(), rows,
-              b.data() + first, columns, &zero, product.data(), size);
+    gemm(CblasNoTrans, rows, size, rows, a.data(), b.data() + first, columns, product.data(), size);
     for (std::int64_t row = 0; row < rows; ++row)
       std::copy_n(product.data() + row * count, count, b.data() + row * columns + first);
   });
@@ -307,9 +269,9 @@ Array<Complex<double>> sum_of_outer_products(const Array<Complex<float>>& a) {
     Array<Complex<float>> part(Shape{n, n});
     const std::int64_t end = first + count;
     for (; first < end; first += block) {
-      openblas().cherk(CblasRowMajor, CblasLower, CblasNoTrans, n,
-                       static_cast<int>(std::min(block, end - first)), 1, a.data() + first, lda, 0,
-                       part.data(), n);
+      call<"cblas_cherk">(CblasRowMajor, CblasLower, CblasNoTrans, n,
+                          static_cast<int>(std::min(block, end - first)), 1.0f, a.data() + first, lda, 0.0f,
+                          part.data(), n);
       for (std::int64_t row = 0; row < n; ++row)
         for (std::int64_t i = row * n; i <= row * n + row; ++i) to[i] += Complex<double>(part.data()[i]);
     }
@@ -348,58 +310,55 @@ namespace {
 /// Eigenvalues, ascending; of the conjugate of the matrix, whose place its eigenvectors take, as columns, where `job` is V.
 template <class T>
 void run_heevd(const char* job, Array<Complex<T>>& matrix, int n, Array<T>& values) {
-  int info = 0, query = -1, least_integers = 0;
+  constexpr Name heevd = sizeof(T) == 4 ? Name("cheevd_") : Name("zheevd_");
+  int query = -1, least_integers = 0;
   Complex<T> least;
   T least_reals = 0;
   // Row-major lower triangle = column-major upper triangle.
-  heevd(T())(job, "U", &n, matrix.data(), &n, values.data(), &least, &query, &least_reals, &query,
-             &least_integers, &query, &info);
+  lapack<heevd>(job, "U", &n, matrix.data(), &n, values.data(), &least, &query, &least_reals, &query,
+                &least_integers, &query);
   // A float below may hold the size rounded down.
-  const int work_size = static_cast<int>(std::ceil(static_cast<double>(least.re) * 1.0001)) + 1,
-            real_size = static_cast<int>(std::ceil(static_cast<double>(least_reals) * 1.0001)) + 1;
+  int work_size = static_cast<int>(std::ceil(static_cast<double>(least.re) * 1.0001)) + 1,
+      real_size = static_cast<int>(std::ceil(static_cast<double>(least_reals) * 1.0001)) + 1;
   std::vector<Complex<T>> work(static_cast<std::size_t>(work_size));
   std::vector<T> reals(static_cast<std::size_t>(real_size));
   std::vector<int> integers(static_cast<std::size_t>(least_integers));
-  heevd(T())(job, "U", &n, matrix.data(), &n, values.data(), work.data(), &work_size, reals.data(),
-             &real_size, integers.data(), &least_integers, &info);
-  require_success(info, "heevd");
+  lapack<heevd>(job, "U", &n, matrix.data(), &n, values.data(), work.data(), &work_size, reals.data(),
+                &real_size, integers.data(), &least_integers);
+}
+
+/// Finds eigenvalues, descending, and with "V" leaves the vectors in `square`, where they ascend.
+template <class T>
+Array<T> eigenvalues_of(const char* job, Array<Complex<T>>& square) {
+  require_square(square);
+  require_finite(square);
+  square = with_room(square);
+  const int n = blas_size(square.extent(0));
+  use_threads_for(std::pow(n, 3));
+  Array<T> values(Shape{n});
+  if (n > 0) run_heevd(job, square, n, values);
+  std::reverse(values.begin(), values.end());
+  return values;
 }
 
 }  // namespace
 
 template <class T>
 HermitianEigen<T> hermitian_eigen(Array<Complex<T>> square) {
-  require_square(square);
-  require_finite(square);
-  Array<Complex<T>> matrix = with_room(square);
-  const int n = blas_size(square.extent(0));
-  use_threads_for(std::pow(n, 3));
-  HermitianEigen<T> eigen{Array<T>(Shape{n}), Array<Complex<T>>(Shape{n, n})};
-  if (n == 0) return eigen;
-  run_heevd("V", matrix, n, eigen.values);
+  HermitianEigen<T> eigen{eigenvalues_of("V", square), {}};
+  const std::int64_t n = eigen.values.size();
+  eigen.vectors = Array<Complex<T>>(Shape{n, n});
   // Ascending columns of the conjugate matrix -> descending rows, conjugated.
-  std::reverse(eigen.values.begin(), eigen.values.end());
   for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < n; ++j) eigen.vectors[i * n + j] = conj(matrix[(n - 1 - i) * n + j]);
+    for (std::int64_t j = 0; j < n; ++j) eigen.vectors[i * n + j] = conj(square[(n - 1 - i) * n + j]);
   return eigen;
 }
 
-Array<double> hermitian_eigenvalues(Array<Complex<double>> square) {
-  require_square(square);
-  require_finite(square);
-  Array<Complex<double>> matrix = with_room(square);
-  const int n = blas_size(square.extent(0));
-  use_threads_for(std::pow(n, 3));
-  Array<double> values(Shape{n});
-  if (n == 0) return values;
-  run_heevd("N", matrix, n, values);
-  std::reverse(values.begin(), values.end());
-  return values;
-}
+Array<double> hermitian_eigenvalues(Array<Complex<double>> square) { return eigenvalues_of("N", square); }
 
 void for_each_small_problem(std::int64_t count, const std::function<void(std::int64_t)>& work) {
   const int threads = std::min(omp_get_max_threads(), most_callers);
-  use_one_thread_for_each_of(threads);
+  call<"openblas_set_num_threads">(1);
   ParallelFailure failure;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
   for (std::int64_t i = 0; i < count; ++i) failure.guard([&] { work(i); });
@@ -421,15 +380,12 @@ HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> square,
   const int work_size = block * n;
   std::vector<Complex<float>> factors(size), work(2 * static_cast<std::size_t>(work_size));
   std::vector<float> diagonal(size), beside(size);
-  int info = 0;
   // Row-major lower triangle = column-major upper triangle, of the conjugate matrix.
-  openblas().chetrd("U", &n, matrix.data(), &n, diagonal.data(), beside.data(), factors.data(), work.data(),
-                    &work_size, &info);
-  require_success(info, "chetrd");
+  lapack<"chetrd_">("U", &n, matrix.data(), &n, diagonal.data(), beside.data(), factors.data(), work.data(),
+                    &work_size);
   const std::vector<double> d(diagonal.begin(), diagonal.end()), e(beside.begin(), beside.end());
   std::vector<double> values(d), scratch(e);
-  openblas().dsterf(&n, values.data(), scratch.data(), &info);
-  require_success(info, "dsterf");
+  lapack<"dsterf_">(&n, values.data(), scratch.data());
   std::transform(values.rbegin(), values.rend(), eigen.values.begin(), [](double v) { return float(v); });
 
   const int count = static_cast<int>(std::clamp<std::int64_t>(count_of(eigen.values), 0, n));
@@ -444,25 +400,22 @@ HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> square,
     const double entry = of_tridiagonal[static_cast<std::size_t>((count - 1 - i / n) * n + i % n)];
     eigen.vectors.data()[i] = std::abs(entry) < nothing ? 0.0f : static_cast<float>(entry);
   }
-  openblas().cunmtr("L", "U", "N", &n, &count, matrix.data(), &n, factors.data(), eigen.vectors.data(), &n,
-                    work.data(), &work_size, &info);
-  require_success(info, "cunmtr");
+  lapack<"cunmtr_">("L", "U", "N", &n, &count, matrix.data(), &n, factors.data(), eigen.vectors.data(), &n,
+                    work.data(), &work_size);
   for (auto& v : eigen.vectors) v = conj(v);
   return eigen;
 }
 
 namespace {
 
-/// c = a b, or a b^H, of rows [m][k] and a matrix [k][n], [n][k].
+/// a b, or a b^H.
 Array<Complex<float>> product(const Array<Complex<float>>& a, CBLAS_TRANSPOSE of_b,
                               const Array<Complex<float>>& b) {
   const int m = blas_size(a.extent(0)), k = blas_size(a.extent(1)),
             n = blas_size(b.extent(of_b == CblasNoTrans ? 1 : 0));
   Array<Complex<float>> c(Shape{m, n});
-  const Complex<float> one(1), zero(0);
   use_threads_for(static_cast<double>(a.size()) * n);
-  openblas().cgemm(CblasRowMajor, CblasNoTrans, of_b, m, n, k, &one, a.data(), k, b.data(),
-                   static_cast<int>(b.extent(1)), &zero, c.data(), n);
+  gemm(of_b, m, n, k, a.data(), b.data(), static_cast<int>(b.extent(1)), c.data(), n);
   return c;
 }
 
@@ -471,13 +424,10 @@ void orthonormalize_rows(Array<Complex<float>>& rows) {
   const int n = blas_size(rows.extent(1)), count = blas_size(rows.extent(0)), work_size = 64 * n;
   std::vector<Complex<float>> factors(static_cast<std::size_t>(count)),
       work(static_cast<std::size_t>(work_size));
-  int info = 0;
   use_threads_for(static_cast<double>(rows.size()) * count);
   // Row-major rows are column-major columns.
-  openblas().cgeqrf(&n, &count, rows.data(), &n, factors.data(), work.data(), &work_size, &info);
-  require_success(info, "cgeqrf");
-  openblas().cungqr(&n, &count, &count, rows.data(), &n, factors.data(), work.data(), &work_size, &info);
-  require_success(info, "cungqr");
+  lapack<"cgeqrf_">(&n, &count, rows.data(), &n, factors.data(), work.data(), &work_size);
+  lapack<"cungqr_">(&n, &count, &count, rows.data(), &n, factors.data(), work.data(), &work_size);
 }
 
 /// `count` rows, each a sum of rows of the matrix with signs at random: of what it is large in, with room to
@@ -578,18 +528,15 @@ std::optional<Array<Complex<double>>> inverse_cholesky_factor(Array<Complex<doub
   use_threads_for(std::pow(n, 3));
   double largest = 0;
   for (int i = 0; i < n; ++i) largest = std::max(largest, matrix[std::int64_t{i} * n + i].re);
-  int info = 0;
   // Row-major M = L L^H is column-major conj(M) = conj(L) conj(L)^H; its upper factor U with U^H U has the
   // memory of the row-major lower triangle of U^T = L.
-  openblas().zpotrf("U", &n, matrix.data(), &n, &info);
-  if (info != 0) return std::nullopt;
+  if (info_of<"zpotrf_">("U", &n, matrix.data(), &n) != 0) return std::nullopt;
   for (std::int64_t i = 0; i < n; ++i) {
     const double pivot = matrix[i * n + i].re;
     if (!(pivot * pivot > 1e-12 * largest)) return std::nullopt;
     for (std::int64_t j = i + 1; j < n; ++j) matrix[i * n + j] = {};
   }
-  openblas().ztrtri("U", "N", &n, matrix.data(), &n, &info);
-  if (info != 0) return std::nullopt;
+  if (info_of<"ztrtri_">("U", "N", &n, matrix.data(), &n) != 0) return std::nullopt;
   return matrix;
 }
 

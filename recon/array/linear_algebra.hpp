@@ -8,6 +8,10 @@
 
 namespace fhd {
 
+/// Returns whether the addresses of the process are limited, as clusters and `ulimit -v` set it: OpenBLAS takes 128 MiB
+/// of them for each thread.
+bool has_limited_addresses();
+
 /// a b, [m][k] times [k][n]...: the further axes of b are those of the result. T is float or double.
 template <class T>
 Array<Complex<T>> matrix_product(const Array<Complex<T>>& a, const Array<Complex<T>>& b);

@@ -1,24 +1,5 @@
 #include "recon/array/rows.hpp"
 
-#include <tuple>
-
-#ifndef FHD_ROWS_ONCE
-#define FHD_ROWS_ONCE
-namespace fhd::rows {
-
-template <class T>
-struct Kernels {
-  void (*multiply)(std::int64_t, const Complex<T>*, const Complex<T>*, Complex<T>*);
-  void (*multiply_conjugate)(std::int64_t, const Complex<T>*, const Complex<T>*, bool, Complex<T>*);
-  void (*scale)(std::int64_t, const T*, Complex<T>*);
-  void (*subtract)(std::int64_t, Complex<T>, const Complex<T>*, Complex<T>*);
-  Complex<double> (*dot)(std::int64_t, const Complex<T>*, const Complex<T>*);
-};
-using AllKernels = std::tuple<Kernels<float>, Kernels<double>>;
-
-}  // namespace fhd::rows
-#endif
-
 // Scalar, SSE4, AVX2 and AVX-512.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
@@ -176,43 +157,7 @@ HWY_AFTER_NAMESPACE();
 namespace fhd::rows {
 
 HWY_EXPORT(kernels_of_target);
-template <class T>
-const Kernels<T>& kernels() {
-  return std::get<Kernels<T>>(HWY_DYNAMIC_DISPATCH(kernels_of_target)());
-}
-
-template <class T>
-void multiply(std::int64_t count, const Complex<T>* a, const Complex<T>* b, Complex<T>* to) {
-  kernels<T>().multiply(count, a, b, to);
-}
-template <class T>
-void multiply_conjugate(std::int64_t count, const Complex<T>* a, const Complex<T>* b, bool add,
-                        Complex<T>* to) {
-  kernels<T>().multiply_conjugate(count, a, b, add, to);
-}
-template <class T>
-void scale(std::int64_t count, const T* factors, Complex<T>* to) {
-  kernels<T>().scale(count, factors, to);
-}
-template <class T>
-void subtract(std::int64_t count, Complex<T> factor, const Complex<T>* a, Complex<T>* to) {
-  kernels<T>().subtract(count, factor, a, to);
-}
-template <class T>
-Complex<double> dot(std::int64_t count, const Complex<T>* a, const Complex<T>* b) {
-  return kernels<T>().dot(count, a, b);
-}
-
-#define FHD_INSTANTIATE(T)                                                                      \
-  template void multiply<T>(std::int64_t, const Complex<T>*, const Complex<T>*, Complex<T>*);   \
-  template void multiply_conjugate<T>(std::int64_t, const Complex<T>*, const Complex<T>*, bool, \
-                                      Complex<T>*);                                             \
-  template void scale<T>(std::int64_t, const T*, Complex<T>*);                                  \
-  template void subtract<T>(std::int64_t, Complex<T>, const Complex<T>*, Complex<T>*);          \
-  template Complex<double> dot<T>(std::int64_t, const Complex<T>*, const Complex<T>*);
-FHD_INSTANTIATE(float)
-FHD_INSTANTIATE(double)
-#undef FHD_INSTANTIATE
+const AllKernels& all_kernels() { return HWY_DYNAMIC_DISPATCH(kernels_of_target)(); }
 
 }  // namespace fhd::rows
 #endif  // HWY_ONCE

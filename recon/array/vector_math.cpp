@@ -61,7 +61,7 @@ double host_dot(const Complex<T>* a, const Complex<T>* b, std::int64_t size) {
 #pragma omp parallel for schedule(static) if (blocks > 4)
   for (std::int64_t i = 0; i < blocks; ++i) {
     const std::int64_t begin = i * block;
-    partial[i] = rows::dot(std::min(block, size - begin), a + begin, b + begin).re;
+    partial[i] = rows::kernels<T>().dot(std::min(block, size - begin), a + begin, b + begin).re;
   }
   double sum = 0;
   for (double p : partial) sum += p;
@@ -132,6 +132,21 @@ double norm_l2(const Array<Complex<T>>& a) {
   return std::sqrt(real_dot(a, a));
 }
 
+template <class T>
+void keep_real_part(Array<Complex<T>>& y) {
+  for_each_index(y.device(), y.size(), RealPart<T>{y.data()});
+}
+
+template <class T>
+void combine_images(const Array<T>& weights, const Array<Complex<T>>& in, Array<Complex<T>>& out) {
+  const std::int64_t count = weights.extent(1), voxels = in.size() / count;
+  if (voxels * count != in.size() || voxels * weights.extent(0) != out.size())
+    throw Error("images to combine", weights.shape().text() + " weights of them",
+                in.shape().text() + " -> " + out.shape().text());
+  for_each_index(out.device(), out.size(),
+                 CombineImages<T>{voxels, count, weights.data(), in.data(), out.data()});
+}
+
 #define FHD_INSTANTIATE(T)                                                                               \
   template void dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t, \
                        std::int64_t);                                                                    \
@@ -142,6 +157,8 @@ double norm_l2(const Array<Complex<T>>& a) {
   template void copy<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                                   \
   template void copy_range<T>(const Array<Complex<T>>&, std::int64_t, Array<Complex<T>>&, std::int64_t,  \
                               std::int64_t);                                                             \
+  template void keep_real_part<T>(Array<Complex<T>>&);                                                   \
+  template void combine_images<T>(const Array<T>&, const Array<Complex<T>>&, Array<Complex<T>>&);        \
   template double real_dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&);                       \
   template double norm_l2<T>(const Array<Complex<T>>&);
 FHD_INSTANTIATE(float)

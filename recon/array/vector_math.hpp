@@ -61,6 +61,14 @@ double real_dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b);
 template <class T>
 double norm_l2(const Array<Complex<T>>& a);
 
+/// y = Re y: real unknowns are complex arrays whose imaginary parts are 0.
+template <class T>
+void keep_real_part(Array<Complex<T>>& y);
+/// out(o) = sum_i weights(o, i) in(i) of the images of two stacks, one after the other; weights [image of out][image of in]
+/// on their device.
+template <class T>
+void combine_images(const Array<T>& weights, const Array<Complex<T>>& in, Array<Complex<T>>& out);
+
 namespace device {
 
 /// The CUDA side, in vector_math_cuda.cu: results[0 ... count - 1], on the device of a and b.
@@ -118,6 +126,31 @@ struct ZeroWhereSmall {
   double* values;
   FHD_HOST_DEVICE void operator()(std::int64_t j) const {
     if (squares[j] <= limits[j]) values[j] = 0;
+  }
+};
+
+/// y_i = Re y_i
+template <class T>
+struct RealPart {
+  static constexpr const char* name = "taking the real part";
+  Complex<T>* y;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const { y[i].im = 0; }
+};
+
+/// out(o) = sum_i weights(o, i) in(i). An index is a voxel of an image of `out`. Floor: out once, in once for each
+/// of out.
+template <class T>
+struct CombineImages {
+  static constexpr const char* name = "combining images";
+  std::int64_t voxels, count;  ///< of an image; of images of `in`
+  const T* weights;            ///< [image of out][image of in]
+  const Complex<T>* in;
+  Complex<T>* out;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const {
+    const std::int64_t o = i / voxels, p = i - o * voxels;
+    Complex<T> sum;
+    for (std::int64_t j = 0; j < count; ++j) sum += weights[o * count + j] * in[j * voxels + p];
+    out[i] = sum;
   }
 };
 

@@ -1,8 +1,8 @@
 // Vector operations on a GPU: the dot product, whose sums cross the threads. All else is pointwise.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <shared_mutex>
-#include <utility>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
@@ -57,50 +57,43 @@ __global__ void dot_finish_kernel(const double* partial_sums, int blocks, double
   if (threadIdx.x == 0) results[blockIdx.x] = sum;
 }
 
-/// The sums of the blocks of a dot product: a thread's, on each device. Made by the first product, and anew by a larger
-/// one; the order of the thread's default stream keeps one product at a time in them.
-class DotSums {
- public:
-  DotSums() = default;
-  DotSums(const DotSums&) = delete;
-  DotSums& operator=(const DotSums&) = delete;
-  ~DotSums() {
-    if (sums_ == nullptr) return;
+/// Frees the sums of the blocks of a dot product, which are not counted as an array.
+struct FreeSums {
+  Device device;
+  void operator()(double* sums) const noexcept {
     try {
-      const CurrentDevice current(device_);
-      const std::shared_lock lock(state_of(device_).recording);
-      cudaFree(sums_);
+      const CurrentDevice current(device);
+      const std::shared_lock lock(state_of(device).recording);  // it waits for the whole device
+      cudaFree(sums);
     } catch (const Error&) {  // a failure here was reported by the work that caused it
     }
   }
-  /// On `device`, which is current, and the same at every call.
-  double* of_at_least(std::int64_t count, Device device) {
-    if (capacity_ >= count) return sums_;
-    device_ = device;
-    const std::shared_lock lock(state_of(device).recording);  // it waits for the whole device
-    check(cudaFree(std::exchange(sums_, nullptr)), "freeing the sums of a dot product");
-    capacity_ = 0;
-    check(cudaMalloc(&sums_, static_cast<std::size_t>(count) * sizeof(double)),
-          "allocating the sums of a dot product");
-    capacity_ = count;
-    return sums_;
-  }
-
- private:
-  Device device_;
-  double* sums_ = nullptr;
-  std::int64_t capacity_ = 0;
 };
+
+/// Returns sums that a thread keeps on each device; the order of its default stream keeps one product at a time in them.
+double* sums_of(std::int64_t count, Device device) {
+  thread_local std::map<int, std::pair<std::int64_t, std::unique_ptr<double, FreeSums>>> sums_on;
+  auto& [capacity, sums] = sums_on[device.number()];
+  if (capacity < count) {
+    sums.reset(), capacity = 0;
+    const std::shared_lock lock(state_of(device).recording);
+    double* made = nullptr;
+    check(cudaMalloc(&made, static_cast<std::size_t>(count) * sizeof(double)),
+          "allocating the sums of a dot product");
+    sums = {made, FreeSums{device}};
+    capacity = count;
+  }
+  return sums.get();
+}
 
 }  // namespace
 
 template <class T>
 void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* results, std::int64_t count) {
   const CurrentDevice current(a.device());
-  thread_local std::map<int, DotSums> sums_on;
   const std::int64_t size = a.size() / count;
   const int blocks = dot_blocks_for(size);
-  double* const sums = sums_on[a.device().number()].of_at_least(blocks * count, a.device());
+  double* const sums = sums_of(blocks * count, a.device());
   const auto vectors = static_cast<unsigned>(count);
   dot_blocks_kernel<<<dim3(static_cast<unsigned>(blocks), vectors), block_size>>>(a.data(), b.data(), size,
                                                                                   sums);
@@ -118,6 +111,8 @@ template void dot(const Array<Complex<double>>&, const Array<Complex<double>>&, 
   FHD_POINTWISE_KERNEL(fhd::AddScaled<T, fhd::QuotientFactor<T>>)   \
   FHD_POINTWISE_KERNEL(fhd::ScaleAndAdd<T, fhd::ConstantFactor<T>>) \
   FHD_POINTWISE_KERNEL(fhd::ScaleAndAdd<T, fhd::QuotientFactor<T>>) \
+  FHD_POINTWISE_KERNEL(fhd::RealPart<T>)                            \
+  FHD_POINTWISE_KERNEL(fhd::CombineImages<T>)                       \
   FHD_POINTWISE_KERNEL(fhd::Scale<T>)
 FHD_POINTWISE_KERNEL(fhd::ZeroWhereSmall)
 FHD_VECTOR_KERNELS(float)

@@ -1,6 +1,6 @@
 #pragma once
 // The cost of a computation, as counts of units of work. An operator states its work, a machine states its rates
-// (seconds for each unit, pipeline/machine_rates.hpp), and their product predicts a time within a factor of two.
+// (seconds for each unit, pipeline/prediction.cpp), and their product predicts a time within a factor of two.
 #include <algorithm>
 #include <array>
 #include <cstddef>

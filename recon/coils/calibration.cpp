@@ -101,55 +101,19 @@ DeterminedRadius determined_radius(const Trajectory& trajectory, const std::arra
   return {radius_within(matrix_size, least), least, false};
 }
 
-/// Divided by the largest, which is returned: maps do not depend on the size of the data, and squares of them stay in
-/// the range of float.
+/// Divides by the largest, which it returns: maps do not depend on the size of the data, and squares of them stay in the
+/// range of float.
 float normalize(Array<Complex<float>>& kspace) {
-  const std::int64_t samples = kspace.extent(1);
   float largest = 0;
-  std::int64_t first_not_finite = kspace.size();
-#pragma omp parallel for schedule(static) reduction(max        \
-                                                    : largest) \
-    reduction(min                                              \
-              : first_not_finite) if (kspace.size() >= worth_threads_to_look)
-  for (std::int64_t i = 0; i < kspace.size(); ++i) {
-    const auto d = kspace.data()[i];
-    if (!std::isfinite(d.re) || !std::isfinite(d.im)) first_not_finite = std::min(first_not_finite, i);
-    largest = std::max({largest, std::abs(d.re), std::abs(d.im)});
-  }
-  if (first_not_finite < kspace.size())
-    throw Error("k-space of coil " + std::to_string(first_not_finite / samples), "finite numbers",
-                "NaN or infinity");
+#pragma omp parallel for schedule(static) reduction(max : largest) if (kspace.size() >= worth_threads_to_look)
+  for (std::int64_t i = 0; i < kspace.size(); ++i)
+    largest = std::max({largest, std::abs(kspace.data()[i].re), std::abs(kspace.data()[i].im)});
   if (largest == 0)
     throw Error("sensitivity maps", "signal near the centre of k-space",
-                samples == 0 ? "no sample there" : "zeros", "use --coils none, or give the maps in the file");
+                kspace.extent(1) == 0 ? "no sample there" : "zeros",
+                "use --coils none, or give the maps in the file");
   for (auto& d : kspace) d = {d.re / largest, d.im / largest};
   return largest;
-}
-
-/// Samples with |k| <= matrix_size / 2 on every axis, ascending.
-std::vector<std::int64_t> indices_inside(const Trajectory& trajectory,
-                                         const std::array<int, 3>& matrix_size) {
-  const std::int64_t samples = trajectory.sample_count();
-  constexpr std::int64_t part = 1 << 14;  // samples, that one thread looks through
-  const std::int64_t parts = (samples + part - 1) / part;
-  std::vector<std::vector<std::int64_t>> of_part(static_cast<std::size_t>(parts));
-  ParallelFailure failure;
-#pragma omp parallel for schedule(static) if (samples >= worth_threads_to_look)
-  for (std::int64_t i = 0; i < parts; ++i)
-    failure.guard([&] {
-      for (std::int64_t m = i * part; m < std::min(samples, (i + 1) * part); ++m) {
-        bool is_inside = true;
-        for (int axis = 0; axis < 3; ++axis)
-          is_inside =
-              is_inside && (matrix_size[axis] == 1 ||
-                            std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
-        if (is_inside) of_part[i].push_back(m);
-      }
-    });
-  failure.rethrow();
-  std::vector<std::int64_t> inside;
-  for (const auto& found : of_part) inside.insert(inside.end(), found.begin(), found.end());
-  return inside;
 }
 
 double window_at(double square) {  // of |k| / radius
@@ -177,6 +141,31 @@ int threads_for(std::int64_t values) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> indices_inside(const Trajectory& trajectory,
+                                         const std::array<int, 3>& matrix_size) {
+  const std::int64_t samples = trajectory.sample_count();
+  constexpr std::int64_t part = 1 << 14;  // samples, that one thread looks through
+  const std::int64_t parts = (samples + part - 1) / part;
+  std::vector<std::vector<std::int64_t>> of_part(parts);
+  ParallelFailure failure;
+#pragma omp parallel for schedule(static) if (samples >= worth_threads_to_look)
+  for (std::int64_t i = 0; i < parts; ++i)
+    failure.guard([&] {
+      for (std::int64_t m = i * part; m < std::min(samples, (i + 1) * part); ++m) {
+        bool is_inside = true;
+        for (int axis = 0; axis < 3; ++axis)
+          is_inside =
+              is_inside && (matrix_size[axis] == 1 ||
+                            std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
+        if (is_inside) of_part[i].push_back(m);
+      }
+    });
+  failure.rethrow();
+  std::vector<std::int64_t> inside;
+  for (const auto& found : of_part) inside.insert(inside.end(), found.begin(), found.end());
+  return inside;
+}
 
 CentralSamples samples_at(const std::vector<std::int64_t>& indices, const Trajectory& trajectory,
                           const Array<Complex<float>>& kspace) {
@@ -336,22 +325,15 @@ CalibrationRegion CalibrationSystem::region(const Array<Complex<float>>& kspace)
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                                      const CalibrationExtent& extent, Device device,
                                      std::optional<CalibrationSystem>* kept) {
+  // A large system would take memory that plans count on, and making it costs little beside the rest.
+  const bool keeps = kept && is_small_region(calibration_matrix(extent.matrix_size, extent.largest_radius));
   std::optional<CalibrationSystem> own;
-  auto& system = kept != nullptr ? *kept : own;
+  auto& system = keeps ? *kept : own;
   if (!system || !system->is_of(trajectory, extent, device)) {
     system.reset();  // its memory
     system.emplace(trajectory, extent, device);
   }
-  // A large system would take memory that plans count on, and making it costs little beside the rest.
-  const bool keeps = is_small_region(system->matrix_size());
-  try {
-    auto region = system->region(kspace);
-    if (!keeps) system.reset();
-    return region;
-  } catch (...) {
-    if (!keeps) system.reset();
-    throw;
-  }
+  return system->region(kspace);
 }
 
 Array<Complex<float>> windowed(const CalibrationRegion& region) {

@@ -18,12 +18,9 @@ namespace fhd {
 struct CalibrationRegion {
   /// [coil][z][y][x], element n of L at n - floor(L/2) cycles/FOV. For data of which the largest is 1.
   Array<Complex<float>> kspace;
-  /// Positions with sum_axis (k / radius)^2 > 1 are not reliable. 0 on an axis of one voxel.
-  std::array<int, 3> radius{};
-  /// True: the samples alone determine the region. False: it was completed by the coils together, see below.
-  bool sampled = true;
-  /// For joint estimation: s of every coil, [coil][term], see estimate_jointly; else empty.
-  Array<Complex<float>> smooth{};
+  std::array<int, 3> radius{};  ///< sum_axis (k / radius)^2 > 1 is not reliable; 0 on an axis of one voxel
+  bool sampled = true;  ///< the samples alone determine the region; else the coils together completed it
+  Array<Complex<float>> smooth{};  ///< s of every coil, [coil][term], of joint estimation; else empty
   /// Variance of the noise in a voxel of the windowed images, of samples whose noise has variance 1:
   /// sum_m (D_m window(k_m))^2, over the square of the largest value.
   double noise_gain = 0;
@@ -39,6 +36,8 @@ struct CalibrationRegion {
   }
 };
 
+/// Returns the samples with |k| <= matrix_size / 2 on every axis of more than one voxel, ascending.
+std::vector<std::int64_t> indices_inside(const Trajectory& trajectory, const std::array<int, 3>& matrix_size);
 /// Some samples of a scan. `kspace` may be empty: then so are the values.
 struct CentralSamples {
   Trajectory trajectory;
@@ -62,32 +61,23 @@ struct CalibrationExtent {
 };
 
 /// Computes all that a calibration region takes from the trajectory alone, from the samples inside a small matrix of voxels
-/// over the full FOV:
+/// over the full FOV. Where these determine it - nine in ten of the integer positions inside the radius have a sample
+/// within half a cycle/FOV - every coil's image is the solution, by a few iterations of conjugate gradient, of
 ///
-/// Where these determine it - nine in ten of the integer positions inside the radius have a sample within
-/// half a cycle/FOV - every coil's image is the solution of
+///     (F^H D F + lambda) m_c = F^H D d_c,    D = density compensation (Pipe and Menon 1999), lambda = 1e-3.
 ///
-///     (F^H D F + lambda) m_c = F^H D d_c,    D = density compensation (Pipe and Menon 1999), lambda = 1e-3,
-///
-/// and F^H D F is near the identity, so that a few conjugate gradient iterations do. The radius shrinks from
-/// `largest_radius` down to `least_radius` as long as the samples do not determine it.
-///
-/// Where they do not (undersampled spirals), images and smooth sensitivities are found together by
-/// estimate_jointly, and the region is F (S_c rho).
-///
-/// Reference lines alone (`least_width` < `least_radius`) are fewer along some axes than along the readout: before
-/// joint estimation the radius along one or both phase axes shrinks down to `least_width`.
-///
-/// `device` grids and solves where the region is large; joint estimation runs on the CPU.
+/// The radius shrinks from `largest_radius` down to `least_radius` as long as the samples do not determine it; of reference
+/// lines (`least_width` < `least_radius`), also along one or both phase axes down to `least_width`. Else images and smooth
+/// sensitivities are found together by estimate_jointly, on the CPU, and the region is F (S_c rho). `device` grids and
+/// solves where the region is large.
 class CalibrationSystem {
  public:
   CalibrationSystem(const Trajectory& trajectory, const CalibrationExtent& extent, Device device);
 
-  /// Returns whether it was made for this scan: all inputs are equal, positions near the centre among them.
+  /// Returns whether it was made for these inputs, positions near the centre among them.
   bool is_of(const Trajectory& trajectory, const CalibrationExtent& extent, Device device) const;
-  const std::array<int, 3>& matrix_size() const { return small_; }  ///< of its region
-  /// Returns the region of k-space [coil][sample] of all samples, host memory; so is the result. One call at a time. Throws Error
-  /// where k-space near the centre is not finite, or zero.
+  /// Returns the region of k-space [coil][sample] of all samples; both in host memory. One call at a time. Throws Error
+  /// where k-space near the centre is zero.
   CalibrationRegion region(const Array<Complex<float>>& kspace);
 
  private:
@@ -108,8 +98,8 @@ class CalibrationSystem {
   std::vector<std::shared_ptr<const HermitianOperator<float>>> normals_;  ///< of each thread that solves
 };
 
-/// One region. `kept` is what scan after scan brings: its system is used where it is of this trajectory, else
-/// made, and left there where it is small.
+/// Returns one region. `kept` holds the system of the scan before: it is used where it fits, else made, and left there
+/// where it is small.
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                                      const CalibrationExtent& extent, Device device = Device::cpu(),
                                      std::optional<CalibrationSystem>* kept = nullptr);
@@ -138,23 +128,23 @@ Array<Complex<float>> smooth_maps(const CalibrationRegion& region, const Array<s
 inline int least_calibration_radius(const std::array<int, 3>& matrix_size) {
   return matrix_size[2] > 1 ? 10 : 12;
 }
-/// CalibrationRegion::sampled, known before: whether the samples determine the region with the least radius.
+/// Returns whether the samples determine the region with the least radius.
 bool calibration_is_sampled(const Trajectory& trajectory, std::array<int, 3> matrix_size);
 
-/// The matrix of the region with this radius: that of the image where it is smaller.
+/// Returns the matrix of the region with this radius, at most that of the image.
 std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int radius);
 inline constexpr double calibration_accuracy = 1e-4;  ///< of its gridded transform
 
-/// So few voxels that a GPU would do nothing but launch kernels, and that a system is kept for the next scan.
+/// Returns whether a GPU would do nothing but launch kernels; such a system is kept for the next scan.
 inline bool is_small_region(const std::array<int, 3>& matrix_size) {
   constexpr double worth_launching = 1 << 13;
   return double(matrix_size[0]) * matrix_size[1] * matrix_size[2] < worth_launching;
 }
-/// Where calibration_region grids, of `device` and the CPU: a small region on the CPU.
+/// Returns where calibration_region grids.
 inline Device gridding_device(const std::array<int, 3>& matrix_size, Device device) {
   return is_small_region(matrix_size) ? Device::cpu() : device;
 }
-/// Where it solves: there, too, but the joint estimation on the CPU.
+/// Returns where it solves.
 inline Device solving_device(const std::array<int, 3>& matrix_size, bool sampled, Device device) {
   return sampled ? gridding_device(matrix_size, device) : Device::cpu();
 }
@@ -162,17 +152,18 @@ inline Device solving_device(const std::array<int, 3>& matrix_size, bool sampled
 /// The region's k-space times 1/2 + 1/2 cos(pi |k| / radius), 0 beyond the radius: images of it do not ring.
 Array<Complex<float>> windowed(const CalibrationRegion& region);
 
-/// exp(-i 2 pi k r) transforms between images [coil][z][y][x] and k-space of the same matrix, both with index
-/// floor(L/2) at the centre, of every coil. sign -1: to k-space, unnormalised; +1: to images, divided by the
-/// voxels.
+/// Transforms every coil by exp(sign i 2 pi k r) between images [coil][z][y][x] (+1: divided by the voxels) and k-space
+/// (-1) of the same matrix, both with index floor(L/2) at the centre.
 void centred_fft(Array<Complex<float>>& coils, int sign);
 
 /// Where maps are wanted: not in air; near tissue, as far as they are known; in tissue and what it surrounds.
 struct MapMask {
   static constexpr std::uint8_t air = 0, near_tissue = 1, tissue = 2;
 };
-/// [z][y][x] of `matrix_size`: see MapSettings::signal_mask, which is `share`. `noise` is the variance of each coil in a voxel of the windowed images; empty where it is not known.
-Array<std::uint8_t> signal_mask(const CalibrationRegion& region, const std::vector<double>& noise, double share,
+/// Returns [z][y][x] of `matrix_size`. Tissue is where the low-resolution image stands out of the noise (coils/mask.cpp) and
+/// is above a share of the root mean square of its signal, and what it surrounds; near it is what lies within 1/16 FOV.
+/// `noise` is the variance of each coil in a voxel of the windowed images; empty where it is not known.
+Array<std::uint8_t> signal_mask(const CalibrationRegion& region, const std::vector<double>& noise,
                                 std::array<int, 3> matrix_size);
 
 }  // namespace fhd

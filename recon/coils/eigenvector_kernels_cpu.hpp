@@ -2,7 +2,7 @@
 // The inner loop of sensitivity maps, compiled once per instruction set and chosen at run time.
 #include <cstdint>
 
-#include "recon/coils/matrix_field_backends.hpp"
+#include "recon/coils/matrix_field.hpp"
 
 namespace fhd::eigenvector_cpu {
 

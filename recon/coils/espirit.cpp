@@ -7,11 +7,14 @@
 // (equations 18 ff.): sensitivities are eigenvectors of G to the eigenvalue 1.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "recon/array/linear_algebra.hpp"
+#include "recon/array/parallel_failure.hpp"
 #include "recon/coils/matrix_field.hpp"
 
 namespace fhd {
+
 namespace {
 
 using Positions = std::vector<Position>;
@@ -45,7 +48,9 @@ Array<Complex<float>> neighbourhoods_of(const CalibrationRegion& region, const P
 
 /// Left singular vectors of the neighbourhoods whose singular values, roots of these eigenvalues, stand out
 /// of the noise: columns of [(coil, offset)][rank].
-Array<Complex<float>> signal_subspace(const Array<Complex<float>>& neighbourhoods, double signal_threshold) {
+Array<Complex<float>> signal_subspace(const Array<Complex<float>>& neighbourhoods) {
+  // Singular values above this share of the largest, and twice their median, which noise reaches, span the signal.
+  constexpr double signal_threshold = 0.04;
   const std::int64_t n = neighbourhoods.extent(0);
   constexpr double above_noise = 4;  // which is what the middle eigenvalue is of
   const auto eigen = eigenvectors_above(
@@ -83,15 +88,67 @@ MatrixField mean_over_offsets(const Array<Complex<double>>& projector, const Pos
 
 }  // namespace
 
-MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius, double signal_threshold) {
+MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius) {
   const auto radius = neighbourhood_radius(region, wanted_radius);
   const auto offsets = ball(radius);
   const auto neighbourhoods = neighbourhoods_of(region, offsets);
-  const auto signal = signal_subspace(neighbourhoods, signal_threshold);
+  const auto signal = signal_subspace(neighbourhoods);
   const auto projector = sum_of_outer_products(signal);
   std::array<int, 3> degree;
   for (int axis = 0; axis < 3; ++axis) degree[axis] = 2 * static_cast<int>(std::floor(radius[axis]));
   return mean_over_offsets(projector, offsets, static_cast<int>(region.kspace.extent(0)), degree);
+}
+
+// Adaptive combination: Walsh et al., MRM 43:682 (2000).
+
+/// The local covariance of low-resolution images m_c(r), m_c(r) conj(m_c'(r)) smoothed by a positive window:
+///
+///     h_cc'(D) = taper(D) sum_q y_c(q) conj(y_c'(q + D)),   taper = product of 1 - |D| / (degree + 1)
+///
+/// y being the windowed region.
+MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius) {
+  const auto radius = neighbourhood_radius(region, wanted_radius);
+  const int coils = static_cast<int>(region.kspace.extent(0));
+  const auto positions = ball(region.radius);
+  const std::int64_t voxels = region.kspace.size() / coils;
+  const Array<Complex<float>> by_coil = windowed(region);
+  std::vector<Complex<float>> weighted;  // [position][coil]
+  for (std::int64_t i = 0; i < voxels; ++i)
+    for (int coil = 0; coil < coils; ++coil) weighted.push_back(by_coil.data()[coil * voxels + i]);
+  std::array<int, 3> degree;
+  for (int axis = 0; axis < 3; ++axis) degree[axis] = static_cast<int>(std::lround(2 * radius[axis]));
+  MatrixField field(coils, degree);
+  const auto differences = ball(degree);
+  const auto n = region.matrix_size();
+  const auto sum_products = [&](const Position& difference) {
+    float taper = 1;
+    for (int axis = 0; axis < 3; ++axis)
+      taper *= 1 - static_cast<float>(std::abs(difference[axis])) / static_cast<float>(degree[axis] + 1);
+    std::vector<Complex<float>> sums(field.pair_count());
+    for (const Position& q : positions) {
+      Position shifted;
+      bool inside = true;
+      for (int axis = 0; axis < 3; ++axis) {
+        shifted[axis] = q[axis] + difference[axis];
+        inside = inside && std::abs(shifted[axis]) <= (n[axis] - 1) / 2;
+      }
+      if (!inside) continue;
+      const std::int64_t from = region.index_of(q) * coils, to = region.index_of(shifted) * coils;
+      auto sum = sums.begin();
+      for (int c = 0; c < coils; ++c) {
+        const Complex<float> y = taper * weighted[from + c];
+        for (int d = c; d < coils; ++d) *sum++ += y * conj(weighted[to + d]);
+      }
+    }
+    auto sum = sums.begin();
+    for (int c = 0; c < coils; ++c)
+      for (int d = c; d < coils; ++d) field.at(c, d, difference) = *sum++;
+  };
+  ParallelFailure failure;
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < differences.size(); ++i) failure.guard([&] { sum_products(differences[i]); });
+  failure.rethrow();
+  return field;
 }
 
 }  // namespace fhd

@@ -245,7 +245,6 @@ JointEstimate estimate_jointly(const MakeNormal& make_normal, const Array<Comple
 Array<Complex<float>> smooth_maps(const CalibrationRegion& region, const Array<std::uint8_t>& mask) {
   const SmoothSensitivity smooth(mask.shape());
   const std::int64_t coils = region.smooth.extent(0), voxels = mask.size();
-  require_shape(region.smooth, {coils, smooth.size()}, "smooth sensitivities");
   Values maps({coils, mask.extent(0), mask.extent(1), mask.extent(2)});
   ParallelFailure failure;
 #pragma omp parallel for schedule(static)

@@ -21,40 +21,34 @@ using MapMethod = CoilMaps;  // of which asks_to_find
 inline MapMethod map_method(CoilMaps maps) { return asks_to_find(maps) ? maps : MapMethod::espirit; }
 
 struct MapEstimate {
-  /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The phase is such that the sum
-  /// of the coils, weighted as in the first principal component of the calibration region, is real and
-  /// positive; joint: smooth.
+  /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The sum of the coils, weighted as in the
+  /// first principal component of the calibration region, is real and positive; joint: smooth.
   SensitivityMaps maps;
-  /// The next eigenvectors where their eigenvalues, too, are above the threshold, 0 elsewhere; as MapSettings::sets asks.
+  /// The next eigenvectors where their eigenvalues, too, are above the threshold, 0 elsewhere; where they are asked for.
   std::optional<SensitivityMaps> second{};
   double second_share = 0;                  ///< voxels with a second map over those with a first, where it was looked for
   std::array<int, 3> calibration_radius{};  ///< as used, x, y, z
   bool calibration_sampled = true;          ///< CalibrationRegion::sampled
 };
 
-/// MapSetCount::automatic takes two sets from here on. G(r) is blurred, and periodic: where an object comes near
-/// the edge of the FOV, a second eigenvalue is there at 2.5 ... 7.5 % of its voxels though nothing is folded;
-/// with a head 1.2 times as large, at 14 %.
+/// MapSetCount::automatic takes two sets from here on. G(r) is blurred and periodic: an object near the edge of the FOV
+/// has a second eigenvalue at 2.5 ... 7.5 % of its voxels though nothing is folded; a head 1.2 times as large, at 14 %.
 inline constexpr double least_second_share = 0.1;
 
-/// A matrix of 2 ... 9 voxels along z is calibrated slice by slice, after an inverse FFT along z: its
-/// neighbourhoods cannot extend along z.
+/// Returns whether a matrix of few voxels along z, in which no neighbourhood fits, is calibrated slice by slice.
 inline bool calibrates_by_plane(const std::array<int, 3>& matrix_size) {
   return matrix_size[2] > 1 && matrix_size[2] < 10;
 }
-inline int largest_calibration_radius(const MapSettings& settings, const std::array<int, 3>& matrix_size) {
-  return matrix_size[2] > 1 ? settings.calibration_radius_3d : settings.calibration_radius;
-}
+/// Near tissue maps of espirit are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact, is below.
+inline constexpr double eigenvalue_mask = 0.8;
 
-/// Width down to which the calibration region shrinks along phase axes, where maps are found from a reference of
-/// its own, cycles/FOV: two neighbourhoods of k-space.
+/// The calibration region of a reference of its own shrinks to this along phase axes, cycles/FOV: two neighbourhoods.
 inline constexpr int least_reference_radius = 4;
 
-/// Maps of all coils of a scan as it is, without whitening and compression, from its calibration where it has one,
-/// in host memory. A GPU grids the calibration region, solves for it where it is large, and finds the
-/// eigenvectors; the algebra of neighbourhoods is the CPU's. Throws Error when k-space is zero or has no sample
-/// near its centre. `kept`: of calibration_region.
-MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings = {},
+/// Returns the maps of all coils of a scan as it is, from its calibration where it has one, in host memory. A GPU grids and
+/// solves a large calibration region, and finds the eigenvectors; the algebra of neighbourhoods is the CPU's. Throws Error
+/// when k-space near its centre is zero or not sampled. `kept`: of calibration_region.
+MapEstimate estimate_maps(const Scan& scan, MapMethod method, MapSetCount sets = MapSetCount::one,
                           Device device = Device::cpu(), const ProgressCallback& progress = {},
                           std::optional<CalibrationSystem>* kept = nullptr);
 
@@ -62,20 +56,19 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
 struct MapsCost {
   Work work;
   Work device_work;               ///< beside it, after it
-  std::size_t scratch_bytes = 0;  ///< at most at one time, beside the maps
-  std::size_t device_bytes = 0;   ///< likewise
+  std::size_t scratch_bytes = 0;  ///< of the host, at most at one time, beside the maps
 };
-/// estimate_maps of so many samples of each coil. `calibration_sampled` is
-/// CalibrationRegion::sampled; not known: scans with samples for 0.7 of their voxels are.
+/// Returns the cost of estimate_maps of so many samples of each coil. `calibration_sampled`, CalibrationRegion::sampled, is
+/// taken from samples for 0.7 of the voxels on where it is not known.
 MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, std::int64_t coils,
                    MapMethod method, std::optional<bool> calibration_sampled = {},
-                   const MapSettings& settings = {}, Device device = Device::cpu());
+                   Device device = Device::cpu());
 
 /// Returns the cost of calibration_region with this radius, of so many samples in all, which determine it or do not.
 MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std::int64_t samples,
                           std::int64_t coil_count, bool sampled, Device device = Device::cpu());
 
-/// Whitening or compression: covariance or principal components of the coils, and k-space mixed by them.
+/// Returns the work of whitening or compression.
 Work mixing_work(std::int64_t coils, std::int64_t samples);
 
 }  // namespace fhd

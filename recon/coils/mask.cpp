@@ -19,6 +19,26 @@ bool step_inside(const Position& at, const Position& step, const std::array<int,
   return inside;
 }
 
+/// Marks `seed`, and the positions that are reached from there by `steps` from one to the next and are allowed(index).
+template <class Allowed>
+void grow(const Position& seed, const std::vector<Position>& steps, const std::array<int, 3>& n, Mask& mask,
+          const Allowed& allowed) {
+  std::vector<Position> front;
+  const auto visit = [&](const Position& at) {
+    std::uint8_t& here = mask.data()[row_major(at, n)];
+    if (!here) front.push_back(at);
+    here = 1;
+  };
+  visit(seed);
+  Position to;
+  while (!front.empty()) {
+    const Position at = front.back();
+    front.pop_back();
+    for (const Position& step : steps)
+      if (step_inside(at, step, n, to) && allowed(row_major(to, n))) visit(to);
+  }
+}
+
 /// Probability that noise alone, in `coils` coils of variance 1 (complex), has more energy than this: the tail of a
 /// Gamma distribution, exp(-e) sum_{c < coils} e^c / c!.
 double exceedance(std::int64_t coils, double energy) {
@@ -59,7 +79,7 @@ Signal signal_of(const CalibrationRegion& region, const std::vector<double>& noi
   return signal;
 }
 
-/// Noise that is told too large (of the edge of k-space where there is signal, of the mean of repetitions) cannot be
+/// Noise that is estimated too large (of the edge of k-space where there is signal, of the mean of repetitions) cannot be
 /// larger than what the darkest tenth of the image holds.
 void bound_noise(std::int64_t coils, Signal& signal) {
   constexpr double darkest = 0.1;
@@ -85,7 +105,8 @@ constexpr double of_voxels = 1e-3;  ///< the share of noise that is taken for ti
 
 /// Connected voxels above what one voxel of noise in a thousand exceeds, where one of them is above what the
 /// highest of an image of noise exceeds once in a hundred images; and nowhere below `share` of the typical magnitude.
-Mask tissue_of(const Signal& signal, std::int64_t coils, double share, const std::array<int, 3>& n) {
+Mask tissue_of(const Signal& signal, std::int64_t coils, const std::array<int, 3>& n) {
+  constexpr double share = 0.05;
   constexpr double of_images = 1e-2;
   const auto voxels = static_cast<std::int64_t>(signal.energy.size());
   const double least = share * share * typical_energy(signal.energy);
@@ -95,23 +116,10 @@ Mask tissue_of(const Signal& signal, std::int64_t coils, double share, const std
     return signal.energy[i] >= least && (signal.excess.empty() || signal.excess[i] >= excess);
   };
   Mask tissue({n[2], n[1], n[0]});
-  std::vector<Position> front;
-  const auto visit = [&](const Position& at, double excess) {
-    const std::int64_t i = row_major(at, n);
-    if (tissue.data()[i] || !exceeds(i, excess)) return;
-    tissue.data()[i] = 1;
-    front.push_back(at);
-  };
   const auto neighbours = ball(std::array{1, n[1] > 1 ? 1 : 0, n[2] > 1 ? 1 : 0});
-  Position to;
   for_each_position(n, [&](const Position& peak) {
-    visit(peak, high);
-    while (!front.empty()) {
-      const Position at = front.back();
-      front.pop_back();
-      for (const Position& step : neighbours)
-        if (step_inside(at, step, n, to)) visit(to, low);
-    }
+    if (exceeds(row_major(peak, n), high))
+      grow(peak, neighbours, n, tissue, [&](std::int64_t i) { return exceeds(i, low); });
   });
   return tissue;
 }
@@ -149,37 +157,25 @@ Mask with_hidden_edge(const Mask& tissue, const Signal& signal, std::int64_t coi
 /// Returns the background: voxels that the edge of the FOV along x and y reaches within a plane outside of `wanted`; holes are none.
 Mask background_of(const Mask& wanted, const std::array<int, 3>& n) {
   Mask background(wanted.shape());
-  std::vector<Position> front;
-  const auto visit = [&](const Position& at) {
-    const std::int64_t i = row_major(at, n);
-    if (background.data()[i] || wanted.data()[i]) return;
-    background.data()[i] = 1;
-    front.push_back(at);
-  };
+  const std::vector<Position> sides{{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
+  const auto allowed = [&](std::int64_t i) { return !wanted.data()[i]; };
   for_each_position(n, [&](const Position& at) {
-    if (at[0] == 0 || at[0] == n[0] - 1 || at[1] == 0 || at[1] == n[1] - 1) visit(at);
+    if ((at[0] == 0 || at[0] == n[0] - 1 || at[1] == 0 || at[1] == n[1] - 1) && allowed(row_major(at, n)))
+      grow(at, sides, n, background, allowed);
   });
-  Position to;
-  while (!front.empty()) {
-    const Position at = front.back();
-    front.pop_back();
-    for (const Position& step :
-         {Position{1, 0, 0}, Position{-1, 0, 0}, Position{0, 1, 0}, Position{0, -1, 0}})
-      if (step_inside(at, step, n, to)) visit(to);
-  }
   return background;
 }
 
 }  // namespace
 
-Mask signal_mask(const CalibrationRegion& region, const std::vector<double>& noise, double share,
+Mask signal_mask(const CalibrationRegion& region, const std::vector<double>& noise,
                  std::array<int, 3> matrix_size) {
   const auto n = region.matrix_size();
   const std::int64_t coils = region.kspace.extent(0);
   Signal signal = signal_of(region, noise);
   bound_noise(coils, signal);
   constexpr double of_margin = 1.0 / 16;
-  const Mask tissue = tissue_of(signal, coils, share, n),
+  const Mask tissue = tissue_of(signal, coils, n),
              beside_tissue = background_of(with_hidden_edge(tissue, signal, coils, n), n),
              air = background_of(near(tissue, of_margin, n), n);
   std::array<std::vector<int>, 3> nearest;  // of the region, to a voxel of the matrix

@@ -36,9 +36,7 @@ struct MatrixField {
 /// Returns the radius of neighbourhoods in k-space, cycles/FOV: `wanted`, but at most 0.4 of the calibration region's radius.
 std::array<double, 3> neighbourhood_radius(const CalibrationRegion& region, double wanted);
 
-/// espirit.cpp; `signal_threshold` is that of MapSettings.
-MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius, double signal_threshold);
-/// adaptive.cpp.
+MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius);
 MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius);
 
 /// Where eigenvectors are wanted, and which.
@@ -47,8 +45,7 @@ struct EigenvectorRequest {
   const Array<std::uint8_t>& mask;               ///< [z][y][x] of MapMask, host memory
   const std::vector<Complex<float>>& reference;  ///< [coil]
   float least;                                   ///< eigenvalue whose vector is wanted beside tissue
-  /// Vectors that were found before, as `vectors` below: wanted are those of the next eigenvalues, where these are not
-  /// 0. Found on the CPU.
+  /// Vectors found before, as `vectors` below: wanted are those of the next eigenvalues, on the CPU.
   const Array<Complex<float>>* beside = nullptr;
 
   /// Where the images show tissue there is a first vector, however noisy.
@@ -57,15 +54,32 @@ struct EigenvectorRequest {
   }
 };
 
-/// The eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real
-/// and not negative, into `vectors` [coil][z][y][x], host memory, of the matrix of the mask. Written are its
-/// planes from `first_plane` on, as many as the field has; 0 where none is wanted, and near tissue where the
-/// eigenvalue is below `least`. Made on `device`, and the same on each but for rounding.
-/// Where a voxel of the mask has none `beside` which to seek, there is no second one either.
+/// Finds the eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real and
+/// not negative. Writes the planes of `vectors` [coil][z][y][x], host memory, of the matrix of the mask, from `first_plane`
+/// on, as many as the field has; 0 where none is wanted, near tissue where the eigenvalue is below `least`, and where a
+/// voxel has no first vector `beside` which to seek. The same on each device but for rounding.
 void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& request,
                            std::int64_t first_plane, Device device, Array<Complex<float>>& vectors);
-/// Bytes on a GPU while it makes them, of a field of so many pairs of coils and terms along each axis.
-double eigenvector_device_bytes(std::int64_t coils, const std::array<int, 3>& terms,
-                                const std::array<int, 3>& matrix_size);
+
+// Its sides; more coils than a GPU has shared memory for (40 on an H100) are left to the CPU.
+void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorRequest& request,
+                               std::int64_t first_plane, Array<Complex<float>>& vectors);
+void dominant_eigenvectors_cuda(const MatrixField& field, const EigenvectorRequest& request,
+                                std::int64_t first_plane, Device device, Array<Complex<float>>& vectors);
+
+/// exp(-i 2 pi D r) of the voxels of one axis, [D + degree][voxel].
+std::vector<Complex<float>> axis_phases(int degree, int voxels);
+
+/// Voxels of a row that iterate until the last of them is done: on a GPU half a warp.
+inline constexpr int eigenvector_group = 16;
+/// |G v - lambda v|^2 <= this |G v|^2: the error of v is the root of it over the relative gap of the eigenvalues.
+inline constexpr float eigenvector_tolerance = 4e-6f;
+inline constexpr int most_eigenvector_iterations = 40;
+
+/// On a GPU: the shared memory of a warp, whose voxels have G, v and G v there.
+inline constexpr int eigenvector_threads = 2 * eigenvector_group;
+constexpr std::int64_t eigenvector_warp_bytes(std::int64_t coils) {
+  return (coils * (coils + 1) + 4 * coils) * eigenvector_threads * 4;
+}
 
 }  // namespace fhd

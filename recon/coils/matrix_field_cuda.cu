@@ -15,14 +15,13 @@
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/memory.hpp"
-#include "recon/coils/matrix_field_backends.hpp"
+#include "recon/coils/matrix_field.hpp"
 
 namespace fhd {
 namespace {
 
 constexpr int block_size = 256;
-constexpr int warp = EigenvectorWork::threads;
-static_assert(warp == 2 * eigenvector_group, "a warp is two groups");
+constexpr int warp = eigenvector_threads;
 unsigned blocks_for(std::int64_t size) { return static_cast<unsigned>((size + block_size - 1) / block_size); }
 
 // out[n][outer][inner] = sum over t of phases[t][first + n] in[outer][t][inner], 0 <= n < count.
@@ -146,16 +145,13 @@ __device__ float iterate_voxel(int coils, bool wanted, float least, const VoxelW
 // is real; 0 where the mask is 0 or the eigenvalue below `least`.
 //
 // A block is one warp, and takes every gridDim.x-th warp of voxels: two groups of 16 neighbours of a row, the last
-// group of a row filled up with nothing. A thread has one voxel, and of the work area (shared memory, or, of many
-// coils, `scratch` [block][float][thread]) column threadIdx.x, which no other thread touches; it alone writes its
-// voxel. A warp without a voxel that is wanted writes zeros.
-template <bool in_shared_memory>
+// group of a row filled up with nothing. A thread has one voxel, and of the work area in shared memory column
+// threadIdx.x, which no other thread touches; it alone writes its voxel. A warp without a voxel that is wanted writes
+// zeros.
 __global__ void __launch_bounds__(warp)
-    solve_voxels_kernel(const Rows in, const Complex<float>* reference, float least, std::int64_t floats,
-                        float* scratch, Complex<float>* vectors) {
+    solve_voxels_kernel(const Rows in, const Complex<float>* reference, float least, Complex<float>* vectors) {
   extern __shared__ float shared_work[];
-  float* work = in_shared_memory ? shared_work : scratch + blockIdx.x * floats * warp;
-  work += threadIdx.x;
+  float* work = shared_work + threadIdx.x;
   const std::int64_t groups_in_row = (in.voxels + eigenvector_group - 1) / eigenvector_group,
                      groups = in.rows * groups_in_row, volume = in.rows * in.voxels;
   for (std::int64_t pair = blockIdx.x; 2 * pair < groups; pair += gridDim.x) {
@@ -203,6 +199,14 @@ std::int64_t largest_shared_memory(Device device) {
   return bytes;
 }
 
+/// Returns the planes that are worked on together: their field summed along z, and along y, eigenvectors and mask fit.
+int planes_together(std::int64_t coils, const std::array<int, 3>& terms, const std::array<int, 3>& n) {
+  const double pairs = static_cast<double>(coils * (coils + 1) / 2), voxels = static_cast<double>(n[1]) * n[0],
+               bytes = 8 * (pairs * terms[0] * (terms[1] + n[1]) + voxels * static_cast<double>(coils)) + voxels;
+  constexpr double most_bytes = 96 << 20;
+  return static_cast<int>(std::clamp(most_bytes / bytes, 1.0, static_cast<double>(n[2])));
+}
+
 /// The field and what it is summed and solved with, on the current device.
 class FieldOnDevice {
  public:
@@ -211,7 +215,6 @@ class FieldOnDevice {
         coils_(field.coils),
         pairs_(field.pair_count()),
         least_(request.least),
-        work_(field.coils),
         field_(field.coefficients.to(device)),
         reference_(on_device(request.reference, device)) {
     for (int axis = 0; axis < 3; ++axis) {
@@ -223,14 +226,9 @@ class FieldOnDevice {
     rows_ = Array<Complex<float>>(Shape{rows, pairs_, terms_[0]}, device);
     mask_ = Array<unsigned char>(Shape{rows, matrix_size_[0]}, device);
     vectors_ = Array<Complex<float>>(Shape{coils_, rows, matrix_size_[0]}, device);
-    in_shared_memory_ = work_.bytes_of_warp() <= largest_shared_memory(device);
-    if (in_shared_memory_)
-      device::check(
-          cudaFuncSetAttribute(solve_voxels_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(work_.bytes_of_warp())),
-          "asking for shared memory");
-    else
-      scratch_ = Array<float>(Shape{work_.warps_in_scratch(), work_.floats, warp}, device);
+    device::check(cudaFuncSetAttribute(solve_voxels_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(eigenvector_warp_bytes(coils_))),
+                  "asking for shared memory");
   }
 
   /// Planes z ... z + count - 1 of eigenvectors, [coil][plane][y][x]; `mask` is that of these planes, in host
@@ -252,13 +250,9 @@ class FieldOnDevice {
     const Rows in{rows_.data(), phases_[0].data(), mask_.data(), coils_, terms_[0], matrix_size_[0], rows};
     const std::int64_t groups = rows * ((matrix_size_[0] + eigenvector_group - 1) / eigenvector_group),
                        warps = (groups + 1) / 2;
-    if (in_shared_memory_)
-      solve_voxels_kernel<true><<<static_cast<unsigned>(std::min<std::int64_t>(warps, 0x7fffffff)), warp,
-                                  static_cast<std::size_t>(work_.bytes_of_warp())>>>(
-          in, reference_.data(), least_, work_.floats, nullptr, vectors_.data());
-    else
-      solve_voxels_kernel<false><<<static_cast<unsigned>(std::min(warps, work_.warps_in_scratch())), warp>>>(
-          in, reference_.data(), least_, work_.floats, scratch_.data(), vectors_.data());
+    solve_voxels_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(warps, 0x7fffffff)), warp,
+                          static_cast<std::size_t>(eigenvector_warp_bytes(coils_))>>>(
+        in, reference_.data(), least_, vectors_.data());
     device::check_launch("solve_voxels_kernel");
     return vectors_;
   }
@@ -268,11 +262,8 @@ class FieldOnDevice {
   int coils_;
   std::int64_t pairs_;
   float least_;
-  EigenvectorWork work_;
-  bool in_shared_memory_ = false;
   Array<Complex<float>> field_, reference_, phases_[3], planes_, rows_, vectors_;
   Array<unsigned char> mask_;
-  Array<float> scratch_;
 };
 
 }  // namespace
@@ -280,10 +271,12 @@ class FieldOnDevice {
 void dominant_eigenvectors_cuda(const MatrixField& field, const EigenvectorRequest& request,
                                 std::int64_t first_plane, Device device, Array<Complex<float>>& vectors) {
   const CurrentDevice guard(device);
+  if (eigenvector_warp_bytes(field.coils) > largest_shared_memory(device))
+    return dominant_eigenvectors_cpu(field, request, first_plane, vectors);
   const auto& n = request.matrix_size;
   std::array<int, 3> terms;
   for (int axis = 0; axis < 3; ++axis) terms[axis] = 2 * field.degree[axis] + 1;
-  const int slab = FieldSlab(field.coils, terms, n).planes;
+  const int slab = planes_together(field.coils, terms, n);
   FieldOnDevice eigenvectors(field, request, slab, device);
   const std::int64_t plane = std::int64_t{n[0]} * n[1], volume = request.mask.size();
   for (int z = 0; z < n[2]; z += slab) {

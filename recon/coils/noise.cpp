@@ -37,11 +37,11 @@ std::vector<std::int64_t> outermost_samples(const Trajectory& trajectory,
       std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(samples)));
   std::vector<double> sorted(radius);
   std::nth_element(sorted.begin(), sorted.begin() + (count - 1), sorted.end(), std::greater<>());
-  const double least = sorted[static_cast<std::size_t>(count - 1)];  // of which the first ones count
+  const double least = sorted[count - 1];  // of which the first ones count
   std::int64_t at_least =
       count - std::count_if(sorted.begin(), sorted.begin() + count, [&](double r) { return r > least; });
   std::vector<std::int64_t> edge;
-  edge.reserve(static_cast<std::size_t>(count));
+  edge.reserve(count);
   for (std::int64_t m = 0; m < samples; ++m)
     if (radius[m] > least || (radius[m] == least && at_least-- > 0)) edge.push_back(m);
   return edge;
@@ -92,13 +92,7 @@ template void mix_in_place(const Array<Complex<double>>&, Array<Complex<float>>&
 template void mix_in_place(const Array<Complex<double>>&, Array<Complex<double>>&);
 
 NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
-  if (noise.shape().rank() != 2 || noise.empty())
-    throw Error("noise", "[coil][sample] with at least one sample", noise.shape().text());
-  const std::int64_t coils = noise.extent(0), samples = noise.extent(1);
-  for (std::int64_t i = 0; i < noise.size(); ++i)
-    if (!std::isfinite(noise[i].re) || !std::isfinite(noise[i].im))
-      throw Error("noise of coil " + std::to_string(i / samples), "finite numbers", "NaN or infinity",
-                  "leave this coil out of the file, or use --whiten off");
+  const std::int64_t samples = noise.extent(1);
   // Products of values far from 1 are beyond single precision.
   const int exponent = exponent_of(noise);
   Array<Complex<float>> scaled;
@@ -109,16 +103,11 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
   NoiseCovariance covariance{sum_of_outer_products(scaled.empty() ? noise : scaled), samples};
   const double unit = scaled.empty() ? 1 : std::ldexp(1.0, 2 * exponent);
   for (auto& value : covariance.values) value *= unit / static_cast<double>(samples);
-  require_shape(covariance.values, {coils, coils}, "noise covariance");
   return covariance;
 }
 
 NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                       const Array<Complex<float>>& kspace) {
-  if (kspace.shape().rank() != 2 || kspace.empty())
-    throw Error("k-space", "[coil][sample] with at least one sample", kspace.shape().text());
-  const std::int64_t samples = kspace.extent(1);
-  require_shape(trajectory.k, {3, samples}, "trajectory");
   constexpr double edge_share = 0.05;
   const auto of_noise = without_signal(outermost_samples(trajectory, matrix_size, edge_share), kspace);
   return noise_covariance(columns_of(kspace, of_noise));
@@ -161,8 +150,6 @@ Array<Complex<double>> cholesky_factor(const Array<Complex<double>>& matrix) {
 
 Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::int64_t samples,
                                  std::uint64_t replica) {
-  if (covariance.shape().rank() != 2 || covariance.extent(0) != covariance.extent(1))
-    throw Error("noise covariance", "[coil][coil]", covariance.shape().text());
   const std::int64_t coils = covariance.extent(0);
   auto factor = cholesky_factor(covariance);
   for (auto& value : factor) value *= std::sqrt(0.5);  // half of the variance is that of the real part
@@ -172,18 +159,16 @@ Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::
   ParallelFailure failure;
 #pragma omp parallel
   {
-    auto own =
-        failure.made_by([&] { return std::vector<Complex<double>>(static_cast<std::size_t>(coils)); });
+    auto own = failure.made_by([&] { return std::vector<Complex<double>>(coils); });
 #pragma omp for schedule(static)
     for (std::int64_t m = 0; m < samples; ++m) {
       if (!own) continue;
       auto& white = *own;
       for (std::int64_t coil = 0; coil < coils; ++coil)
-        white[static_cast<std::size_t>(coil)] = random.normal(static_cast<std::uint64_t>(m * coils + coil));
+        white[coil] = random.normal(static_cast<std::uint64_t>(m * coils + coil));
       for (std::int64_t coil = 0; coil < coils; ++coil) {
         Complex<double> sum = 0;
-        for (std::int64_t i = 0; i <= coil; ++i)
-          sum += factor.data()[coil * coils + i] * white[static_cast<std::size_t>(i)];
+        for (std::int64_t i = 0; i <= coil; ++i) sum += factor.data()[coil * coils + i] * white[i];
         noise.data()[coil * samples + m] = Complex<float>(sum);
       }
     }
@@ -193,8 +178,6 @@ Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::
 }
 
 Whitening whitening(const NoiseCovariance& covariance) {
-  if (covariance.values.shape().rank() != 2 || covariance.values.extent(0) != covariance.values.extent(1))
-    throw Error("noise covariance", "[coil][coil]", covariance.values.shape().text());
   const std::int64_t coils = covariance.values.extent(0);
   Whitening result;
   double trace = 0, least = INFINITY;
@@ -226,6 +209,48 @@ Whitening whitening(const NoiseCovariance& covariance) {
     result.matrix[coil * coils + coil] =
         result.standard_deviation / std::sqrt(covariance.values[coil * coils + coil].re);
   return result;
+}
+
+namespace {
+
+/// Returns the energy of the first components.
+double energy_of(const HermitianEigen<double>& eigen, std::int64_t count) {
+  double energy = 0;
+  for (std::int64_t i = 0; i < count; ++i) energy += std::max(0.0, eigen.values[i]);
+  return energy;
+}
+
+/// Row v of the matrix is w_v^H, w_v being the v-th principal component: the virtual coil is w_v^H d.
+Compression first_components(const HermitianEigen<double>& eigen, std::int64_t count) {
+  const std::int64_t coils = eigen.values.size();
+  Compression compression{Array<Complex<double>>({count, coils}), 1};
+  for (std::int64_t v = 0; v < count; ++v) {
+    const Complex<double>* w = eigen.vectors.data() + v * coils;
+    const Complex<double>* largest =
+        std::max_element(w, w + coils, [](auto a, auto b) { return norm(a) < norm(b); });
+    const double magnitude = abs(*largest);
+    const Complex<double> phase = (1 / magnitude) * *largest;
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      compression.matrix[v * coils + coil] = phase * conj(w[coil]);
+  }
+  const double total = energy_of(eigen, coils);
+  compression.kept_energy = total > 0 ? energy_of(eigen, count) / total : 1;
+  return compression;
+}
+
+}  // namespace
+
+Compression compress_to_count(const Array<Complex<float>>& samples, std::int64_t count) {
+  return first_components(hermitian_eigen(sum_of_outer_products(samples)), count);
+}
+
+Compression compress_to_energy(const Array<Complex<float>>& samples, double energy) {
+  const auto eigen = hermitian_eigen(sum_of_outer_products(samples));
+  const std::int64_t coils = eigen.values.size();
+  const double enough = energy * energy_of(eigen, coils);
+  std::int64_t count = 1;
+  while (count < coils && energy_of(eigen, count) < enough) ++count;
+  return first_components(eigen, count);
 }
 
 }  // namespace fhd

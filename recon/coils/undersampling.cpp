@@ -16,11 +16,11 @@ std::vector<int> places_along(const Trajectory& trajectory, int axis) {
   const std::int64_t samples = trajectory.sample_count();
   const double* k = trajectory.k.data() + axis * samples;
   const double offset = k[0] - std::rint(k[0]);
-  std::vector<int> places(static_cast<std::size_t>(samples));
+  std::vector<int> places(samples);
   for (std::int64_t m = 0; m < samples; ++m) {
     const double place = std::rint(k[m] - offset);
     if (!(std::abs(k[m] - offset - place) <= 1e-3)) return {};
-    places[static_cast<std::size_t>(m)] = static_cast<int>(std::clamp(place, -1e6, 1e6));
+    places[m] = static_cast<int>(std::clamp(place, -1e6, 1e6));
   }
   return places;
 }
@@ -106,7 +106,7 @@ bool is_regular(const std::vector<std::array<int, 2>>& places, int a, int b, int
   std::vector<std::int64_t> count(static_cast<std::size_t>(a) * static_cast<std::size_t>(b));
   for (const auto& place : places) {
     const int row = modulo(place[1], b), rows = (place[1] - row) / b;
-    ++count[static_cast<std::size_t>(row * a + modulo(place[0] - s * rows, a))];
+    ++count[row * a + modulo(place[0] - s * rows, a)];
   }
   const auto all = static_cast<std::int64_t>(places.size()),
              most = *std::max_element(count.begin(), count.end());

@@ -31,7 +31,10 @@ constexpr Name names[feature_count] = {{"a method other than cg", "method"},
                                        {"--noise-map", "noise-map"},
                                        {"--noise-map exact", "noise-map"},
                                        {"a field map", ""},
-                                       {"several GPUs or processes for one volume", ""}};
+                                       {"several GPUs or processes for one volume", ""},
+                                       {"--field-map auto", "field-map"},
+                                       {"--maps", "maps"},
+                                       {"--coils none, espirit, adaptive or joint", "coils"}};
 
 struct Row {
   Feature feature;
@@ -58,7 +61,10 @@ const std::vector<Row>& table() {
       {exact_noise_map,
        {other_method, roughness, wavelet, tv, tgv, temporal_tv, llr},
        "ask for a number of replicas, such as 100"},
-      {several_processes, {other_method, explicit_normal, field_map}}};
+      {several_processes, {other_method, explicit_normal, field_map}},
+      {several_processes, {noise_map, echo_field_map}, "use one process"},
+      {echo_field_map, {other_method}},
+      {given_maps, {own_maps}}};
   return rows;
 }
 
@@ -76,7 +82,7 @@ Features features_of(const Settings& settings) {
       Features()
           .with(other_method, method == nullptr)
           .with(other_maps, coils.maps != CoilMaps::automatic && coils.maps != CoilMaps::espirit)
-          .with(map_sets, coils.estimation.sets != MapSetCount::one);
+          .with(map_sets, coils.map_sets != MapSetCount::one);
   if (method == nullptr) return features;
   features = features.with(explicit_normal, method->normal != NormalKind::toeplitz)
                  .with(partial_fourier, method->partial_fourier != PartialFourier::off)

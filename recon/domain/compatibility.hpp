@@ -30,9 +30,12 @@ enum class Feature {
   noise_map,
   exact_noise_map,
   field_map,
-  several_processes  ///< or GPUs, for one volume
+  several_processes,  ///< or GPUs, for one volume
+  echo_field_map,     ///< a field map that is made of the echoes of the scan
+  given_maps,         ///< sensitivity maps from a file of their own
+  own_maps            ///< sensitivity maps that are found in the scan, or none
 };
-inline constexpr std::size_t feature_count = 19;
+inline constexpr std::size_t feature_count = 22;
 
 class Features {
  public:

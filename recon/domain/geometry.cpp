@@ -5,8 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "recon/domain/resampling.hpp"
-
 namespace fhd {
 namespace {
 

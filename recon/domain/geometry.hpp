@@ -2,6 +2,7 @@
 // Positions of voxels in the patient, and resampling of other grids onto them.
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "recon/array/array.hpp"
 
@@ -41,5 +42,14 @@ struct Volume {
 /// interpolations (as many more as the volume is finer), 0 outside of the volume. Throws Error when less than
 /// 1 % of the voxels lie inside, or when the affine map of the volume cannot be inverted.
 Array<float> resampled(const Volume& volume, const Geometry& geometry);
+
+struct InterpolatedVolume {
+  Array<float> values;              ///< [z][y][x]
+  std::int64_t voxels_outside = 0;  ///< of the geometry, half a voxel beyond the outermost centres of the volume
+};
+/// Interpolates the volume linearly at the centres of the voxels of `geometry`; voxels outside of it have its nearest
+/// value. Throws Error naming `subject` when it has not three axes, or when its affine map cannot be inverted.
+InterpolatedVolume interpolated_at_voxels(const Volume& volume, const Geometry& geometry,
+                                          const std::string& subject);
 
 }  // namespace fhd

@@ -146,7 +146,23 @@ struct NoiseSummary {
   double seconds = 0;
 };
 
-struct Report {
+/// The solution of one volume.
+struct SolvedVolume {
+  /// |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d, as conjugate gradient
+  /// updates it: per iteration, first is 1. With terms beside the quadratic one those of the conditions of optimality:
+  /// solve/sparse_solution.hpp.
+  std::vector<double> relative_residuals{};
+  bool converged = true;  ///< false: stopped by the iteration limit
+  /// With such terms: what is minimised, over that of an image of zeros, of the start and after each iteration.
+  std::vector<double> objectives{};
+  std::optional<double> stationarity{};      ///< SparseSolution::stationarity
+  double data_residual = 0;                  ///< |F rho - d| / |d|, from an explicit forward transform
+  double largest_eigenvalue = 0;             ///< of E^H E, in the unit of the scan's maps
+  std::optional<Certificate> certificate{};  ///< empty when nobody asked for one
+  std::optional<Verdict> verdict{};          ///< likewise; of least squares alone
+};
+
+struct Report : SolvedVolume {
   std::vector<std::pair<std::string, std::string>> settings;  ///< name, value as used (after all defaults)
   std::vector<Stage> stages;
   double seconds = 0;              ///< the stages and what lies between them
@@ -156,23 +172,12 @@ struct Report {
   std::int64_t trajectory_hits = 0;
   std::size_t device_planned_bytes = 0;  ///< the most that arrays on the GPU were planned to take; 0 on the CPU
   std::size_t device_peak_bytes = 0;     ///< what they took, measured
-  /// |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d, as conjugate gradient
-  /// updates it: per iteration, first is 1.
-  std::vector<double> relative_residuals;
-  std::vector<UsedTerm> terms;  ///< beside the quadratic one
-  /// With such terms: what is minimised, over that of an image of zeros, of the start and after each
-  /// iteration. Then relative_residuals are those of the conditions of optimality: solve/sparse_solution.hpp.
-  std::vector<double> objectives;
-  bool converged = true;                   ///< false: stopped by the iteration limit
-  double largest_eigenvalue = 0;           ///< of E^H E
-  double lambda = 0;                       ///< as used, absolute
-  double data_residual = 0;                ///< |F rho - d| / |d|, from an explicit forward transform
+  std::vector<UsedTerm> terms;           ///< beside the quadratic one
+  double lambda = 0;                     ///< as used, absolute
   std::vector<LambdaPoint> lambda_curve;   ///< of a search for lambda, smallest first
   double noise_residual = 0;               ///< |noise| / |d| that a search went by; 0 without a search
   std::vector<StrengthPoint> strength_curve;     ///< of a search for a strength, smallest first
-  std::optional<NoiseSummary> noise_summary;  ///< of maps of the noise, where they were made
-  std::optional<Certificate> certificate;  ///< empty when nobody asked for one
-  std::optional<Verdict> verdict;          ///< likewise; of least squares alone
+  std::optional<NoiseSummary> noise_summary;     ///< of maps of the noise, where they were made
 };
 
 /// Images that show how a result was made.

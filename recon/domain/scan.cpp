@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "recon/domain/positions.hpp"
-
 namespace fhd {
 namespace {
 

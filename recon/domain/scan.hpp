@@ -89,6 +89,11 @@ struct Scan {
   void validate(const std::string& subject) const;
 };
 
+/// Throws Error, its subject beginning with `subject` ("scan.h5: ", or empty), unless every position is finite and
+/// |k| <= N/2 times edge_rounding on every axis of N > 1 voxels: more belongs to another matrix or unit.
+void require_positions(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
+                       const std::string& subject);
+
 /// Reconstructed voxels, [z][y][x].
 struct Image {
   Array<Complex<float>> values;

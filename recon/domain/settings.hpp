@@ -1,6 +1,6 @@
 #pragma once
 // The image that is wanted. A method holds only the settings that belong to it. An Execution (array/execution.hpp) says
-// where the work runs; Services (pipeline/services.hpp) help it.
+// where the work runs; Services (pipeline/context.hpp) help it.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,10 +27,10 @@ constexpr std::array<const char*, 2> names_of(Precision) { return {"single", "do
 enum class TransformKind { automatic, direct, gridded };
 constexpr std::array<const char*, 3> names_of(TransformKind) { return {"auto", "direct", "gridded"}; }
 
-/// How a GPU takes direct sums: as products of matrices on its tensor cores, in single precision with as many parts to a
-/// number as the accuracy asks for (transform/direct/matrix_plan.hpp), or voxel by voxel from constant memory, where sin
-/// and cos of single precision are `fast` (special-function units, absolute error 2^-21) or `accurate` (sincospi, 1 ulp).
-/// automatic: matrices where they are faster and as accurate as asked. On the CPU it has no effect.
+/// How a GPU takes direct sums: as products of matrices on its tensor cores, with as many parts to a number as the accuracy
+/// asks for (transform/direct/matrix_plan.hpp), or voxel by voxel, where sin and cos of single precision are `fast`
+/// (special-function units, absolute error 2^-21) or `accurate` (sincospi, 1 ulp). automatic: matrices where they are faster
+/// and as accurate as asked.
 enum class GpuSums { automatic, tensor_cores, fast, accurate };
 constexpr std::array<const char*, 4> names_of(GpuSums) {
   return {"auto", "tensor-cores", "fast", "accurate"};
@@ -58,8 +58,7 @@ struct RoughnessPenalty {
 };
 using Regularizer = std::variant<IdentityPenalty, RoughnessPenalty>;
 
-/// lambda over the mean eigenvalue of E^H E, (samples) x (mean over voxels of sum |S_c|^2): suits trajectories
-/// with a dense centre of k-space (whose largest eigenvalue is far above the rest) as well.
+/// lambda over the mean eigenvalue of E^H E, (samples) x (mean over voxels of sum |S_c|^2).
 struct OfMeanEigenvalue {
   double share = 0.05;  ///< the default
 };
@@ -74,7 +73,7 @@ struct OfLargestEigenvalue {
 struct FromNoise {};
 using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoise>;
 
-// --- Terms beside the regularizer, whose values are magnitudes and not squares: solve/sparse_term.hpp ---
+// --- Terms beside the regularizer, whose values are magnitudes and not squares: solve/problem.hpp ---
 
 /// wavelet: detail coefficients of an orthogonal wavelet transform. tv: total variation. tgv: total generalised variation
 /// of second order. For frames (pipeline/frames.hpp) alone: temporal_tv, differences from frame to frame; llr, locally low
@@ -87,7 +86,7 @@ constexpr bool is_temporal(SparseKind kind) { return kind >= SparseKind::tempora
 /// A strength means the same whatever the scale of the data and the number of samples: pipeline/sparse.cpp.
 struct SparsePenalty {
   SparseKind kind = SparseKind::wavelet;
-  /// > 0; 0.001 ... 0.05 is usual. Empty, of one term at most: from the noise of the scan (pipeline/strength.cpp).
+  /// > 0; 0.001 ... 0.05 is usual. Empty, of one term at most: from the noise of the scan (pipeline/sparse.cpp).
   std::optional<double> strength{};
 };
 
@@ -104,7 +103,7 @@ constexpr std::array<const char*, 2> names_of(PreconditionerKind) { return {"aut
 enum class PartialFourier { off, phase };
 constexpr std::array<const char*, 2> names_of(PartialFourier) { return {"off", "phase"}; }
 
-/// For frames (pipeline/subspace.hpp): a voxel may take real sums of these courses in time.
+/// For frames (pipeline/frames.hpp): a voxel may take real sums of these courses in time.
 struct LeadingCourses {
   std::int64_t count = 1;  ///< those of most energy in an image of low resolution
 };
@@ -148,9 +147,8 @@ inline const char* name_of(const Method& method) { return method_names[method.in
 
 // --- Coils ---
 
-/// Where sensitivity maps come from. automatic: the scan's own; without them ESPIRiT, when the method uses
-/// maps and there is more than one coil.
-/// joint: maps and one image that explain the samples together (coils/calibration.hpp, estimate_jointly), for a centre of
+/// Where sensitivity maps come from. automatic: the scan's own; without them ESPIRiT, when the method uses maps and there is
+/// more than one coil. joint: maps and one image that explain the samples together (estimate_jointly), for a centre of
 /// k-space that is too thin for the others.
 enum class CoilMaps { automatic, file, none, espirit, adaptive, joint };
 constexpr std::array<const char*, 6> names_of(CoilMaps) {
@@ -159,14 +157,12 @@ constexpr std::array<const char*, 6> names_of(CoilMaps) {
 /// Returns whether a method of coils/maps.hpp is asked for.
 constexpr bool asks_to_find(CoilMaps maps) { return maps > CoilMaps::none; }
 
-/// automatic: from the noise samples of the scan, where it has them. edge: from these, else from the edge of
-/// k-space.
+/// automatic: by the noise samples of the scan, where it has them. edge: else by the edge of k-space.
 enum class NoiseWhitening { automatic, edge, off };
 constexpr std::array<const char*, 3> names_of(NoiseWhitening) { return {"auto", "edge", "off"}; }
 
-/// Scans of more than `uncompressed` coils that are reconstructed with maps get a third as many virtual coils,
-/// but at least that number. A share of energy would be no rule for every scan: noise alone holds some
-/// thousandths.
+/// Scans of more than `uncompressed` coils that are reconstructed with maps get a third as many virtual coils, but at least
+/// that number.
 struct AutomaticCompression {
   static constexpr std::int64_t uncompressed = 12;
 };
@@ -180,35 +176,16 @@ struct KeptEnergy {
 };
 using CompressionChoice = std::variant<AutomaticCompression, NoCompression, VirtualCoils, KeptEnergy>;
 
-/// How many sets of maps espirit gives, each with an image of its own (encoding/map_sets.hpp). automatic: two where the
-/// object is folded within the field of view, as the second eigenvalue tells (coils/maps.hpp).
+/// How many sets of maps espirit gives, each with an image of its own (encoding/map_sets.hpp). automatic: two where a second
+/// eigenvalue shows that the object is folded within the field of view (coils/maps.hpp).
 enum class MapSetCount { one, two, automatic };
 constexpr std::array<const char*, 3> names_of(MapSetCount) { return {"1", "2", "auto"}; }
-
-struct MapSettings {
-  MapSetCount sets = MapSetCount::one;  ///< two, automatic: least squares alone, and see validate
-  /// Radius of the calibration region, cycles/FOV; smaller where the trajectory or the matrix asks for it.
-  int calibration_radius = 16, calibration_radius_3d = 12;
-  /// Radius of the k-space neighbourhood (espirit) or of the spectrum of the smoothed covariance (adaptive),
-  /// cycles/FOV.
-  double kernel_radius = 3, kernel_radius_3d = 2.5;
-  /// espirit: singular values of the calibration matrix above this share of the largest span the signal;
-  /// twice their median, where that is more: noise reaches up to there.
-  double signal_threshold = 0.04;
-  /// espirit: near tissue maps are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact,
-  /// is below.
-  double eigenvalue_mask = 0.8;
-  /// Tissue is where the low-resolution image (root of the sum of squares) stands out of the noise (coils/mask.cpp) and
-  /// is above this share of the root mean square of its signal, and what it surrounds; near it is what lies within
-  /// 1/16 FOV. Elsewhere maps are zero.
-  double signal_mask = 0.05;
-};
 
 struct CoilSettings {
   CoilMaps maps = CoilMaps::automatic;
   NoiseWhitening whitening = NoiseWhitening::automatic;
   CompressionChoice compression{};
-  MapSettings estimation{};
+  MapSetCount map_sets = MapSetCount::one;  ///< two, automatic: least squares alone, and see validate
   /// Solves a regularly undersampled Cartesian scan though nothing unfolds it; the report then holds a suspicion.
   bool allow_folding = false;
 
@@ -224,16 +201,15 @@ struct CoilSettings {
 
 // --- The object beyond the field of view ---
 
-/// automatic: where least squares can tell it apart from the noise, on a larger matrix that is cropped after
-/// (pipeline/surroundings.hpp).
-enum class Surroundings { automatic, off };
-constexpr std::array<const char*, 2> names_of(Surroundings) { return {"auto", "off"}; }
+/// automatic: least squares uses a larger matrix that is cropped after, where it is seen (pipeline/outside_fov.hpp).
+enum class OutsideFov { automatic, off };
+constexpr std::array<const char*, 2> names_of(OutsideFov) { return {"auto", "off"}; }
 
 struct Settings {
   Method method = LeastSquares{};
   Precision precision = Precision::single_precision;
   CoilSettings coils{};
-  Surroundings surroundings = Surroundings::automatic;
+  OutsideFov outside_fov = OutsideFov::automatic;
 };
 
 /// Returns the method if it is least squares, else null.

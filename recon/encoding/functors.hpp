@@ -56,24 +56,6 @@ struct CombineCoils {
   }
 };
 
-/// image(p) = sum over c of conj(S(c, p)) coil_images(c, p) / sum over c of |S(c, p)|^2, or 0
-template <class T>
-struct CombineCoilsNormalized {
-  static constexpr const char* name = "combining coils, normalized";
-  MapValues<T> s;
-  const Complex<T>* coil_images;
-  Complex<T>* image;
-  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
-    Complex<T> sum;
-    T square = 0;
-    for (std::int64_t i = p; i < s.size; i += s.voxels) {
-      sum += conj(s.at(i, p)) * coil_images[i];
-      square += norm(s.at(i, p));
-    }
-    image[p] = square > 0 ? (T(1) / square) * sum : Complex<T>();
-  }
-};
-
 /// image(p) /= sum over c of |S(c, p)|^2, or 0
 template <class T>
 struct DivideBySquares {

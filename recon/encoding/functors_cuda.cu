@@ -4,7 +4,6 @@
 #define FHD_ENCODING_KERNELS(T)                                  \
   FHD_POINTWISE_KERNEL(fhd::ApplyMaps<T>)                        \
   FHD_POINTWISE_KERNEL(fhd::CombineCoils<T>)                     \
-  FHD_POINTWISE_KERNEL(fhd::CombineCoilsNormalized<T>)           \
   FHD_POINTWISE_KERNEL(fhd::DivideBySquares<T>)                  \
   FHD_POINTWISE_KERNEL(fhd::RootSumOfSquares<T>)                 \
   FHD_POINTWISE_KERNEL(fhd::TurnAtTime<T>)                       \

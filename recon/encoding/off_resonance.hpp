@@ -45,15 +45,6 @@ template <class T>
 std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(std::shared_ptr<const SenseEncoding<T>> sense,
                                                                const Array<float>& field_map,
                                                                const TimeSegments& segments);
-/// Returns the encoding with maps [coil][z][y][x] on the device of the transform; coils_at_once: see SenseEncoding.
-template <class T>
-std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(
-    std::shared_ptr<const FourierTransform<T>> transform, const Array<Complex<T>>& maps,
-    const Array<float>& field_map, const TimeSegments& segments, std::int64_t coils_at_once = 0) {
-  return make_off_resonance_encoding<T>(
-      std::make_shared<SenseEncoding<T>>(std::move(transform), maps, coils_at_once), field_map, segments);
-}
-
 /// S_c exp(-i omega tau_l) of every segment l, [coil][z][y][x] on the device of the maps.
 template <class T>
 using TurnedMaps = std::vector<Array<Complex<T>>>;
@@ -70,15 +61,6 @@ std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
     const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread,
     std::shared_ptr<const TurnedMaps<T>> maps, const TimeSegments& differences,
     std::int64_t coils_at_once = 0);
-/// Returns the normal operator with maps of its own.
-template <class T>
-std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
-    const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread, const Array<Complex<T>>& maps,
-    const Array<float>& field_map, const TimeSegments& differences, std::int64_t coils_at_once = 0) {
-  return make_off_resonance_normal<T>(point_spread, turned_maps(maps, field_map, differences), differences,
-                                      coils_at_once);
-}
-
 /// The off-resonance encoding with so many time segments, from sizes alone: its bytes are beside those of the
 /// SenseEncoding that it shares.
 OperatorCost off_resonance_cost(const TransformCost& transform, const TransformSizes& sizes,

@@ -1,9 +1,11 @@
 #include "recon/encoding/sense.hpp"
 
 #include <algorithm>
+#include <numbers>
 
 #include "recon/array/trace.hpp"
 #include "recon/encoding/functors.hpp"
+#include "recon/transform/direct/direct.hpp"
 
 namespace fhd {
 namespace {
@@ -28,6 +30,46 @@ Array<Complex<T>> part_of(const Array<Complex<T>>& samples, std::int64_t coil, s
                                  samples.device());
 }
 
+/// S_c rho, [coil][z][y][x].
+template <class T>
+Array<Complex<T>> coil_images_of(const Array<Complex<T>>& image, const Scan& scan) {
+  if (!scan.sensitivity_maps)
+    return Array<Complex<T>>(image).reshaped({1, image.extent(0), image.extent(1), image.extent(2)});
+  const auto maps = values_of<T>(*scan.sensitivity_maps);
+  Array<Complex<T>> coil_images(maps.shape());
+  apply_maps(image, maps, coil_images);
+  return coil_images;
+}
+
+/// Voxels as points of four axes, x, y, z and omega / 2 pi, [axis][voxel]: k and time are those of the samples.
+Array<double> voxel_points(const Scan& scan) {
+  const auto [nx, ny, nz] = scan.geometry.matrix_size;
+  const std::int64_t voxels = scan.geometry.voxel_count();
+  Array<double> points({4, voxels});
+  const auto omega = [&](std::int64_t p) {
+    return scan.field_map_in_double.empty() ? static_cast<double>((*scan.field_map)[p])
+                                            : scan.field_map_in_double[p];
+  };
+  std::int64_t p = 0;
+  for (int z = 0; z < nz; ++z)
+    for (int y = 0; y < ny; ++y)
+      for (int x = 0; x < nx; ++x, ++p) {
+        points[p] = static_cast<double>(x - nx / 2) / nx;
+        points[voxels + p] = static_cast<double>(y - ny / 2) / ny;
+        points[2 * voxels + p] = static_cast<double>(z - nz / 2) / nz;
+        points[3 * voxels + p] = omega(p) / (2 * std::numbers::pi);
+      }
+  return points;
+}
+
+Array<double> sample_points(const Scan& scan) {
+  const auto& k = scan.trajectory.k;
+  Array<double> points({4, k.extent(1)});
+  std::copy(k.begin(), k.end(), points.begin());
+  std::copy(scan.sample_time_s->begin(), scan.sample_time_s->end(), points.begin() + k.size());
+  return points;
+}
+
 }  // namespace
 
 double image_bytes(const TransformSizes& sizes) {
@@ -48,14 +90,6 @@ void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>
                    Array<Complex<T>>& image) {
   const auto s = map_values(image, maps, coil_images);
   for_each_with_coils(image.device(), s.voxels, CombineCoils<T>{s, coil_images.data(), image.data(), false});
-}
-
-template <class T>
-void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
-                              Array<Complex<T>>& image) {
-  const auto s = map_values(image, maps, coil_images);
-  for_each_with_coils(image.device(), s.voxels,
-                      CombineCoilsNormalized<T>{s, coil_images.data(), image.data()});
 }
 
 template <class T>
@@ -139,82 +173,43 @@ void Encoding<T>::adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T
 }
 
 template <class T>
-void SenseEncoding<T>::forward_each_through(const FourierTransform<T>& transform,
-                                            const Array<Complex<T>>& images,
-                                            Array<Complex<T>>& samples) const {
-  if (images_at_once_ == 1) return Encoding<T>::forward_each_through(transform, images, samples);
-  const std::int64_t all = this->images_of(images, samples), coils = maps_.extent(0),
-                     voxels = maps_.size() / coils;
-  for (std::int64_t first = 0; first < all; first += images_at_once_) {
-    const std::int64_t count = std::min(images_at_once_, all - first);
-    for (std::int64_t i = 0; i < count; ++i)
-      for_each_with_coils(device(), voxels,
-                          ApplyMaps<T>{{maps_.data(), nullptr, maps_.size(), voxels},
-                                       images.data() + (first + i) * voxels,
-                                       coil_images_.data() + i * maps_.size()});
-    auto part = part_of(samples, first * coils, count * coils);
-    transform.forward(part_of_images(count * coils), part);
-  }
-}
-
-template <class T>
-void SenseEncoding<T>::adjoint_each_through(const FourierTransform<T>& transform,
-                                            const Array<Complex<T>>& samples,
-                                            Array<Complex<T>>& images) const {
-  const std::int64_t all = this->images_of(images, samples), coils = maps_.extent(0),
-                     voxels = maps_.size() / coils;
-  if (images_at_once_ == 1) {
-    for (std::int64_t i = 0; i < all; ++i) {
-      auto image = one_of(images, domain(), i);
-      adjoint_turned(transform, one_of(samples, range(), i), nullptr, false, image);
-    }
-    return;
-  }
-  for (std::int64_t first = 0; first < all; first += images_at_once_) {
-    const std::int64_t count = std::min(images_at_once_, all - first);
-    auto coil_images = part_of_images(count * coils);
-    transform.adjoint(part_of(samples, first * coils, count * coils), coil_images);
-    for (std::int64_t i = 0; i < count; ++i)
-      for_each_with_coils(device(), voxels,
-                          CombineCoils<T>{{maps_.data(), nullptr, maps_.size(), voxels},
-                                          coil_images_.data() + i * maps_.size(),
-                                          images.data() + (first + i) * voxels,
-                                          false});
-  }
-}
-
-template <class T>
-void SenseEncoding<T>::forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
-                                      const Array<Complex<T>>& image, Array<Complex<T>>& samples) const {
-  require_arrays(image, samples);
+void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Complex<T>* turn,
+                              const Array<Complex<T>>& images, std::int64_t all,
+                              Array<Complex<T>>& samples) const {
   const trace::Span span("E", "operator");
-  const std::int64_t voxels = image.size();
-  for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
-    const MapValues<T> s{maps_.data() + coil * voxels, turn, coils_at_once_ * voxels, voxels};
-    for_each_with_coils(device(), voxels, ApplyMaps<T>{s, image.data(), coil_images_.data()});
-    auto part = part_of(samples, coil, coils_at_once_);
-    transform.forward(part_of_images(coils_at_once_), part);
-  }
+  const std::int64_t coils = maps_.extent(0), voxels = maps_.size() / coils,
+                     of_part = coils_at_once_ * voxels;
+  for (std::int64_t first = 0; first < all; first += images_at_once_)
+    for (std::int64_t coil = 0; coil < coils; coil += coils_at_once_) {
+      const std::int64_t count = std::min(images_at_once_, all - first);
+      const MapValues<T> s{maps_.data() + coil * voxels, turn, of_part, voxels};
+      for (std::int64_t i = 0; i < count; ++i)
+        for_each_with_coils(
+            device(), voxels,
+            ApplyMaps<T>{s, images.data() + (first + i) * voxels, coil_images_.data() + i * of_part});
+      auto part = part_of(samples, first * coils + coil, count * coils_at_once_);
+      transform.forward(together(count * coils_at_once_), part);
+    }
 }
 
 template <class T>
-void SenseEncoding<T>::adjoint_turned(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
-                                      const Complex<T>* turn, bool adds, Array<Complex<T>>& image) const {
-  require_arrays(image, samples);
+void SenseEncoding<T>::combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
+                               const Complex<T>* turn, bool adds, Array<Complex<T>>& images,
+                               std::int64_t all) const {
   const trace::Span span("E^H", "operator");
-  const std::int64_t voxels = image.size();
-  for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
-    auto coil_images = part_of_images(coils_at_once_);
-    transform.adjoint(part_of(samples, coil, coils_at_once_), coil_images);
-    const MapValues<T> s{maps_.data() + coil * voxels, turn, coils_at_once_ * voxels, voxels};
-    for_each_with_coils(device(), voxels,
-                        CombineCoils<T>{s, coil_images_.data(), image.data(), adds || coil > 0});
-  }
-}
-
-template <class T>
-Array<Complex<T>> SenseEncoding<T>::part_of_images(std::int64_t coils) const {
-  return Array<Complex<T>>::view(coil_images_.data(), transform_->images_shape(coils), device());
+  const std::int64_t coils = maps_.extent(0), voxels = maps_.size() / coils,
+                     of_part = coils_at_once_ * voxels;
+  for (std::int64_t first = 0; first < all; first += images_at_once_)
+    for (std::int64_t coil = 0; coil < coils; coil += coils_at_once_) {
+      const std::int64_t count = std::min(images_at_once_, all - first);
+      auto coil_images = together(count * coils_at_once_);
+      transform.adjoint(part_of(samples, first * coils + coil, count * coils_at_once_), coil_images);
+      const MapValues<T> s{maps_.data() + coil * voxels, turn, of_part, voxels};
+      for (std::int64_t i = 0; i < count; ++i)
+        for_each_with_coils(device(), voxels,
+                            CombineCoils<T>{s, coil_images_.data() + i * of_part,
+                                            images.data() + (first + i) * voxels, adds || coil > 0});
+    }
 }
 
 template <class T>
@@ -235,6 +230,22 @@ void ExplicitNormal<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& 
   encoding_->adjoint(samples_, out);
 }
 
+template <class T>
+Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan, Device device) {
+  require_shape(image, scan.geometry.image_shape(), "image");
+  auto coil_images = coil_images_of(image, scan);
+  const std::int64_t coils = coil_images.extent(0);
+  if (scan.field_map && scan.sample_time_s) {
+    const auto values = std::move(coil_images).reshaped({coils, image.size()});
+    return converted<Complex<T>>(general_sum(voxel_points(scan), sample_points(scan), -1, values));
+  }
+  const auto transform =
+      make_direct_transform<T>(scan.trajectory, scan.geometry.matrix_size, device, {GpuSums::accurate});
+  Array<Complex<T>> samples(transform->samples_shape(coils), device);
+  transform->forward(coil_images.to(device), samples);
+  return samples.to(Device::cpu());
+}
+
 OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& sizes, std::int64_t coils,
                         std::int64_t coils_at_once, std::int64_t images_at_once) {
   const std::int64_t together = coils_at_once == 0 ? coils : std::min(coils, coils_at_once);
@@ -252,11 +263,10 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
 #define FHD_INSTANTIATE(T)                                                                                 \
   template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);     \
   template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);  \
-  template void combine_coils_normalized<T>(const Array<Complex<T>>&, const Array<Complex<T>>&,            \
-                                            Array<Complex<T>>&);                                           \
   template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                        \
   template void weight_samples<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
   template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                             \
+  template Array<Complex<T>> exact_samples<T>(const Array<Complex<T>>&, const Scan&, Device);              \
   template class Encoding<T>;                                                                              \
   template class SenseEncoding<T>;                                                                         \
   template class ExplicitNormal<T>;

@@ -93,8 +93,7 @@ Array<Complex<double>> made_fine(const Array<double>& coarse, const Shape& shape
       const double at =
           shape[axis] == last + 1 ? double(i) : std::clamp((double(i) - 0.5) / 2, 0.0, double(last));
       const auto below = static_cast<std::int64_t>(at);
-      places[static_cast<std::size_t>(axis)].push_back(
-          {below, std::min(below + 1, last), at - double(below)});
+      places[axis].push_back({below, std::min(below + 1, last), at - double(below)});
     }
   Array<Complex<double>> fine(shape);
   std::int64_t p = 0;
@@ -201,7 +200,7 @@ PhaseStep fitted(const Images& images, const std::vector<double>& times, const A
 
 void unwrap(Array<double>& phase, const Array<double>& weight) {
   const Shape& shape = phase.shape();
-  std::vector<bool> is_done(static_cast<std::size_t>(phase.size()));
+  std::vector<bool> is_done(phase.size());
   std::priority_queue<std::pair<double, std::pair<std::int64_t, std::int64_t>>>
       front;  // weight, voxel, from where
   const auto seed = std::max_element(weight.begin(), weight.end()) - weight.begin();
@@ -209,11 +208,11 @@ void unwrap(Array<double>& phase, const Array<double>& weight) {
   while (!front.empty()) {
     const auto [voxel, from] = front.top().second;
     front.pop();
-    if (is_done[static_cast<std::size_t>(voxel)]) continue;
-    is_done[static_cast<std::size_t>(voxel)] = true;
+    if (is_done[voxel]) continue;
+    is_done[voxel] = true;
     phase[voxel] = nearest_turn(phase[voxel], phase[from]);
     for_each_neighbour(shape, voxel, [&, at = voxel](std::int64_t neighbour) {
-      if (!is_done[static_cast<std::size_t>(neighbour)]) front.push({weight[neighbour], {neighbour, at}});
+      if (!is_done[neighbour]) front.push({weight[neighbour], {neighbour, at}});
     });
   }
   // Counts all voxels of the object alike: a bright rim at one end of the field would pull the median.

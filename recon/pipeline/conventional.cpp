@@ -3,8 +3,8 @@
 #include "recon/array/linear_operator.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/device_memory.hpp"
-#include "recon/pipeline/finish.hpp"
-#include "recon/pipeline/verify.hpp"
+#include "recon/pipeline/solve.hpp"
+#include "recon/pipeline/volumes.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {
@@ -16,7 +16,8 @@ Array<Complex<T>> combined(const Array<Complex<T>>& coil_images, const Array<Com
     return coil_images.extent(0) == 1 ? Array<Complex<T>>(coil_images).reshaped(image_shape)
                                       : root_sum_of_squares(coil_images);
   Array<Complex<T>> image(image_shape, coil_images.device());
-  combine_coils_normalized(coil_images, maps, image);
+  combine_coils(coil_images, maps, image);
+  divide_by_squares(maps, image);
   return image;
 }
 

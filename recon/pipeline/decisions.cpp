@@ -100,7 +100,7 @@ bool predicts_by_gridding(const Settings& settings, TransformKind kind) {
          solved->normal == NormalKind::toeplitz;
 }
 
-std::int64_t volumes_side_by_side(Device device, std::int64_t volumes, std::int64_t voxels,
+std::int64_t concurrent_volumes(Device device, std::int64_t volumes, std::int64_t voxels,
                                   std::int64_t threads) {
   constexpr std::int64_t few = 4, of_gpu = 6;
   if (volumes < few || voxels > voxels_of_small_volume) return 1;

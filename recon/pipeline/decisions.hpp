@@ -48,19 +48,16 @@ Folding decide_folding(const FoldingFacts& facts, const Settings& settings);
 /// choice. Throws Error when more are asked for than there are.
 std::int64_t virtual_coil_count(std::int64_t coils, const CompressionChoice& choice);
 
-/// Returns the largest divisor of `coils` that fits, or 0 when not even one coil does: coils are taken in equal
-/// parts.
+/// Returns the largest divisor of `coils` that fits (coils are taken in equal parts), or 0 when not even one does.
 std::int64_t coils_at_once(std::int64_t coils, const std::function<bool(std::int64_t)>& fits);
 
 // --- Transform ---
 
-/// Returns the pairs of voxels and samples up to which `automatic` sums directly: about 10 s on two cores with
-/// AVX-512; 2 s on an H100.
+/// Returns the pairs up to which `automatic` sums directly: about 10 s on two cores with AVX-512; 2 s on an H100.
 double affordable_pairs(const Settings& settings, Device device);
 
-/// Returns the pairs of samples and voxels that direct sums take for one image: F^H d of every coil, Q on half of the
-/// difference grid, and the data residual; both transforms in every iteration where there is no Q. On the CPU samples
-/// that share positions count as the work that is left of them.
+/// Returns the pairs of samples and voxels in direct sums for one image: F^H d of every coil, Q on half of the difference
+/// grid, and the data residual; both transforms in every iteration without Q. On the CPU shared positions count less.
 double direct_pairs(const Settings& settings, Device device, const std::array<int, 3>& matrix_size,
                     const SampleCount& samples, std::int64_t coils);
 
@@ -80,17 +77,16 @@ TransformDecision decide_transform(const Settings& settings, Device device,
                                    const std::array<int, 3>& matrix_size, const SampleCount& samples,
                                    std::int64_t coils);
 
-/// Returns whether the data residual is predicted with the gridded transform at its best: in single precision, where
-/// its error is near that of direct sums, unless E is applied in every iteration.
+/// Returns whether the data residual is predicted with the gridded transform at its best, near direct sums in single
+/// precision, unless E is applied in every iteration.
 bool predicts_by_gridding(const Settings& settings, TransformKind kind);
-/// Returns the volumes that a device works on concurrently, by threads with a share of all: on a GPU, the work of the
-/// host is hidden; on the CPU small volumes gain more from threads of their own than from sharing.
-std::int64_t volumes_side_by_side(Device device, std::int64_t volumes, std::int64_t voxels,
+/// Returns the volumes that a device works on concurrently, by threads with a share of all: a GPU hides the work of the
+/// host; on the CPU small volumes gain more from threads of their own.
+std::int64_t concurrent_volumes(Device device, std::int64_t volumes, std::int64_t voxels,
                                   std::int64_t threads);
 inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
 
-/// Returns the bytes that the volumes of a series may take together on a GPU: enough for many small ones, and room
-/// for engines that work concurrently.
+/// Returns the bytes for volumes of a series together on a GPU, with room for engines that work concurrently.
 inline double bytes_of_volumes_together(double free_bytes) { return std::min(2e9, free_bytes / 12); }
 
 /// The solver follows from the terms. FISTA, which serves one term with a prox in closed form, took 1.3 to 20 times
@@ -112,19 +108,17 @@ inline int inner_iterations(bool preconditioned) { return preconditioned ? 10 : 
 /// Returns the most iterations of conjugate gradient for the image that ADMM starts from.
 inline int first_image_iterations(bool preconditioned) { return preconditioned ? 30 : 100; }
 
-/// Returns whether the largest eigenvalue of E^H E is needed before the solution: lambda is given in units of it, or
-/// searched. Else it is found on the way, but by the solver only where the regularizer adds the same to every
-/// eigenvalue.
+/// Returns whether the largest eigenvalue of E^H E is needed before the solution: lambda is in units of it, or searched;
+/// or the solver does not find it, as the regularizer does not add the same to every eigenvalue.
 bool needs_largest_eigenvalue(const LeastSquares& method);
 
 inline constexpr double prediction_accuracy = 1e-6;
 /// Returns the transform of the samples that a verdict compares: the cheapest that is there, or one to 1e-3.
 TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own);
 
-/// Returns whether conjugate gradient has a preconditioner: where E^H E is one Toeplitz operator, and lambda defines
-/// an image. Without lambda the iterations themselves keep the image from what the samples leave open (the corners of
-/// k-space of a radial scan), where a preconditioner would go first, as with a penalty below `least_penalty` of the
-/// mean eigenvalue.
+/// Returns whether conjugate gradient has a preconditioner: E^H E is one Toeplitz operator, and lambda defines an image.
+/// Without lambda, or with a penalty below `least_penalty` of the mean eigenvalue, it would go first where the samples
+/// leave the image open (the corners of k-space of a radial scan), from which few iterations keep it.
 inline constexpr double least_penalty = 1e-3;
 bool uses_preconditioner(const LeastSquares& method, bool corrects_off_resonance);
 

@@ -1,5 +1,7 @@
 #include "recon/pipeline/device_memory.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "recon/array/memory.hpp"
@@ -8,12 +10,6 @@
 
 namespace fhd {
 namespace {
-
-/// Sets the transform of the method.
-void set_transform(const TransformSettings& transform, Method& method) {
-  if (auto* solved = std::get_if<LeastSquares>(&method)) solved->transform = transform;
-  if (auto* adjoint = std::get_if<PlainAdjoint>(&method)) adjoint->transform = transform;
-}
 
 /// Returns the bytes of a second set of maps, of which the estimate knows nothing: its maps and their buffer, coil
 /// images before and after the product with all sets, and as many vectors of the solver and verifier again.
@@ -26,14 +22,12 @@ std::size_t second_set_bytes(const Scan& scan, const Settings& settings) {
                      static_cast<double>(bytes_of_complex(settings.precision)));
 }
 
-}  // namespace
-
-ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& off_resonance,
-                          const ProcessGroup& processes) {
+/// Returns the sizes of a scan with its coils as prepared, as far as arrays on the device of each process depend on them.
+ScanSizes sizes_as_prepared(const Scan& scan, const std::optional<OffResonance>& off_resonance,
+                            const ProcessGroup& processes) {
   ScanSizes sizes;
-  const std::int64_t count = share_of(scan.trajectory.sample_count(), processes).size();
   sizes.matrix_size = scan.geometry.matrix_size;
-  sizes.samples = {count, count, count};
+  sizes.samples.all = share_of(scan.trajectory.sample_count(), processes).size();
   sizes.coils = scan.kspace.coil_count();
   sizes.has_maps = scan.sensitivity_maps.has_value();
   if (off_resonance) {
@@ -43,6 +37,16 @@ ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& o
   }
   return sizes;
 }
+
+EstimateSettings settings_as_prepared(const TransformSettings& transform, const Context& context) {
+  EstimateSettings how{context.settings, context.device()};
+  if (auto* solved = std::get_if<LeastSquares>(&how.settings.method)) solved->transform = transform;
+  if (auto* adjoint = std::get_if<PlainAdjoint>(&how.settings.method)) adjoint->transform = transform;
+  how.settings.coils = CoilSettings::as_they_are();
+  return how;
+}
+
+}  // namespace
 
 std::size_t fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes) {
   how.coils_at_once = 0;
@@ -71,27 +75,39 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   // The plan includes what is cached from the scan before.
   device::reset_peak_memory(context.device());
   const auto use = device::memory_use(context.device());
-  EstimateSettings how{context.settings, context.device()};
-  set_transform(transform, how.settings.method);
-  how.settings.coils = CoilSettings::as_they_are();
+  EstimateSettings how = settings_as_prepared(transform, context);
   how.settings.coils.maps = scan.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
-  Settings gridded;
-  if (context.services.gridded_accuracy) {
-    gridded.method = ConventionalGridding{*context.services.gridded_accuracy};
-    gridded.precision = context.settings.precision;
-    gridded.coils = CoilSettings::as_they_are();
-    how.companion = &gridded;
-  }
+  how.companion = context.services.gridded_accuracy.has_value();
   const std::size_t second_set = second_set_bytes(scan, context.settings),
                     all = use.free_bytes + use.used_bytes;
   context.log.report.device_planned_bytes =
-      second_set + fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
+      second_set + fit_device_memory(sizes_as_prepared(scan, off_resonance, context.processes()), how,
                                      all - std::min(all, second_set));
   if (scan.sensitivity_maps && least_squares(context.settings) && how.coils_at_once > 0 &&
       how.coils_at_once < scan.kspace.coil_count())
     context.log.note("memory", "GPU memory: " + std::to_string(how.coils_at_once) + " of " +
-                                       std::to_string(scan.kspace.coil_count()) + " coils at a time");
+                                   std::to_string(scan.kspace.coil_count()) + " coils at a time");
   return how.coils_at_once;
+}
+
+void require_memory_of_frames(const Scan& scan, const FrameLayout& layout, const TransformSettings& transform,
+                              const std::optional<OffResonance>& off_resonance, const Context& context) {
+  const Device device = context.device();
+  EstimateSettings how = settings_as_prepared(transform, context);
+  how.frames = sizes_of(layout);
+  const Estimate made = estimate(sizes_as_prepared(scan, off_resonance, SingleProcess()), how);
+  const std::size_t needed = (device.is_cpu() ? made.host : made.device).peak_bytes();
+  std::size_t available = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (device.is_cuda()) {
+    const auto use = device::memory_use(device);
+    available = use.free_bytes + use.used_bytes;
+  }
+  if (needed <= available) return;
+  const std::string found = mebibytes(available) + " available",
+                    expected = mebibytes(needed) + " for " + std::to_string(layout.frames) + " frames",
+                    remedy = "use fewer frames, a smaller matrix, fewer coils or --precision single";
+  if (device.is_cpu()) throw Error("memory", expected, found, remedy);
+  throw DeviceError("GPU memory", expected, found, remedy + ", or --device cpu");
 }
 
 double device_bytes_of_volume(const Scan& scan, const Settings& settings, Device device) {

@@ -12,11 +12,11 @@
 
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/pipeline/context.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/machine_rates.hpp"
 #include "recon/pipeline/outside_fov.hpp"
-#include "recon/pipeline/services.hpp"
 
 namespace fhd {
 
@@ -31,24 +31,19 @@ struct ScanSizes {
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< of the image; 0: not cropped on that axis
   bool has_maps = false, has_field_map = false, has_sample_time = false;
   bool in_double = false;                     ///< k-space and maps are held in double too
-  FieldFactors told_apart = own_field;        ///< field_told_apart, of this matrix
+  FieldFactors resolved = own_field;          ///< resolved_field, of this matrix
   bool is_enlarged = false;                   ///< this matrix holds what lies beyond the FOV
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
   /// Time segments of E and of E^H E; 0: not known, they depend on the values of the field map.
   int time_segments = 0, difference_segments = 0;
-  std::int64_t central_samples = 0;  ///< on both sides of k-space (partial_fourier.hpp); 0: not known
 
   double voxels() const { return static_cast<double>(matrix_size[0]) * matrix_size[1] * matrix_size[2]; }
-  /// Returns the voxels of the cropped image.
-  double image_voxels() const;
 };
 ScanSizes sizes_of(const Scan& scan);
 /// Returns the sizes on the matrix that holds the object (prepare_matrix).
 ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size);
-/// Returns ScanSizes::central_samples where the settings ask for them; else 0. Throws Error where no side of k-space is
-/// missing.
-std::int64_t central_sample_count(const Scan& scan, const Settings& settings);
 /// Returns the sizes on the matrix that is reconstructed with these settings; looks beyond the FOV where they ask for it.
+/// Throws Error where partial Fourier is asked for and no side of k-space is missing.
 ScanSizes sizes_of(const Scan& scan, const Settings& settings);
 
 /// Where and how images are made, as far as it costs something.
@@ -56,7 +51,7 @@ struct EstimateSettings {
   Settings settings{};
   Device device{};
   const Verifier* verifier = nullptr;   ///< null: no certificate
-  const Settings* companion = nullptr;  ///< of the gridded image made as well; null: none
+  bool companion = false;               ///< the gridded image is made as well
   std::int64_t coils_at_once = 0;       ///< 0: all
   std::int64_t images = 1;              ///< alike
   /// Images are made one after the other, and wait in memory to be written together; else some are made concurrently,
@@ -91,6 +86,11 @@ struct EstimatedStage {
   double seconds = 0;  ///< what no unit counts
 };
 
+/// Returns whether the next image of the same trajectory finds the product of a stage made.
+inline bool depends_on_trajectory_alone(const std::string& stage) {
+  return stage == "Q" || stage == "density compensation" || stage == "transfer function" || stage == "preconditioner";
+}
+
 struct Estimate {
   std::int64_t coils = 0;  ///< after compression
   CoilDecision coil_decision;
@@ -105,23 +105,8 @@ struct Estimate {
   MemoryLedger host, device;             ///< on the CPU `device` is empty
 };
 
-/// Adds the arrays on their device of frames of a scan with its coils as prepared, and time segments as they are.
-void hold_frames(const ScanSizes& scan, const FrameSizes& frames, const Settings& settings, Device device,
-                 MemoryLedger& memory);
-/// Returns the iterations of the solver without a limit. The circulant preconditioner narrows the spectrum, less where
-/// k-space has gaps, which coils fill and it knows nothing of. ADMM was measured.
+/// Returns the iterations of the solver without a limit.
 int expected_iterations(const LeastSquares& method, bool corrects_off_resonance, double samples_per_unknown);
-/// Returns the singular values of blocks of llr, twice in each iteration; on a GPU they are negligible.
-Work work_of_blocks(const LeastSquares& method, double voxels, double images, Device device);
-/// Returns the images beside the solver in a search of the strength: two on their way, with duals of so many planes,
-/// and what their risk is computed from.
-inline double strength_search_images(double planes) { return 8 + 2 * planes; }
-
-/// Returns whether the next image of the same trajectory finds the product of a stage made: what depends on the
-/// trajectory, and on the CPU the model too, where it has the maps of the file.
-bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& made,
-             const EstimateSettings& how);
-
 /// Adds up all steps. Throws Error when the settings ask for what the scan does not have.
 Estimate estimate(const ScanSizes& scan, const EstimateSettings& how);
 

@@ -36,20 +36,6 @@ std::array<int, 3> low_resolution(std::array<int, 3> matrix_size, int most) {
   return matrix_size;
 }
 
-std::vector<std::int64_t> samples_within(const Trajectory& trajectory,
-                                         const std::array<int, 3>& matrix_size) {
-  const std::int64_t count = trajectory.sample_count();
-  std::vector<std::int64_t> samples;
-  for (std::int64_t m = 0; m < count; ++m) {
-    bool within = true;
-    for (int axis = 0; axis < 3; ++axis)
-      within = within && (matrix_size[axis] == 1 ||
-                          std::abs(trajectory.k[axis * count + m]) <= 0.5 * matrix_size[axis]);
-    if (within) samples.push_back(m);
-  }
-  return samples;
-}
-
 Scan at_low_resolution(const Scan& scan, const std::array<int, 3>& matrix_size,
                        const std::vector<std::int64_t>& samples) {
   Scan low;

@@ -12,9 +12,6 @@ namespace fhd {
 /// Returns the matrix with at most `most` voxels along each axis.
 std::array<int, 3> low_resolution(std::array<int, 3> matrix_size, int most);
 
-/// Returns the samples of |k| <= N/2 along every axis of more than one voxel, in their order.
-std::vector<std::int64_t> samples_within(const Trajectory& trajectory, const std::array<int, 3>& matrix_size);
-
 /// Returns these samples, with their times, on that matrix: maps and field map have their values at its voxels.
 /// Without noise and calibration.
 Scan at_low_resolution(const Scan& scan, const std::array<int, 3>& matrix_size,

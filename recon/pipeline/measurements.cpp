@@ -26,7 +26,7 @@ double largest_magnitude(const Array<Complex<T>>& values) {
 }
 
 double largest_of_all(double mine, const ProcessGroup& processes) {
-  std::vector<double> of_rank(static_cast<std::size_t>(processes.size()));
+  std::vector<double> of_rank(processes.size());
   of_rank[processes.rank()] = mine;
   processes.sum(of_rank.data(), processes.size());
   return *std::max_element(of_rank.begin(), of_rank.end());
@@ -69,9 +69,9 @@ Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> vol
     for (std::int64_t v = 0; v < count; ++v)
       failure.guard([&] {
         auto of_volume = one_of(data.samples, Shape{coils, samples}, v);
-        const auto values = values_of<T>(*data.volumes[static_cast<std::size_t>(v)]);
+        const auto values = values_of<T>(*data.volumes[v]);
         std::copy_n(values.data(), values.size(), of_volume.data());
-        data.units[static_cast<std::size_t>(v)] = divide_by_magnitude(of_volume, SingleProcess());
+        data.units[v] = divide_by_magnitude(of_volume, SingleProcess());
       });
     failure.rethrow();
   }

@@ -19,7 +19,7 @@ struct Measurements {
   std::int64_t volume_count() const { return static_cast<std::int64_t>(volumes.size()); }
   /// Returns the factor of the image of a volume.
   double unit(std::int64_t volume) const {
-    const double of_samples = units[static_cast<std::size_t>(volume)];
+    const double of_samples = units[volume];
     return of_samples == 0 ? 1 : of_samples;
   }
 };

@@ -51,11 +51,26 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
                        note + ", error " + short_number(std::max(segments.error, differences.error)));
 }
 
+/// Sets E^H E of `encoding`: as the Toeplitz operator that make(Q) returns, with its circulant, or explicitly.
+template <class T, class Make>
+void use_normal(TrajectoryOperators<T>& operators, const Context& context, Model<T>& model,
+                const Make& make) {
+  const LeastSquares& method = *least_squares(context.settings);
+  if (method.normal != NormalKind::toeplitz) {
+    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
+    return;
+  }
+  const auto& q = operators.point_spread(context.log);
+  context.log.stage("transfer function", [&] { model.problem.normal = make(q); });
+  if (uses_preconditioner(method, false))
+    context.log.stage("preconditioner",
+                      [&] { model.circulant = circulant_of_point_spread(q, model.sense->domain()); });
+}
+
 /// Sets E and E^H E of two sets of maps.
 template <class T>
 void use_map_sets(const Scan& scan, std::int64_t coils_at_once, TrajectoryOperators<T>& operators,
                   const Context& context, Model<T>& model) {
-  const LeastSquares& method = *least_squares(context.settings);
   auto second = values_of<T>(*scan.second_maps);
   scale(second, static_cast<T>(1 / model.map_unit));
   copy_to_device(second, context);
@@ -64,16 +79,8 @@ void use_map_sets(const Scan& scan, std::int64_t coils_at_once, TrajectoryOperat
                                                                     coils_at_once)},
       coils_at_once);
   model.encoding = model.sets;
-  if (method.normal != NormalKind::toeplitz) {
-    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
-    return;
-  }
-  const auto& q = operators.point_spread(context.log);
-  context.log.stage("transfer function",
-                        [&] { model.problem.normal = std::make_shared<MapSetsNormal<T>>(model.sets, q); });
-  if (uses_preconditioner(method, false))
-    context.log.stage("preconditioner",
-                          [&] { model.circulant = circulant_of_point_spread(q, model.sense->domain()); });
+  use_normal<T>(operators, context, model,
+                [&](const auto& q) { return std::make_shared<MapSetsNormal<T>>(model.sets, q); });
 }
 
 template <class T>
@@ -150,27 +157,6 @@ std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& co
 }
 
 template <class T>
-bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_resonance) {
-  if (!model.fits_scans_alike || corrects_off_resonance || scan.second_maps) return false;
-  if (model.has_maps != scan.sensitivity_maps.has_value()) return false;
-  if (!model.has_maps) return true;
-  const auto& [values, in_double] = *scan.sensitivity_maps;
-  if (values.shape() != model.maps().shape()) return false;
-  const double unit = 1 / model.map_unit;  // a power of two: products are exact
-  const auto are_kept = [&](const auto& maps) {
-    std::int64_t different = 0;
-#pragma omp parallel for schedule(static) reduction(+ : different)
-    for (std::int64_t i = 0; i < maps.size(); ++i) {
-      const auto& v = maps.data()[i];
-      const auto& kept = model.maps().data()[i];
-      different += static_cast<T>(v.re * unit) != kept.re || static_cast<T>(v.im * unit) != kept.im;
-    }
-    return different == 0;
-  };
-  return std::is_same_v<T, double> && !in_double.empty() ? are_kept(in_double) : are_kept(values);
-}
-
-template <class T>
 Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
                     std::int64_t coils_at_once, std::int64_t images_at_once,
                     TrajectoryOperators<T>& operators, const Context& context) {
@@ -189,19 +175,9 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
     use_segments(scan, *off_resonance, coils_at_once, operators, context, model);
   } else {
     model.encoding = shared_encoding<T>(model.sense, processes);
-    if (method.normal == NormalKind::toeplitz) {
-      const auto& q = operators.point_spread(context.log);
-      context.log.stage("transfer function", [&] {
-        model.problem.normal =
-            shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
-      });
-      if (uses_preconditioner(method, false))
-        context.log.stage("preconditioner", [&] {
-          model.circulant = circulant_of_point_spread(q, model.encoding->domain());
-        });
-    } else {
-      model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
-    }
+    use_normal<T>(operators, context, model, [&](const auto& q) {
+      return shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
+    });
   }
   if (needs_largest_eigenvalue(method))
     context.log.stage("largest eigenvalue",
@@ -219,10 +195,6 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   }
   model.problem.is_real = method.partial_fourier == PartialFourier::phase;
   add_sparse_terms(method, context.device(), model);
-  const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
-  // A GPU has its memory for other things.
-  model.fits_scans_alike = !model.sets && context.device().is_cpu() && !processes->is_shared() &&
-                           !off_resonance && !(roughness && roughness->prior);
   return model;
 }
 
@@ -265,7 +237,6 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
 #define FHD_INSTANTIATE(T)                                                                                   \
   template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, double, \
                                                                             const Context&);                 \
-  template bool model_fits<T>(const Model<T>&, const Scan&, bool);                                           \
   template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,             \
                                   std::int64_t, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)

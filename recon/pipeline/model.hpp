@@ -24,7 +24,6 @@ struct Model {
   bool corrects_off_resonance = false;
   /// The maps of Toeplitz operators of time segments; else null.
   std::shared_ptr<const TurnedMaps<T>> turned_maps{};
-  bool fits_scans_alike = false;  ///< depends on nothing but trajectory, matrix and maps
   /// Eigenvalues of E^H E, of the maps as they are here: the largest, where it is needed before the solution, else 0; the
   /// mean, of the first set.
   double largest_eigenvalue = 0, mean_eigenvalue = 0;
@@ -45,10 +44,6 @@ struct OffResonance {
 };
 /// Finds the time segments; nothing where the scan has no field map, or where it is not used, which a note explains.
 std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& context);
-
-/// Returns whether a cached model of the trajectory also has the maps of `scan`.
-template <class T>
-bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_resonance);
 
 /// Makes the model. `coils_at_once`: of operators on a GPU, a divisor of the coils; 0: all. `images_at_once`: volumes that
 /// are solved together.

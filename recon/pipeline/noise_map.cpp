@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "recon/array/thread_limit.hpp"
+#include "recon/coils/lattice.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/sense_noise.hpp"
 #include "recon/transform/direct/direct.hpp"
 
 namespace fhd {
@@ -26,7 +26,7 @@ constexpr std::int64_t most_replicas = 100000;
 Settings settings_of_image(Settings settings, const Scan& prepared, const Report& report) {
   settings.coils = CoilSettings::as_they_are();
   settings.coils.maps = prepared.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   if (auto* method = std::get_if<LeastSquares>(&settings.method)) {
     if (std::holds_alternative<FromNoise>(method->lambda) && report.largest_eigenvalue > 0)
       method->lambda = OfLargestEigenvalue{report.lambda / report.largest_eigenvalue};
@@ -92,15 +92,11 @@ KSpace with_noise(const KSpace& kspace, const Array<Complex<float>>& noise) {
   return sum;
 }
 
-std::int64_t index_of(const std::array<int, 3>& voxel, const std::array<int, 3>& n) {
-  return (std::int64_t{voxel[2]} * n[1] + voxel[1]) * n[0] + voxel[0];
-}
-
 /// Returns the samples of a point of magnitude 1 at voxel x, y, z of the scan.
 KSpace samples_of_point(const Scan& scan, const std::array<int, 3>& voxel) {
   const auto& n = scan.geometry.matrix_size;
   const std::int64_t samples = scan.trajectory.sample_count(), coils = scan.kspace.coil_count(),
-                     voxels = scan.geometry.voxel_count(), at = index_of(voxel, n);
+                     voxels = scan.geometry.voxel_count(), at = row_major(voxel, n);
   const bool in_field = scan.field_map && scan.sample_time_s;
   Array<double> point({in_field ? 4 : 3, 1}), positions({in_field ? 4 : 3, samples});
   for (int axis = 0; axis < 3; ++axis) point[axis] = double(voxel[axis] - n[axis] / 2) / n[axis];
@@ -169,43 +165,13 @@ PointWidth widths_of(const Image& image, const std::array<int, 3>& voxel) {
     for (int i = 0; i < n[axis]; ++i) {
       auto at = voxel;
       at[axis] = i;
-      line.emplace_back(image.values[index_of(at, n)]);
+      line.emplace_back(image.values[row_major(at, n)]);
     }
     result.width[axis] = width_of(line, voxel[axis]);
     result.width_mm[axis] = result.width[axis] * image.geometry.fov_mm[axis] / n[axis];
   }
   return result;
 }
-
-/// Sums up how far replicas are from the image.
-class Scatter {
- public:
-  /// `is_real`: the images are roots of sums of squares, all of whose noise is in the real part.
-  Scatter(const Image& image, bool is_real)
-      : image_(image), is_real_(is_real), sums_(image.values.shape()), squares_(image.values.shape()) {}
-  void add(const Image& replica) {
-    ++count_;
-    for (std::int64_t i = 0; i < sums_.size(); ++i) {
-      const auto away = Complex<double>(replica.values[i]) - Complex<double>(image_.values[i]);
-      sums_[i] += away;
-      squares_[i] += norm(away);
-    }
-  }
-  Array<double> deviation() const {
-    Array<double> deviation(sums_.shape());
-    const auto n = static_cast<double>(count_);
-    for (std::int64_t i = 0; i < sums_.size(); ++i)
-      deviation[i] = std::sqrt(std::max(0.0, squares_[i] - norm(sums_[i]) / n) / (n - 1) / (is_real_ ? 1 : 2));
-    return deviation;
-  }
-
- private:
-  const Image& image_;
-  bool is_real_;
-  std::int64_t count_ = 0;
-  Array<Complex<double>> sums_;
-  Array<double> squares_;
-};
 
 /// Returns the voxel of the prepared scan at a voxel of the image: both have their centres at floor(N / 2).
 std::array<int, 3> in_prepared(const std::array<int, 3>& voxel, const Image& image, const Scan& prepared) {
@@ -219,11 +185,9 @@ std::array<int, 3> in_prepared(const std::array<int, 3>& voxel, const Image& ima
 template <class Work>
 void for_each_voxel(const Image& image, const Scan& prepared, const Work& work) {
   const auto& n = image.geometry.matrix_size;
-  std::array<int, 3> voxel{};
-  for (voxel[2] = 0; voxel[2] < n[2]; ++voxel[2])
-    for (voxel[1] = 0; voxel[1] < n[1]; ++voxel[1])
-      for (voxel[0] = 0; voxel[0] < n[0]; ++voxel[0])
-        work(index_of(voxel, n), index_of(in_prepared(voxel, image, prepared), prepared.geometry.matrix_size));
+  for_each_position(n, [&](const Position& voxel) {
+    work(row_major(voxel, n), row_major(in_prepared(voxel, image, prepared), prepared.geometry.matrix_size));
+  });
 }
 
 /// Returns the deviation of as many samples spread evenly, without unfolding, at a voxel of the prepared scan: with S
@@ -290,17 +254,16 @@ NoiseMaps maps_of(const Array<double>& deviation, const Image& image, const Scan
 void summarize(const NoiseMaps& maps, const Image& image, NoiseSummary& summary) {
   double largest = 0;
   for (const auto& value : image.values) largest = std::max(largest, abs(Complex<double>(value)));
-  std::vector<double> deviation, snr, g_factor;
-  for (std::int64_t i = 0; i < image.values.size(); ++i) {
-    if (!(abs(Complex<double>(image.values[i])) > 0.1 * largest)) continue;
-    deviation.push_back(maps.deviation[i]);
-    snr.push_back(maps.snr[i]);
-    if (!maps.g_factor.empty()) g_factor.push_back(maps.g_factor[i]);
-  }
-  summary.deviation = percentile(deviation, 0.5);
-  summary.snr = percentile(snr, 0.5);
-  summary.g_factor = percentile(g_factor, 0.5);
-  summary.largest_g_factor = percentile(g_factor, 0.99);
+  const auto of_object = [&](const Array<float>& map, double share) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < map.size(); ++i)
+      if (abs(Complex<double>(image.values[i])) > 0.1 * largest) values.push_back(map[i]);
+    return percentile(std::move(values), share);
+  };
+  summary.deviation = of_object(maps.deviation, 0.5);
+  summary.snr = of_object(maps.snr, 0.5);
+  summary.g_factor = of_object(maps.g_factor, 0.5);
+  summary.largest_g_factor = of_object(maps.g_factor, 0.99);
 }
 
 Array<double> exact_deviation(const Image& image, const Scan& prepared, const Report& report,
@@ -312,10 +275,12 @@ Array<double> exact_deviation(const Image& image, const Scan& prepared, const Re
   return deviation;
 }
 
+/// Returns the scatter of replicas about the image. All noise of roots of sums of squares is in the real part.
 Array<double> replica_deviation(Repeater& repeat, const Image& image, const Scan& prepared,
                                 const Array<Complex<double>>& covariance, std::int64_t replicas,
                                 const ProgressCallback& progress) {
-  Scatter scatter(image, !combines_with_maps(prepared));
+  Array<Complex<double>> sums(image.values.shape());
+  Array<double> squares(sums.shape());
   const std::int64_t samples = prepared.trajectory.sample_count();
   for (std::int64_t first = 0; first < replicas; first += repeat.at_once()) {
     const std::int64_t count = std::min(repeat.at_once(), replicas - first);
@@ -323,10 +288,18 @@ Array<double> replica_deviation(Repeater& repeat, const Image& image, const Scan
     for (std::int64_t i = 0; i < count; ++i)
       batch.push_back(with_noise(prepared.kspace,
                                  noise_like(covariance, samples, static_cast<std::uint64_t>(first + i))));
-    for (const auto& replica : repeat(std::move(batch))) scatter.add(replica);
+    for (const auto& replica : repeat(std::move(batch)))
+      for (std::int64_t i = 0; i < sums.size(); ++i) {
+        const auto away = Complex<double>(replica.values[i]) - Complex<double>(image.values[i]);
+        sums[i] += away;
+        squares[i] += norm(away);
+      }
     if (progress) progress({"noise map", first + count, replicas, -1});
   }
-  return scatter.deviation();
+  const double n = static_cast<double>(replicas), parts = combines_with_maps(prepared) ? 2 : 1;
+  for (std::int64_t i = 0; i < squares.size(); ++i)
+    squares[i] = std::sqrt(std::max(0.0, squares[i] - norm(sums[i]) / n) / (n - 1) / parts);
+  return squares;
 }
 
 std::vector<PointWidth> point_widths(Repeater& repeat, const Image& image, const Scan& prepared) {
@@ -339,14 +312,13 @@ std::vector<PointWidth> point_widths(Repeater& repeat, const Image& image, const
   return widths;
 }
 
-/// Returns "12 %", the uncertainty of a deviation from so many complex numbers, whose mean is known or not: 1 / (2
-/// sqrt(n)).
+/// Returns "12 %", the uncertainty of a deviation from so many complex numbers: 1 / (2 sqrt(n)).
 std::string uncertainty(std::int64_t numbers) {
   return short_number(std::round(50 / std::sqrt(static_cast<double>(std::max<std::int64_t>(numbers, 1))))) + " %";
 }
 
-void tell(const NoiseMapRequest& request, std::int64_t noise_samples, bool linear, bool has_g_factor,
-          NoiseMapResult& result) {
+void report(const NoiseMapRequest& request, std::int64_t noise_samples, bool linear, bool has_g_factor,
+            NoiseMapResult& result) {
   const NoiseSummary& summary = result.summary;
   constexpr std::int64_t enough_samples = 100;
   if (noise_samples < enough_samples)
@@ -357,29 +329,25 @@ void tell(const NoiseMapRequest& request, std::int64_t noise_samples, bool linea
   if (!summary.noise_is_measured)
     result.note(
         "noise map: the scan has no noise readouts; the noise is taken from the edge of k-space, or from "
-        "what the image "
-        "leaves, whichever is less: both hold signal, which makes it look larger");
+        "what the "
+        "image leaves, whichever is less: both hold signal, which makes it look larger");
   if (!linear)
     result.note("noise map: the method is not linear; the map is of this image, and says nothing of another");
+  const std::string g_factor = ", g-factor " + short_number(summary.g_factor) + " (99th percentile " +
+                               short_number(summary.largest_g_factor) + ")";
   result.note("noise map " +
               (request.replicas > 0
                    ? "of " + std::to_string(request.replicas) + " pseudo-replicas (a voxel's deviation to " +
                          uncertainty(request.replicas - 1) + ")"
                    : "exact") +
               ": standard deviation " + short_number(summary.deviation) + ", SNR " +
-              short_number(summary.snr) +
-              (has_g_factor ? ", g-factor " + short_number(summary.g_factor) + " (99th percentile " +
-                                  short_number(summary.largest_g_factor) + ")"
-                            : "") +
-              ", medians over the object");
-  if (summary.widths.empty()) return;
-  const auto in_words = [](const std::array<double, 3>& widths) {
-    std::string text;
-    for (const double width : widths)
-      if (width > 0) text += (text.empty() ? "" : " x ") + short_number(width);
-    return text;
-  };
-  const auto voxels = in_words(summary.widths.front().width), mm = in_words(summary.widths.front().width_mm);
+              short_number(summary.snr) + (has_g_factor ? g_factor : "") + ", medians over the object");
+  std::string voxels, mm;
+  for (int axis = 0; axis < 3 && !summary.widths.empty(); ++axis) {
+    const auto& centre = summary.widths.front();
+    if (centre.width[axis] > 0) voxels += (voxels.empty() ? "" : " x ") + short_number(centre.width[axis]);
+    if (centre.width_mm[axis] > 0) mm += (mm.empty() ? "" : " x ") + short_number(centre.width_mm[axis]);
+  }
   if (!voxels.empty())
     result.note("a point at the centre is " + voxels + " voxels " + (mm.empty() ? "" : "(" + mm + " mm) ") +
                 "wide (full width at half maximum, x, y, z)");
@@ -438,7 +406,7 @@ NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, cons
   if (request.replicas == 0 && !made.report.converged)
     result.note(
         "noise map: exact of the converged image, and this one stopped before: its noise may be less");
-  tell(request, noise.covariance.sample_count, linear, has_g_factor, result);
+  report(request, noise.covariance.sample_count, linear, has_g_factor, result);
   return result;
 }
 

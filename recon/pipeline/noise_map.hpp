@@ -39,9 +39,17 @@ struct NoiseMapRequest {
 void validate(const NoiseMapRequest& request);
 /// Throws Error where noise_maps would, as far as the settings tell; and, before it is reconstructed, the scan:
 /// all but that coils may not tell the aliases of a voxel apart, and that the matrix may grow
-/// (settings.surroundings).
+/// (settings.outside_fov).
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings);
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings, const Scan& scan);
+
+/// Throws Error where the samples are no lattice of whole cycles/FOV with as many at each position, or where the scan
+/// corrects off-resonance, or has several coils and no maps. (sense_noise.cpp)
+void require_lattice(const Scan& scan, bool has_maps);
+/// Returns the standard deviation of the real part of least squares with lambda |rho|^2 (absolute, in the unit of the
+/// maps of the scan), [z][y][x] on its matrix; 0 where no coil sees anything. `covariance` [coil][coil] is that of
+/// its samples, E n n^H. Throws Error as require_lattice, and where its coils cannot tell the aliases apart.
+Array<double> sense_noise(const Scan& scan, const Array<Complex<double>>& covariance, double lambda);
 
 struct NoiseMapResult {
   NoiseMaps maps;  ///< on the matrix of the image

@@ -7,7 +7,6 @@
 
 #include "recon/array/fft.hpp"
 #include "recon/coils/calibration.hpp"
-#include "recon/coils/compression.hpp"
 #include "recon/coils/lattice.hpp"
 #include "recon/coils/maps.hpp"
 #include "recon/coils/noise.hpp"
@@ -26,7 +25,7 @@ constexpr double least_energy = 0.01, certain = 3, blur_of_edge = 0.66;
 /// A signal counts above so many times the noise: sums over the voxels of a plane scatter by some tenths of it.
 constexpr double above_noise = 2;
 
-/// Returns the radius of the image of low resolution, in cycles per field that is told apart.
+/// Returns the radius of the image of low resolution, in cycles per resolved field.
 int largest_radius(const std::array<int, 3>& matrix_size) { return matrix_size[2] > 1 ? 16 : 24; }
 std::int64_t most_coils(const std::array<int, 3>& matrix_size) { return matrix_size[2] > 1 ? 2 : 4; }
 
@@ -49,12 +48,10 @@ Trajectory in_field(const Trajectory& trajectory, const FieldFactors& factors) {
 
 /// Returns the standard deviation of the noise of a sample, the root of the mean over coils.
 double noise_of(const Scan& scan) {
-  const auto covariance =
-      scan.noise ? noise_covariance(*scan.noise)
-                 : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
+  const auto covariance = known_noise(scan).covariance.values;
   const std::int64_t coils = scan.kspace.coil_count();
   double variance = 0;
-  for (std::int64_t coil = 0; coil < coils; ++coil) variance += covariance.values[coil * coils + coil].re;
+  for (std::int64_t coil = 0; coil < coils; ++coil) variance += covariance[coil * coils + coil].re;
   return std::sqrt(variance / static_cast<double>(coils));
 }
 
@@ -96,7 +93,7 @@ LowResolution low_resolution(const Trajectory& in_field, const Array<Complex<flo
 /// `certain` further out: between two places they fall like an exponential.
 double reach_of(const std::vector<double>& above, int side) {
   const int n = static_cast<int>(above.size()), centre = n / 2, end = side < 0 ? 0 : n - 1;
-  const auto at = [&](int i) { return above[static_cast<std::size_t>(i)]; };
+  const auto at = [&](int i) { return above[i]; };
   int i = end;
   while (i != centre && at(i) < certain) i -= side;
   while (i != end && at(i + side) > 1) i += side;
@@ -113,8 +110,8 @@ Seen seen_in(const LowResolution& image, const Array<double>& noise, const Field
   const auto& n = image.matrix_size;
   std::array<std::vector<double>, 3> along, noise_along;  // sums over the other axes
   for (int axis = 0; axis < 3; ++axis) {
-    along[axis].resize(static_cast<std::size_t>(n[axis]));
-    noise_along[axis].resize(static_cast<std::size_t>(n[axis]));
+    along[axis].resize(n[axis]);
+    noise_along[axis].resize(n[axis]);
   }
   const auto place = [&](int index, int axis) {
     return static_cast<double>(index - n[axis] / 2) / n[axis] * factors[axis];
@@ -124,8 +121,8 @@ Seen seen_in(const LowResolution& image, const Array<double>& noise, const Field
     const std::int64_t i = row_major(at, n);
     bool is_inside = true;
     for (int axis = 0; axis < 3; ++axis) {
-      along[axis][static_cast<std::size_t>(at[axis])] += image.energy.data()[i];
-      noise_along[axis][static_cast<std::size_t>(at[axis])] += noise.data()[i];
+      along[axis][at[axis]] += image.energy.data()[i];
+      noise_along[axis][at[axis]] += noise.data()[i];
       is_inside = is_inside && std::abs(place(at[axis], axis)) <= 0.5;
     }
     (is_inside ? inside : outside) += image.energy.data()[i] - noise.data()[i];
@@ -136,13 +133,13 @@ Seen seen_in(const LowResolution& image, const Array<double>& noise, const Field
     if (factors[axis] == 1) continue;
     double mean = 0;
     for (int i = 0; i < n[axis]; ++i)
-      if (std::abs(place(i, axis)) <= 0.5) mean += along[axis][static_cast<std::size_t>(i)];
+      if (std::abs(place(i, axis)) <= 0.5) mean += along[axis][i];
     mean /= n[axis] / factors[axis];
     std::vector<double> above;  // the threshold
     for (std::size_t i = 0; i < along[axis].size(); ++i)
       above.push_back(along[axis][i] / std::max(least_energy * mean, above_noise * noise_along[axis][i]));
-    AxisView& view = seen.views[static_cast<std::size_t>(axis)];
-    view.told_apart = factors[axis] / 2;
+    AxisView& view = seen.views[axis];
+    view.resolved = factors[axis] / 2;
     view.blur = blur_of_edge * factors[axis] / image.radius[axis];
     view.reach = std::max(reach_of(above, -1), reach_of(above, +1)) * factors[axis] / n[axis];
   }
@@ -171,18 +168,16 @@ bool are_lines_dense(int axis, int other, const std::array<int, 3>& radius, cons
                *off_plane = trajectory.k.data() + third * samples;
   std::array<std::vector<double>, 5> places;
   std::array<double, 5> reach;
-  for (int line = -2; line <= 2; ++line)
-    reach[static_cast<std::size_t>(line + 2)] = radius[axis] * std::sqrt(1 - line * line / 9.0);
+  for (int line = -2; line <= 2; ++line) reach[line + 2] = radius[axis] * std::sqrt(1 - line * line / 9.0);
   for (std::int64_t m = 0; m < samples; ++m) {
     if (matrix_size[third] != 1 && std::abs(off_plane[m]) > nearby) continue;
     for (int line = -2; line <= 2; ++line)
-      if (std::abs(along[m]) < reach[static_cast<std::size_t>(line + 2)] &&
+      if (std::abs(along[m]) < reach[line + 2] &&
           (matrix_size[other] == 1 || std::abs(across[m] - line * radius[other] / 3) <= nearby))
-        places[static_cast<std::size_t>(line + 2)].push_back(along[m]);
+        places[line + 2].push_back(along[m]);
   }
   for (int line = -2; line <= 2; ++line)
-    if ((line == 0 || radius[other] != 0) &&
-        !are_dense(std::move(places[static_cast<std::size_t>(line + 2)]), reach[static_cast<std::size_t>(line + 2)]))
+    if ((line == 0 || radius[other] != 0) && !are_dense(std::move(places[line + 2]), reach[line + 2]))
       return false;
   return true;
 }
@@ -257,7 +252,7 @@ int even_size(double wanted, int most) {
 
 }  // namespace
 
-FieldFactors field_told_apart(const Scan& scan) {
+FieldFactors resolved_field(const Scan& scan) {
   const auto& matrix = scan.geometry.matrix_size;
   const auto centre =
       samples_inside(scan.trajectory, {}, calibration_matrix(matrix, least_calibration_radius(matrix)));
@@ -278,9 +273,9 @@ std::array<int, 3> matrix_for_object(const std::array<int, 3>& matrix_size,
   constexpr double beyond = 0.01;
   std::array<int, 3> result = matrix_size;
   for (int axis = 0; axis < 3; ++axis) {
-    const auto& [told_apart, reach, blur] = views[static_cast<std::size_t>(axis)];
-    if (!(reach - blur > 0.5 + beyond && told_apart > 0.5)) continue;
-    const double factor = std::min({2.0, 2 * told_apart, std::ceil(2 * reach * 8) / 8});
+    const auto& [resolved, reach, blur] = views[axis];
+    if (!(reach - blur > 0.5 + beyond && resolved > 0.5)) continue;
+    const double factor = std::min({2.0, 2 * resolved, std::ceil(2 * reach * 8) / 8});
     result[axis] = std::max(matrix_size[axis], even_size(factor * matrix_size[axis], 2 * matrix_size[axis]));
   }
   return result;
@@ -292,12 +287,12 @@ bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<
   return true;
 }
 
-ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart, Device device,
+ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& resolved, Device device,
                                   std::optional<CalibrationSystem>* kept) {
   const auto& matrix = scan.geometry.matrix_size;
-  const auto field = field_matrix(matrix, told_apart);
-  const CentralSamples centre = centre_of(scan, told_apart);
-  const auto trajectory = in_field(centre.trajectory, told_apart);
+  const auto field = field_matrix(matrix, resolved);
+  const CentralSamples centre = centre_of(scan, resolved);
+  const auto trajectory = in_field(centre.trajectory, resolved);
   ObjectBeyondFov object{matrix};
   if (centre.trajectory.sample_count() == 0) return object;
   std::optional<CalibrationSystem> own;
@@ -305,7 +300,7 @@ ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apa
   const auto image = low_resolution(trajectory, centre.kspace, field, device, system);
   if (!image.sampled) return object;
   Array<double> noise(image.energy.shape());
-  if (matrix_for_object(matrix, seen_in(image, noise, told_apart).views) == matrix) return object;
+  if (matrix_for_object(matrix, seen_in(image, noise, resolved).views) == matrix) return object;
 
   const double sigma = noise_of(scan);
   if (sigma > 0)
@@ -313,15 +308,15 @@ ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apa
                            system)
                 .energy;
   for (double& value : noise) value *= static_cast<double>(centre.kspace.extent(0));
-  const Seen seen = seen_in(image, noise, told_apart);
+  const Seen seen = seen_in(image, noise, resolved);
   object.matrix_size = matrix_for_object(matrix, seen.views);
   object.energy_share = seen.energy_share;
   return object;
 }
 
-MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
-                   std::int64_t samples, std::int64_t coils, Device device) {
-  const auto field = field_matrix(matrix_size, told_apart);
+MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& resolved, std::int64_t samples,
+                   std::int64_t coils, Device device) {
+  const auto field = field_matrix(matrix_size, resolved);
   MapsCost cost = calibration_cost(field, largest_radius(field), samples, std::min(coils, most_coils(field)),
                                    true, device);
   if (coils > most_coils(field)) cost.work += mixing_work(coils, samples);
@@ -329,7 +324,7 @@ MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& to
 }
 
 bool looks_beyond_fov(const Settings& settings) {
-  return settings.surroundings == Surroundings::automatic && least_squares(settings) != nullptr;
+  return settings.outside_fov == OutsideFov::automatic && least_squares(settings) != nullptr;
 }
 
 std::string bound_to_fov(const Scan& scan, const Settings& settings) {
@@ -357,42 +352,29 @@ Scan on_larger_matrix(const Scan& scan, const std::array<int, 3>& matrix_size) {
   return larger;
 }
 
-namespace {
-
-/// Returns "x and y", the axes on which the matrices differ.
-std::string differing_axes(const std::array<int, 3>& a, const std::array<int, 3>& b) {
-  std::vector<std::string> names;
-  for (int axis = 0; axis < 3; ++axis)
-    if (a[axis] != b[axis]) names.emplace_back(1, "xyz"[axis]);
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return text;
-}
-
-std::string sizes_in_words(const std::array<int, 3>& n) {
-  return std::to_string(n[0]) + " x " + std::to_string(n[1]) + (n[2] > 1 ? " x " + std::to_string(n[2]) : "");
-}
-
-}  // namespace
-
 std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size) {
-  return std::string("the object reaches beyond the field of view") + " along " +
-         differing_axes(matrix_size, object.matrix_size) + " (" + short_number(100 * object.energy_share) +
-         " % of its energy at low resolution)";
+  std::vector<std::string> axes;
+  for (int axis = 0; axis < 3; ++axis)
+    if (object.matrix_size[axis] != matrix_size[axis]) axes.emplace_back(1, "xyz"[axis]);
+  return "the object reaches beyond the field of view along " + listed(axes) + " (" +
+         short_number(100 * object.energy_share) + " % of its energy at low resolution)";
+}
+
+static std::string sizes_in_words(const std::array<int, 3>& n) {
+  return std::to_string(n[0]) + " x " + std::to_string(n[1]) + (n[2] > 1 ? " x " + std::to_string(n[2]) : "");
 }
 
 std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, CalibrationCache& cache) {
   if (!looks_beyond_fov(context.settings)) return std::nullopt;
-  const auto told_apart = field_told_apart(scan);
-  if (told_apart == own_field) return std::nullopt;
+  const auto resolved = resolved_field(scan);
+  if (resolved == own_field) return std::nullopt;
   RunLog& log = context.log;
   const auto& matrix = scan.geometry.matrix_size;
   ObjectBeyondFov object;
-  log.stage("surroundings", [&] {
+  log.stage("outside_fov", [&] {
     object = on_device_or_cpu(
         context.device(), log, "what lies beyond the field of view is looked for",
-        [&](Device device) { return object_beyond_fov(scan, told_apart, device, &cache.outside_fov); });
+        [&](Device device) { return object_beyond_fov(scan, resolved, device, &cache.outside_fov); });
   });
   // Rounding may differ between processes: the first one decides.
   std::array<double, 4> decided{};
@@ -407,16 +389,16 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
 
   const std::string found = in_words(object, matrix), bound = bound_to_fov(scan, context.settings);
   if (!bound.empty()) {
-    log.add({codes::surroundings, Severity::warning,
+    log.add({codes::outside_fov, Severity::warning,
                  found + ", but is reconstructed within it, because " + bound});
     return std::nullopt;
   }
-  log.note(codes::surroundings, found + ": reconstructed on " + sizes_in_words(larger) +
+  log.note(codes::outside_fov, found + ": reconstructed on " + sizes_in_words(larger) +
                                         " voxels and cropped to " + sizes_in_words(matrix));
-  log.setting("surroundings", sizes_in_words(larger));
+  log.setting("outside_fov", sizes_in_words(larger));
   if (is_improbably_long(matrix, larger))
     log.add(
-        {codes::surroundings, Severity::suspicion,
+        {codes::outside_fov, Severity::suspicion,
          "the object is more than 1.5 times as long as the field of view along every axis: is the trajectory "
          "in another "
          "unit, or the field of view another one?"});

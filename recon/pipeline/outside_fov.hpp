@@ -1,7 +1,6 @@
 #pragma once
-// Tissue outside the field of view. The model has voxels inside it alone, so that what lies outside leaves a bright
-// edge and streaks. Where the samples are dense enough to tell it apart, a larger matrix of the same voxels explains
-// it, and the image is cropped.
+// Tissue outside the field of view, which leaves a bright edge and streaks. Where the samples are dense enough to tell it
+// apart, a larger matrix of the same voxels explains it, and the image is cropped.
 #include <array>
 #include <string>
 
@@ -15,14 +14,13 @@ namespace fhd {
 using FieldFactors = std::array<double, 3>;
 inline constexpr FieldFactors own_field{1, 1, 1};
 
-/// Returns the field that the centre of k-space is dense enough for: 2 along every axis but those of one voxel, of
-/// Cartesian steps, or cropped already (readout oversampling); `own_field` where it is not dense enough for all of
-/// them at once. A reference for the sensitivity maps must be as dense.
-FieldFactors field_told_apart(const Scan& scan);
+/// Returns the field that the centre of k-space, and of a reference for the maps, is dense enough for: 2 along every axis
+/// but those of one voxel, of Cartesian steps, or cropped already; `own_field` where it is not for all of them at once.
+FieldFactors resolved_field(const Scan& scan);
 
 /// The view of an image of low resolution along one axis; lengths in FOVs, from its centre.
 struct AxisView {
-  double told_apart = 0.5;  ///< the image ends here; 0.5: it shows nothing beyond the FOV
+  double resolved = 0.5;    ///< the image ends here; 0.5: it shows nothing beyond the FOV
   double reach = 0;         ///< outermost place with a signal above noise and leakage
   double blur = 0;          ///< of the low resolution: a sharp edge seems to reach so much further
 };
@@ -31,19 +29,17 @@ struct AxisView {
 std::array<int, 3> matrix_for_object(const std::array<int, 3>& matrix_size,
                                      const std::array<AxisView, 3>& views);
 
-/// Returns whether the larger matrix is more than 1.5 times the matrix on every axis: a field of view is chosen to
-/// hold the object on one axis at least, and a trajectory in another unit looks like this.
+/// Returns whether the larger matrix is more than 1.5 times the matrix on every axis, as of a trajectory in another unit.
 bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<int, 3>& larger);
 
 struct ObjectBeyondFov {
   std::array<int, 3> matrix_size{};  ///< that holds the object; that of the scan where it fits
   double energy_share = 0;           ///< of the object, beyond the FOV, at low resolution
 };
-/// Finds the object in the field `told_apart` from the centre of k-space of two (in 2D four) virtual coils: in an
-/// image by least squares (calibration_region), a signal counts above 1 % of the mean energy inside the FOV and above
-/// twice the noise, that of the noise readouts or of the edge of k-space. `device` makes the image. `kept`: the cache
-/// of calibration_region.
-ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart,
+/// Finds the object in the field `resolved` from the centre of k-space of two (in 2D four) virtual coils: in an image by
+/// least squares (calibration_region, with its cache `kept`), a signal counts above 1 % of the mean energy inside the FOV
+/// and above twice the noise of known_noise. `device` makes the image.
+ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& resolved,
                                   Device device = Device::cpu(),
                                   std::optional<CalibrationSystem>* kept = nullptr);
 /// Returns "the object reaches beyond the field of view along y (12 % of its energy at low resolution)", for a scan
@@ -51,8 +47,8 @@ ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apa
 std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size);
 
 /// Returns the cost of object_beyond_fov, of `samples` in all.
-MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
-                   std::int64_t samples, std::int64_t coils, Device device = Device::cpu());
+MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& resolved, std::int64_t samples,
+                   std::int64_t coils, Device device = Device::cpu());
 
 /// Returns whether these settings ask for the search.
 bool looks_beyond_fov(const Settings& settings);

@@ -26,7 +26,7 @@ Error refusal(const std::string& expected, const std::string& found, const std::
 /// side.
 std::optional<MissingSide> missing_along(int axis, const Trajectory& trajectory) {
   const std::int64_t samples = trajectory.sample_count();
-  std::vector<double> k(static_cast<std::size_t>(samples));
+  std::vector<double> k(samples);
   std::transform(trajectory.k.data() + axis * samples, trajectory.k.data() + (axis + 1) * samples, k.begin(),
                  [](double position) { return std::rint(position); });
   std::sort(k.begin(), k.end());
@@ -38,17 +38,12 @@ std::optional<MissingSide> missing_along(int axis, const Trajectory& trajectory)
   return MissingSide{axis, shorter, longer};
 }
 
-/// Returns a window cos^2 that reaches 0 one cycle/FOV beyond `reach`; 1 at k = 0.
-double hann(double k, double reach) {
-  const double share = std::abs(k) / (reach + 1);
-  return share < 1 ? std::pow(std::cos(std::numbers::pi / 2 * share), 2) : 0;
-}
-
-/// Returns a Hann window for each element of a periodic axis.
+/// Returns a Hann window, cos^2 that reaches 0 one cycle/FOV beyond `reach`, for each element of a periodic axis.
 std::vector<double> window(std::int64_t n, double reach) {
-  std::vector<double> values(static_cast<std::size_t>(n));
+  std::vector<double> values(n);
   for (std::int64_t i = 0; i < n; ++i)
-    values[static_cast<std::size_t>(i)] = hann(static_cast<double>(std::min(i, n - i)), reach);
+    if (const double share = static_cast<double>(std::min(i, n - i)) / (reach + 1); share < 1)
+      values[i] = std::pow(std::cos(std::numbers::pi / 2 * share), 2);
   return values;
 }
 
@@ -91,16 +86,12 @@ MissingSide missing_side(const Scan& scan) {
   return missing_side(scan.trajectory, scan.geometry.matrix_size);
 }
 
-std::vector<std::int64_t> central_samples(const Trajectory& trajectory, const MissingSide& missing) {
-  const std::int64_t samples = trajectory.sample_count();
+Scan symmetric_centre(const Scan& scan, const MissingSide& missing) {
+  const std::int64_t samples = scan.trajectory.sample_count();
   std::vector<std::int64_t> central;
   for (std::int64_t m = 0; m < samples; ++m)
-    if (std::abs(std::rint(trajectory.k[missing.axis * samples + m])) <= missing.reach) central.push_back(m);
-  return central;
-}
-
-Scan symmetric_centre(const Scan& scan, const MissingSide& missing) {
-  const auto central = central_samples(scan.trajectory, missing);
+    if (std::abs(std::rint(scan.trajectory.k[missing.axis * samples + m])) <= missing.reach)
+      central.push_back(m);
   Scan centre;
   centre.geometry = scan.geometry;
   centre.trajectory.k = columns_of(scan.trajectory.k, central);

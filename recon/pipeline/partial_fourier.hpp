@@ -29,9 +29,6 @@ MissingSide missing_side(const Scan& scan);
 /// Finds the same, as far as positions tell.
 MissingSide missing_side(const Trajectory& trajectory, const std::array<int, 3>& matrix_size);
 
-/// Returns the samples that lie on both sides.
-std::vector<std::int64_t> central_samples(const Trajectory& trajectory, const MissingSide& missing);
-
 /// Returns the scan of the samples that lie on both sides, to be reconstructed on the whole matrix.
 Scan symmetric_centre(const Scan& scan, const MissingSide& missing);
 

@@ -1,18 +1,46 @@
 #include <omp.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <random>
+
+#include "recon/array/linear_algebra.hpp"
+#include "recon/array/vector_math.hpp"
 #include "recon/coils/calibration.hpp"
+#include "recon/coils/maps.hpp"
+#include "recon/coils/noise.hpp"
 #include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/estimate.hpp"
+#include "recon/pipeline/machine_rates.hpp"
 #include "recon/pipeline/partial_fourier.hpp"
+#include "recon/transform/direct/direct.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
+#include "recon/transform/gridded/gridded_cost.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
+#include "recon/transform/transform.hpp"
 
 namespace fhd {
 
-double ScanSizes::image_voxels() const {
-  double count = 1;
-  for (int axis = 0; axis < 3; ++axis)
-    count *= cropped_matrix_size[axis] > 0 ? cropped_matrix_size[axis] : matrix_size[axis];
-  return count;
+// Iterations of conjugate gradient bring the residual of a spectrum between lambda and (1 + ratio) lambda down to the
+// tolerance in sqrt(1 + ratio) ln(2 / tolerance) / 2 steps (Shewchuk (1994), 9); the circulant preconditioner narrows the
+// spectrum, less where k-space has gaps. ADMM was measured.
+int expected_iterations(const LeastSquares& method, bool corrects_off_resonance, double samples_per_unknown) {
+  const double tolerance = std::max(method.tolerance, 1e-8);
+  if (decide_solver(method) == SolverKind::admm) {
+    const bool in_time = std::any_of(method.sparse.begin(), method.sparse.end(),
+                                     [](const auto& each) { return each.kind == SparseKind::temporal_tv; });
+    const double usual = (in_time ? 50 : 25) * (searches_strength(method) ? 0.5 : 1);
+    return static_cast<int>(std::ceil(usual * std::sqrt(sparse_tolerance / tolerance)));
+  }
+  double ratio = 2 / reference_lambda;  // most of the spectrum lies below some twice the mean
+  if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&method.lambda)) ratio = 2 / of_mean->share;
+  if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda))
+    ratio = of_largest->share > 0 ? 1 / of_largest->share : 1e6;
+  if (uses_preconditioner(method, corrects_off_resonance))
+    ratio /= std::clamp(8 * samples_per_unknown, 1.5, 6.0);
+  return static_cast<int>(std::min(1e9, std::ceil(std::sqrt(1 + ratio) * std::log(2 / tolerance) / 2)));
 }
 
 ScanSizes sizes_of(const Scan& scan) {
@@ -24,7 +52,7 @@ ScanSizes sizes_of(const Scan& scan) {
   if (sizes.coils > 1)
     sizes.calibration_sampled =
         scan.calibration.has_value() || calibration_is_sampled(scan.trajectory, sizes.matrix_size);
-  sizes.told_apart = field_told_apart(scan);
+  sizes.resolved = resolved_field(scan);
   sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
   sizes.calibration_samples = scan.calibration ? scan.calibration->kspace.sample_count() : 0;
   sizes.cropped_matrix_size = scan.cropped_matrix_size;
@@ -36,42 +64,24 @@ ScanSizes sizes_of(const Scan& scan) {
 }
 
 ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size) {
-  for (int axis = 0; axis < 3; ++axis)
-    sizes.told_apart[axis] *= static_cast<double>(sizes.matrix_size[axis]) / matrix_size[axis];
-  sizes.is_enlarged = sizes.is_enlarged || sizes.matrix_size != matrix_size;
-  for (int axis = 0; axis < 3; ++axis)
-    if (sizes.matrix_size[axis] != matrix_size[axis])
-      sizes.cropped_matrix_size[axis] = sizes.matrix_size[axis];
-  sizes.matrix_size = matrix_size;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int own = std::exchange(sizes.matrix_size[axis], matrix_size[axis]);
+    if (own == matrix_size[axis]) continue;
+    sizes.is_enlarged = true;
+    sizes.resolved[axis] *= static_cast<double>(own) / matrix_size[axis];
+    sizes.cropped_matrix_size[axis] = own;
+  }
   return sizes;
-}
-
-std::int64_t central_sample_count(const Scan& scan, const Settings& settings) {
-  const auto* method = least_squares(settings);
-  if (method == nullptr || method->partial_fourier != PartialFourier::phase) return 0;
-  const MissingSide missing = missing_side(scan.trajectory, scan.geometry.matrix_size);
-  return static_cast<std::int64_t>(central_samples(scan.trajectory, missing).size());
 }
 
 ScanSizes sizes_of(const Scan& scan, const Settings& settings) {
   ScanSizes sizes = sizes_of(scan);
-  sizes.central_samples = central_sample_count(scan, settings);
-  if (!looks_beyond_fov(settings) || sizes.told_apart == own_field || !bound_to_fov(scan, settings).empty())
+  if (const auto* method = least_squares(settings);
+      method && method->partial_fourier == PartialFourier::phase)
+    missing_side(scan.trajectory, scan.geometry.matrix_size);
+  if (!looks_beyond_fov(settings) || sizes.resolved == own_field || !bound_to_fov(scan, settings).empty())
     return sizes;
-  const auto object = object_beyond_fov(scan, sizes.told_apart);
-  return on_larger_matrix(std::move(sizes), object.matrix_size);
-}
-
-bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& made,
-             const EstimateSettings& how) {
-  const auto* method = least_squares(how.settings);
-  if (how.frames) return false;
-  if (stage == "density compensation") return true;
-  if (method == nullptr || (scan.has_field_map && scan.has_sample_time)) return false;
-  if (stage == "Q") return true;
-  const auto* roughness = std::get_if<RoughnessPenalty>(&method->regularizer);
-  return how.device.is_cpu() && !made.coil_decision.finds_maps && !(roughness && roughness->prior) &&
-         (stage == "transfer function" || stage == "preconditioner" || stage == "largest eigenvalue");
+  return on_larger_matrix(sizes, object_beyond_fov(scan, sizes.resolved).matrix_size);
 }
 
 Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const MachineRates& device,
@@ -81,9 +91,11 @@ Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const Mac
     return stage.seconds + device.seconds(stage.work) + host.seconds(stage.host_work);
   };
   Prediction result;
+  result.images = how.images;
   result.other_seconds = seconds_of(made.between);
   double before = result.other_seconds;
-  const bool solved = least_squares(how.settings) != nullptr;
+  const bool solved = least_squares(how.settings) != nullptr,
+             segmented = scan.has_field_map && scan.has_sample_time;  // whose Q depend on the field map
   for (const auto& stage : made.stages) {
     double seconds = seconds_of(stage);
     if (stage.name == "certificate") {  // of each frame, with a clock of its own
@@ -95,9 +107,8 @@ Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const Mac
     }
     before += seconds;
     result.stages.push_back({stage.name, seconds});
-    if (is_kept(stage.name, scan, made, how)) result.once_seconds += seconds;
+    if (!how.frames && !segmented && depends_on_trajectory_alone(stage.name)) result.once_seconds += seconds;
   }
-  result.images = how.images;
   result.iterations_seconds =
       made.solves * std::max(0, made.most_iterations - made.iterations) * device.seconds(made.iteration);
   return result;
@@ -107,6 +118,168 @@ double Prediction::seconds() const {
   double sum = other_seconds;
   for (const Stage& stage : stages) sum += stage.seconds;
   return sum;
+}
+
+namespace {
+
+constexpr Precision single = Precision::single_precision, in_double = Precision::double_precision;
+constexpr std::pair<const char*, WorkUnit> named_units[] = {
+    {"pair", WorkUnit::pair},       {"matrix product", WorkUnit::matrix_product},
+    {"FFT", WorkUnit::fft},         {"kernel point", WorkUnit::kernel_point},
+    {"byte", WorkUnit::byte},       {"transferred byte", WorkUnit::transferred_byte},
+    {"algebra", WorkUnit::algebra}, {"region", WorkUnit::region}};
+static_assert(std::size(named_units) == Work::units);
+
+/// Returns the seconds of the fastest of several runs of `work`, after one that warms up.
+template <class Run>
+double fastest(Device device, const Run& work) {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds_since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  // Many short runs on the CPU, so that one of them is undisturbed; a GPU takes a while to reach its clock.
+  const double budget = device.is_cuda() ? 0.05 : 0.01;
+  const auto run = [&] {
+    work();
+    device::synchronize(device);
+  };
+  run();
+  double best = 1e300;
+  const auto begin = Clock::now();
+  do {
+    const auto start = Clock::now();
+    run();
+    best = std::min(best, seconds_since(start));
+  } while (seconds_since(begin) < budget);
+  return std::max(best, 1e-9);
+}
+
+/// Returns positions spread evenly over k-space at random.
+Trajectory random_trajectory(const std::array<int, 3>& n, std::int64_t samples) {
+  Trajectory trajectory{Array<double>(Shape{3, samples})};
+  std::mt19937 generator(7);
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < samples; ++m)
+      if (n[axis] > 1) trajectory.k[axis * samples + m] = (generator() * 0x1p-32 - 0.5) * n[axis];
+  return trajectory;
+}
+
+template <class T>
+Array<Complex<T>> some_values(Shape shape, Device device) {
+  Array<Complex<T>> array(shape);
+  for (std::int64_t i = 0; i < array.size(); ++i) array[i] = {T(1), static_cast<T>(i % 7) / 7};
+  return array.to(device);
+}
+
+/// Measures a forward and an adjoint product, and charges what other units do not explain to `unit`.
+template <class T>
+void measure_transform(const FourierTransform<T>& transform, std::int64_t coils, WorkUnit unit,
+                       MachineRates& rates) {
+  const Device device = transform.device();
+  auto images = some_values<T>(transform.images_shape(coils), device),
+       values = some_values<T>(transform.samples_shape(coils), device);
+  const double seconds = fastest(device, [&] {
+    transform.adjoint(values, images);
+    transform.forward(images, values);
+  });
+  const Work work = transform.cost().adjoint(coils) + transform.cost().forward(coils);
+  double& rate = rates.of(unit, precision_of<T>());
+  rate = 0;
+  rate = std::max(seconds - rates.seconds(work), 0.3 * seconds) / work.at(unit, precision_of<T>());
+}
+
+template <class T>
+void measure_transforms(Device device, MachineRates& rates) {
+  const bool gpu = device.is_cuda();
+  const int size = gpu ? 64 : 24;
+  const std::array<int, 3> plane{gpu ? 128 : 64, gpu ? 128 : 64, gpu ? 32 : 1}, volume{size, size, size};
+  const auto positions = random_trajectory(plane, gpu ? 32768 : 512);
+  measure_transform<T>(*make_direct_transform<T>(positions, plane, device, {GpuSums::fast}), 4,
+                       WorkUnit::pair, rates);
+  if (gpu)
+    measure_transform<T>(*make_direct_transform<T>(positions, plane, device, {GpuSums::tensor_cores}), 4,
+                         WorkUnit::matrix_product, rates);
+  const std::int64_t coils = gpu ? 8 : 2;
+  const auto grid = difference_grid(volume);
+  Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]});
+  q[0] = Complex<T>(1);
+  const auto normal =
+      make_toeplitz_normal<T>(q.to(device), some_values<T>(Shape{coils, size, size, size}, device));
+  auto in = some_values<T>(normal->domain(), device), out = some_values<T>(normal->domain(), device);
+  rates.of(WorkUnit::fft, precision_of<T>()) = fastest(device, [&] { normal->forward(in, out); }) /
+                                               normal->cost().forward.at(WorkUnit::fft, precision_of<T>());
+  measure_transform<T>(
+      *make_gridded_transform<T>(random_trajectory(volume, gpu ? 262144 : 4096), volume, 1e-5, device), 4,
+      WorkUnit::kernel_point, rates);
+}
+
+void measure_memory(Device device, MachineRates& rates) {
+  const std::int64_t elements = device.is_cuda() ? 1 << 24 : 1 << 20;
+  Array<Complex<float>> from(Shape{elements}, device), to(Shape{elements}, device);
+  const auto bytes = static_cast<double>(elements) * sizeof(Complex<float>);
+  rates.of(WorkUnit::byte) = fastest(device, [&] { add_scaled(to, 0.5f, from); }) / bytes;
+  if (device.is_cuda()) {
+    Array<Complex<float>> host;
+    rates.of(WorkUnit::transferred_byte) = fastest(device, [&] { host = from.to(Device::cpu()); }) / bytes;
+  }
+  Array<Complex<float>> few(Shape{64}, device), other(Shape{64}, device);
+  rates.of(WorkUnit::region) = fastest(device, [&] { add_scaled(few, 0.5f, other); });
+}
+
+void measure_algebra(MachineRates& rates) {
+  constexpr std::int64_t coils = 16, samples = 4096;
+  const auto data = some_values<float>(Shape{coils, samples}, Device::cpu());
+  const double seconds = fastest(Device::cpu(), [&] {
+    const auto covariance = sum_of_outer_products(data);
+    static_cast<void>(apply_mixing(covariance, data));
+  });
+  rates.of(WorkUnit::algebra) = seconds / static_cast<double>(coils * coils * samples);
+}
+
+}  // namespace
+
+double MachineRates::seconds(const Work& work) const {
+  double sum = 0;
+  for (const auto precision : {single, in_double})
+    for (const auto& [name, unit] : named_units)
+      sum += work.at(unit, precision) *
+             seconds_of_unit[static_cast<std::size_t>(precision)][static_cast<std::size_t>(unit)];
+  return sum;
+}
+
+std::vector<std::pair<std::string, double*>> MachineRates::fields() {
+  std::vector<std::pair<std::string, double*>> list;
+  for (const auto& [name, unit] : named_units)
+    for (const auto precision : {single, in_double})
+      list.emplace_back(std::string(name) + (precision == single ? "" : ", double"), &of(unit, precision));
+  return list;
+}
+
+MachineRates assumed_gpu_rates() {
+  // validation/results/2026-11-20-h100*.md: 6.9e12 pairs/s and a 15th of that in double precision, gridding
+  // at some 5e10 kernel points/s, 2e12 FFT operations/s, HBM at 1e12 bytes/s.
+  MachineRates rates;
+  const auto set = [&](WorkUnit unit, double of_single, double of_double) {
+    rates.of(unit, single) = of_single;
+    rates.of(unit, in_double) = of_double;
+  };
+  set(WorkUnit::pair, 1 / 6.9e12, 15 / 6.9e12);
+  set(WorkUnit::matrix_product, 1 / 5e13, 1 / 5e12);
+  set(WorkUnit::fft, 1 / 2e12, 1 / 1e12);
+  set(WorkUnit::kernel_point, 1 / 5e10, 1 / 2e10);
+  set(WorkUnit::byte, 1 / 1e12, 0);
+  set(WorkUnit::transferred_byte, 1 / 1e10, 0);
+  set(WorkUnit::region, 1e-5, 0);
+  return rates;
+}
+
+MachineRates measure_rates(Device device) {
+  MachineRates rates;
+  measure_memory(device, rates);
+  measure_transforms<float>(device, rates);
+  measure_transforms<double>(device, rates);
+  if (device.is_cpu()) measure_algebra(rates);
+  return rates;
 }
 
 }  // namespace fhd

@@ -15,8 +15,8 @@ struct CalibrationCache {
   std::optional<CalibrationSystem> outside_fov{}, maps{};
 };
 
-/// The part of a scan that volumes share: the matrix that holds the object, how coils are mixed, and their maps. It
-/// refers to the scan that was prepared, which must outlive it.
+/// The part of a scan that volumes share: the matrix that holds the object, how coils are mixed, and their maps. The scan
+/// that was prepared must outlive it.
 struct Preparation {
   const Scan* measured = nullptr;
   AxisOrder order{};                 ///< in which the axes are reconstructed
@@ -36,9 +36,8 @@ Preparation prepare(const Scan& measured, const Context& context, CalibrationCac
 /// Returns the scan on a larger matrix, to be cropped, where the object reaches beyond the field of view and the samples
 /// tell it apart; else nothing. (outside_fov.cpp)
 std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, CalibrationCache& cache);
-/// Returns the scan with coils left out when all their samples are zero, whitened, compressed, and maps found; nothing when
-/// the scan enters as it is. All arrays are in host memory. `mixing` [virtual coil][coil] becomes what the coils were
-/// multiplied by; empty where they stay. (prepare_coils.cpp)
+/// Returns the scan with dead coils left out, whitened, compressed, and maps found; nothing when it enters as it is. `mixing`
+/// [virtual coil][coil] becomes what the coils were multiplied by; empty where they stay.
 std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, RunLog& log,
                                   Device device = Device::cpu(), Array<Complex<double>>* mixing = nullptr,
                                   CalibrationCache* cache = nullptr);

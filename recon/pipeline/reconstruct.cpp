@@ -6,7 +6,6 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/finish.hpp"
 #include "recon/pipeline/frames.hpp"
 #include "recon/pipeline/volumes.hpp"
 
@@ -19,7 +18,6 @@ struct Reconstructor::State {
   Cache<float> in_single{};
   Cache<double> in_double{};
   CalibrationCache calibrations{};
-  std::unique_ptr<State> of_prepared{};  ///< for volumes at other positions than those of their preparation
 
   State(const Settings& all, const Execution& where, const Services& helpers)
       : settings(all), execution(where), services(helpers) {
@@ -31,7 +29,7 @@ struct Reconstructor::State {
   auto in_precision(const Work& work) {
     return settings.precision == Precision::single_precision ? work(in_single) : work(in_double);
   }
-  Reconstruction one(const Scan& scan, const ProgressCallback& progress);
+  Reconstruction one(const Scan& scan, const Settings& used, const ProgressCallback& progress);
   Reconstruction elsewhere(const Preparation& preparation, const Scan& volume, const ProgressCallback& progress);
   std::vector<Reconstruction> together(const std::shared_ptr<const Preparation>& preparation,
                                        const std::vector<const Scan*>& volumes, const ProgressCallback& progress);
@@ -56,7 +54,7 @@ std::vector<Reconstruction> results_of(Images made, const Report& shared, Diagno
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Scan& volume = *volumes[volumes.size() == 1 ? 0 : i];
     results[i].report = shared;
-    if (!made.solved.empty()) made.solved[i].add_to(results[i].report);
+    if (!made.solved.empty()) static_cast<SolvedVolume&>(results[i].report) = std::move(made.solved[i]);
     results[i].image = as_measured(std::move(made.images[i]), preparation, volume);
     if (!made.gridded.empty()) results[i].gridded = as_measured(std::move(made.gridded[i]), preparation, volume);
   }
@@ -86,14 +84,15 @@ bool has_positions_of(const Scan& volume, const Scan& reference) {
 
 }  // namespace
 
-Reconstruction Reconstructor::State::one(const Scan& scan, const ProgressCallback& progress) {
-  refuse_incompatible(features_of(settings).with(Feature::one_image));
+Reconstruction Reconstructor::State::one(const Scan& scan, const Settings& used,
+                                         const ProgressCallback& progress) {
+  refuse_incompatible(features_of(used).with(Feature::one_image));
   scan.validate("scan");
-  if (const auto missing = missing_for_group(settings, scan, execution.processes->size()))
-    throw Error("a reconstruction by several processes", missing->expected, missing->found,
+  if (const auto obstacle = obstacle_to_group(used, scan, execution.processes->size()); !obstacle.empty())
+    throw Error("a reconstruction by several processes", "a request that they can share", obstacle,
                 "run it as one process");
   RunLog log(execution.device, progress);
-  const Context context{settings, execution, services, log};
+  const Context context{used, execution, services, log};
   Preparation preparation = fhd::prepare(scan, context, calibrations);
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation.scan(), {&preparation.scan().kspace}, {}, context, cache);
@@ -114,9 +113,8 @@ std::vector<Reconstruction> Reconstructor::State::together(const std::shared_ptr
     throw Error("volumes of a series", "at most " + std::to_string(most), std::to_string(volumes.size()));
   std::vector<KSpace> mixed;
   std::vector<const KSpace*> kspace;
-  for (const Scan* volume : volumes) {
+  for (const Scan* volume : volumes)
     mixed.push_back(mixed_kspace(*preparation, *volume, settings.precision == Precision::double_precision));
-  }
   for (const auto& values : mixed) kspace.push_back(&values);
   RunLog log(execution.device, progress);
   const Context context{settings, execution, services, log};
@@ -132,23 +130,21 @@ std::vector<Reconstruction> Reconstructor::State::together(const std::shared_ptr
 
 Reconstruction Reconstructor::State::elsewhere(const Preparation& preparation, const Scan& volume,
                                                const ProgressCallback& progress) {
-  if (!of_prepared) {
-    Settings as_prepared = settings;
-    as_prepared.coils = CoilSettings::as_they_are();
-    as_prepared.surroundings = Surroundings::off;
-    of_prepared = std::make_unique<State>(as_prepared, execution, services);
-  }
+  Settings as_prepared = settings;
+  as_prepared.coils = CoilSettings::as_they_are();
+  as_prepared.outside_fov = OutsideFov::off;
   const Scan alike =
       prepared_alike(preparation, volume, settings.precision == Precision::double_precision);
-  Reconstruction result = of_prepared->one(alike, progress);
+  Reconstruction result = one(alike, as_prepared, progress);
   result.prepared.reset();
   return result;
 }
 
 namespace {
 
-/// Adds what is told of a frame, and what makes the frames doubtful to the first of them.
+/// Reports each frame, and what makes the frames doubtful with the first of them.
 void report_frames(const FrameLayout& layout, const Scan& scan, std::vector<Reconstruction>& frames) {
+  const auto doubt = doubt_of_frames(scan.trajectory, layout);
   for (std::size_t i = 0; i < frames.size(); ++i) {
     Report& report = frames[i].report;
     const auto add = [&](const char* name, std::int64_t value) {
@@ -161,8 +157,7 @@ void report_frames(const FrameLayout& layout, const Scan& scan, std::vector<Reco
     else
       add("readouts from frame to frame", layout.step);
     add("first readout of the frame", layout.first_readout(static_cast<std::int64_t>(i)));
-    if (auto doubt = doubt_of_frames(scan.trajectory, layout); !doubt.empty())
-      report.messages.push_back({"frames", Severity::suspicion, std::move(doubt)});
+    if (!doubt.empty()) report.messages.push_back({"frames", Severity::suspicion, doubt});
   }
   Report& first = frames.front().report;
   if (layout.gate && !layout.gate->doubt.empty())
@@ -181,7 +176,7 @@ Array<Complex<float>> components_of(const std::vector<Reconstruction>& frames, c
     Complex<double> sum;
     for (std::int64_t t = 0; t < count; ++t)
       sum += courses.data()[i / image.size() * count + t] *
-             Complex<double>(frames[static_cast<std::size_t>(t)].image.values.data()[i % image.size()]);
+             Complex<double>(frames[t].image.values.data()[i % image.size()]);
     sums.data()[i] = Complex<float>(sum);
   }
   return sums;
@@ -223,7 +218,7 @@ Reconstructor& Reconstructor::operator=(Reconstructor&&) noexcept = default;
 
 Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallback& progress) {
   const ThreadLimit limit(state_->execution.threads);
-  return state_->one(scan, progress);
+  return state_->one(scan, state_->settings, progress);
 }
 
 std::vector<Reconstruction> Reconstructor::operator()(const Scan& scan, const FrameLayout& layout,
@@ -262,7 +257,7 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
   const auto* method = least_squares(settings);
   if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || !method->sparse.empty() ||
       method->partial_fourier != PartialFourier::off || reference.field_map ||
-      settings.coils.estimation.sets != MapSetCount::one)
+      settings.coils.map_sets != MapSetCount::one)
     return false;
   const std::int64_t coils = reference.kspace.coil_count();
   const auto decision = decide_coils(
@@ -270,28 +265,13 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
   return !execution.processes->is_shared() && (coils == 1 || decision.uses_maps());
 }
 
-namespace {
-
-std::optional<MissingForGroup> missing_for_group(const Features& features) {
-  const auto conflict = conflict_among(features.with(Feature::several_processes));
-  if (!conflict) return {};
-  const auto other = conflict->feature == Feature::several_processes ? conflict->other : conflict->feature;
-  return MissingForGroup{std::string("a request without ") + name_of(other), "one with it"};
-}
-
-}  // namespace
-
-std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
-  return missing_for_group(features_of(settings));
-}
-
-std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size) {
+std::string obstacle_to_group(const Settings& settings, const Scan& scan, int size) {
   if (size == 1) return {};
   const bool corrects = scan.field_map && scan.sample_time_s;
-  if (const auto missing = missing_for_group(features_of(settings).with(Feature::field_map, corrects))) return missing;
-  if (const auto samples = scan.trajectory.sample_count(); samples < size)
-    return MissingForGroup{"at least one sample for each", std::to_string(samples) + " samples"};
-  return {};
+  const auto conflict = conflict_among(
+      features_of(settings).with(Feature::several_processes).with(Feature::field_map, corrects));
+  if (conflict) return name_of(conflict->feature == Feature::several_processes ? conflict->other : conflict->feature);
+  return scan.trajectory.sample_count() < size ? "fewer samples than that" : "";
 }
 
 Reconstruction reconstruct(const Scan& scan, const Settings& settings, const Execution& execution,

@@ -13,9 +13,9 @@
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
+#include "recon/pipeline/context.hpp"
 #include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/prepare.hpp"
-#include "recon/pipeline/services.hpp"
 
 namespace fhd {
 
@@ -30,16 +30,14 @@ struct Reconstruction {
   std::optional<Scan> prepared;
 };
 
-/// Reconstructs scan after scan with the same settings. What depends on the trajectory alone (TrajectoryOperators), and the
-/// model where it fits, are cached for the next scan.
+/// Reconstructs scan after scan with the same settings. What depends on the trajectory alone is cached for the next scan.
 ///
 /// Methods:  LeastSquares          (E^H E + lambda W^H W) rho = E^H d, E = F S
 ///           ConventionalGridding  density-compensated adjoint by gridding: the conventional image
 ///           PlainAdjoint          E^H d, no compensation
 ///           CartesianFft          inverse FFT of a Cartesian scan
-/// Coils are whitened and compressed, and maps found, as Settings::coils says. With sensitivity maps the coils are combined
-/// by them; without, every coil is reconstructed on its own and the image is the root of the sum of squares (a single coil
-/// stays complex).
+/// Coils are prepared as Settings::coils says. Without sensitivity maps every coil is reconstructed on its own and the image
+/// is the root of the sum of squares (a single coil stays complex).
 class Reconstructor {
  public:
   /// Throws Error naming the field when the settings are out of range.
@@ -52,9 +50,9 @@ class Reconstructor {
   /// Reconstructs one scan. Throws Error when the settings contradict the scan (e.g. CartesianFft of a non-Cartesian
   /// trajectory), and DeviceError when a GPU fails or has too little memory.
   Reconstruction operator()(const Scan& scan, const ProgressCallback& progress = {});
-  /// Reconstructs frames of a continuous acquisition or bins of a motion (frames.hpp), in their order, with maps found in
-  /// the whole scan. Each has its own certificate and verdict; solved together, they share objectives and residuals, and
-  /// times are shares of that of all. Throws Error as require_frames_can.
+  /// Reconstructs frames or bins (frames.hpp) in their order, with the maps of the whole scan. Each has its own certificate
+  /// and verdict; solved together, they share objectives and residuals, and times are shares of that of all. Throws Error
+  /// as require_frames_can.
   std::vector<Reconstruction> operator()(const Scan& scan, const FrameLayout& layout,
                                          const ProgressCallback& progress = {});
 
@@ -77,14 +75,9 @@ class Reconstructor {
 /// Returns whether volumes like `reference`, with the same positions, are reconstructed together: not where lambda is
 /// searched for every volume, off-resonance is corrected, coils are combined without maps, or processes share the samples.
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference);
-/// A condition that a scan or its settings miss for a group of processes or devices: they sum images, and what needs
-/// all samples in one place is left to one alone.
-struct MissingForGroup {
-  std::string expected, found;
-};
-/// Returns what is missing, as far as settings and scan, or settings alone, decide it; nothing where nothing is.
-std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size);
-std::optional<MissingForGroup> missing_for_group(const Settings& settings);
+/// Returns what keeps a group of so many processes or devices, which sum images, from sharing a scan: "--normal explicit";
+/// empty where nothing does.
+std::string obstacle_to_group(const Settings& settings, const Scan& scan, int size);
 
 /// Reconstructs one scan.
 Reconstruction reconstruct(const Scan& scan, const Settings& settings = {}, const Execution& execution = {},

@@ -1,11 +1,11 @@
-#include "recon/pipeline/sense_noise.hpp"
-
+// Noise of a Cartesian scan with regular gaps, from the matrices of its aliases: noise_map.hpp.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "recon/array/fft.hpp"
 #include "recon/array/linear_algebra.hpp"
+#include "recon/pipeline/noise_map.hpp"
 
 namespace fhd {
 namespace {
@@ -65,87 +65,22 @@ std::int64_t shifted(std::int64_t voxel, const std::array<std::int64_t, 3>& shif
   return (z * n[1] + y) * n[0] + x;
 }
 
-/// The matrices of one group of aliases, of which the first is the voxel itself.
-class Group {
- public:
-  Group(const Scan& scan, const Array<Complex<double>>& covariance, double lambda,
-        const std::vector<Alias>& aliases)
-      : n_(scan.geometry.matrix_size),
-        samples_(static_cast<double>(scan.trajectory.sample_count())),
-        lambda_(lambda),
-        covariance_(covariance),
-        aliases_(aliases),
-        maps_(scan.sensitivity_maps ? values_of<double>(*scan.sensitivity_maps) : Array<Complex<double>>()),
-        coils_(scan.kspace.coil_count()),
-        voxels_(scan.geometry.voxel_count()) {}
-
-  /// Computes the deviation of the aliases of `voxel`.
-  void fill(std::int64_t voxel, Array<double>& deviation) {
-    members_.clear(), turns_.clear();
-    for (const auto& alias : aliases_) {
-      const std::int64_t other = shifted(voxel, alias.shift, n_);
-      if (!is_seen(other)) continue;
-      members_.push_back(other), turns_.push_back(alias.turn);
-    }
-    if (members_.empty()) return;
-    const auto size = static_cast<std::int64_t>(members_.size());
-    Array<Complex<double>> system({size, size}), noise({size, size});
-    for (std::int64_t i = 0; i < size; ++i)
-      for (std::int64_t j = 0; j < size; ++j) {
-        const Complex<double> turn = samples_ * (turns_[i] * conj(turns_[j]));
-        system[i * size + j] = turn * product(members_[i], members_[j], false);
-        noise[i * size + j] = turn * product(members_[i], members_[j], true);
-        if (i == j) system[i * size + j] += Complex<double>(lambda_, 0);
-      }
-    const auto variances = variances_of(std::move(system), noise);
-    for (std::int64_t i = 0; i < size; ++i) deviation[members_[i]] = std::sqrt(variances[i] / 2);
-  }
-
- private:
-  Complex<double> map(std::int64_t coil, std::int64_t voxel) const {
-    return maps_.empty() ? Complex<double>(1, 0) : maps_[coil * voxels_ + voxel];
-  }
-  bool is_seen(std::int64_t voxel) const {
-    for (std::int64_t coil = 0; coil < coils_; ++coil)
-      if (norm(map(coil, voxel)) > 0) return true;
-    return false;
-  }
-  /// Returns sum conj(S_c(p)) S_c(q), or with the covariance between the coils.
-  Complex<double> product(std::int64_t p, std::int64_t q, bool of_noise) const {
-    Complex<double> sum = 0;
-    for (std::int64_t c = 0; c < coils_; ++c) {
-      if (!of_noise) sum += conj(map(c, p)) * map(c, q);
-      for (std::int64_t d = 0; d < coils_ && of_noise; ++d)
-        sum += conj(map(c, p)) * covariance_[c * coils_ + d] * map(d, q);
-    }
-    return sum;
-  }
-  /// Returns the diagonal of A^-1 B A^-1, by A^-1 = K^H K with K the inverse of the Cholesky factor.
-  std::vector<double> variances_of(Array<Complex<double>> system, const Array<Complex<double>>& noise) const {
-    const std::int64_t size = system.extent(0);
-    const auto factor = inverse_cholesky_factor(std::move(system));
-    if (!factor)
-      throw Error(subject, "coils that tell the " + std::to_string(size) + " aliases of a voxel apart",
-                  "some that do not, and lambda = 0", "choose a lambda above 0");
-    Array<Complex<double>> adjoint({size, size});
-    for (std::int64_t i = 0; i < size; ++i)
-      for (std::int64_t j = 0; j < size; ++j) adjoint[i * size + j] = conj((*factor)[j * size + i]);
-    const auto inverse = matrix_product(adjoint, *factor),
-               covariance = matrix_product(matrix_product(inverse, noise), inverse);
-    std::vector<double> variances;
-    for (std::int64_t i = 0; i < size; ++i) variances.push_back(covariance[i * size + i].re);
-    return variances;
-  }
-
-  std::array<int, 3> n_;
-  double samples_, lambda_;
-  const Array<Complex<double>>& covariance_;
-  const std::vector<Alias>& aliases_;
-  Array<Complex<double>> maps_;
-  std::int64_t coils_, voxels_;
-  std::vector<std::int64_t> members_;
-  std::vector<Complex<double>> turns_;
-};
+/// Returns the diagonal of A^-1 B A^-1, by A^-1 = K^H K with K the inverse of the Cholesky factor.
+std::vector<double> variances_of(Array<Complex<double>> system, const Array<Complex<double>>& noise) {
+  const std::int64_t size = system.extent(0);
+  const auto factor = inverse_cholesky_factor(std::move(system));
+  if (!factor)
+    throw Error(subject, "coils that tell the " + std::to_string(size) + " aliases of a voxel apart",
+                "some that do not, and lambda = 0", "choose a lambda above 0");
+  Array<Complex<double>> adjoint({size, size});
+  for (std::int64_t i = 0; i < size; ++i)
+    for (std::int64_t j = 0; j < size; ++j) adjoint[i * size + j] = conj((*factor)[j * size + i]);
+  const auto inverse = matrix_product(adjoint, *factor),
+             covariance = matrix_product(matrix_product(inverse, noise), inverse);
+  std::vector<double> variances;
+  for (std::int64_t i = 0; i < size; ++i) variances.push_back(covariance[i * size + i].re);
+  return variances;
+}
 
 }  // namespace
 
@@ -159,18 +94,47 @@ void require_lattice(const Scan& scan, bool has_maps) {
 }
 
 Array<double> sense_noise(const Scan& scan, const Array<Complex<double>>& covariance, double lambda) {
-  const std::int64_t coils = scan.kspace.coil_count();
-  require_shape(covariance, {coils, coils}, "noise covariance");
   require_lattice(scan, scan.sensitivity_maps.has_value());
   const auto aliases = aliases_of(scan);
+  const std::int64_t coils = scan.kspace.coil_count(), voxels = scan.geometry.voxel_count();
+  const auto maps =
+      scan.sensitivity_maps ? values_of<double>(*scan.sensitivity_maps) : Array<Complex<double>>();
+  const auto map = [&](std::int64_t coil, std::int64_t voxel) {
+    return maps.empty() ? Complex<double>(1, 0) : maps[coil * voxels + voxel];
+  };
   Array<double> deviation(scan.geometry.image_shape());
-  std::vector<char> done(static_cast<std::size_t>(deviation.size()));
-  Group group(scan, covariance, lambda, aliases);
-  for (std::int64_t voxel = 0; voxel < deviation.size(); ++voxel) {
-    if (done[static_cast<std::size_t>(voxel)]) continue;
-    group.fill(voxel, deviation);
-    for (const auto& alias : aliases)
-      done[static_cast<std::size_t>(shifted(voxel, alias.shift, scan.geometry.matrix_size))] = 1;
+  std::vector<char> done(voxels);
+  for (std::int64_t voxel = 0; voxel < voxels; ++voxel) {
+    if (done[voxel]) continue;
+    std::vector<std::int64_t> members;  // of the group of aliases, those that a coil sees
+    std::vector<Complex<double>> turns;
+    for (const auto& alias : aliases) {
+      const std::int64_t other = shifted(voxel, alias.shift, scan.geometry.matrix_size);
+      done[other] = 1;
+      bool is_seen = false;
+      for (std::int64_t coil = 0; coil < coils; ++coil) is_seen = is_seen || norm(map(coil, other)) > 0;
+      if (is_seen) members.push_back(other), turns.push_back(alias.turn);
+    }
+    const auto size = static_cast<std::int64_t>(members.size());
+    if (size == 0) continue;
+    Array<Complex<double>> system({size, size}), noise({size, size});
+    for (std::int64_t i = 0; i < size; ++i)
+      for (std::int64_t j = 0; j < size; ++j) {
+        const Complex<double> turn =
+            static_cast<double>(scan.trajectory.sample_count()) * (turns[i] * conj(turns[j]));
+        Complex<double> product = 0,
+                        of_noise = 0;  // sum conj(S_c(p)) S_c(q), and with the covariance between
+        for (std::int64_t c = 0; c < coils; ++c) {
+          product += conj(map(c, members[i])) * map(c, members[j]);
+          for (std::int64_t d = 0; d < coils; ++d)
+            of_noise += conj(map(c, members[i])) * covariance[c * coils + d] * map(d, members[j]);
+        }
+        system[i * size + j] = turn * product;
+        noise[i * size + j] = turn * of_noise;
+        if (i == j) system[i * size + j] += Complex<double>(lambda, 0);
+      }
+    const auto variances = variances_of(std::move(system), noise);
+    for (std::int64_t i = 0; i < size; ++i) deviation[members[i]] = std::sqrt(variances[i] / 2);
   }
   return deviation;
 }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
+#include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
-#include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/conventional.hpp"
-#include "recon/pipeline/sparse.hpp"
-#include "recon/pipeline/verify.hpp"
+#include "recon/pipeline/decisions.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/lanczos.hpp"
 
@@ -17,9 +17,9 @@ namespace {
 /// Returns the largest eigenvalue of E^H E, after the solution for E^H d = `fhd`. Few iterations say too little of it, and
 /// those with a preconditioner nothing.
 template <class T>
-double eigenvalue_of(Model<T>& model, const QuadraticSolution& solved, const Array<Complex<T>>& fhd) {
+double eigenvalue_of(Model<T>& model, const ConjugateGradientResult& solved, const Array<Complex<T>>& fhd) {
   constexpr std::size_t enough_iterations = 3;
-  const std::size_t residuals = solved.volume.relative_residuals.size();
+  const std::size_t residuals = solved.relative_residuals.size();
   if (model.largest_eigenvalue > 0) return model.largest_eigenvalue;
   if (model.preconditioner && residuals > 1) return find_largest_eigenvalue(model, fhd);
   if (residuals <= enough_iterations) return largest_eigenvalue(*model.problem.normal);
@@ -45,9 +45,10 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
                                   context.log.progress(), context);
     for (auto& one : solved) {
       const auto number = static_cast<std::int64_t>(solution.volumes.size());
-      one.volume.largest_eigenvalue =
+      const double eigenvalue =
           eigenvalue_of(model, one, one_of(solution.right_hand_sides, model.encoding->domain(), number));
-      solution.volumes.push_back(std::move(one.volume));
+      solution.volumes.push_back({std::move(one.relative_residuals), one.converged});
+      solution.volumes.back().largest_eigenvalue = eigenvalue;
     }
   });
 }
@@ -77,8 +78,125 @@ void compare_with_samples(const Array<Complex<T>>& samples, Solution<T>& solutio
   squares = squares.to(Device::cpu());
   context.processes().sum(squares.data(), squares.size());
   for (std::int64_t v = 0; v < count; ++v)
-    solution.volumes[static_cast<std::size_t>(v)].data_residual =
+    solution.volumes[v].data_residual =
         squares[count + v] == 0 ? 0 : std::sqrt(squares[v] / squares[count + v]);
+}
+
+/// Returns what is the same for every method, of one volume; of one coil without its map.
+template <class T>
+VerifierInput<T> input_of(const Measurements<T>& data, std::size_t volume, std::optional<std::int64_t> coil,
+                          double promised_accuracy) {
+  const Scan& scan = data.scan;
+  const KSpace& kspace = *data.volumes[volume];
+  VerifierInput<T> input{scan.trajectory, scan.geometry.matrix_size, kspace.values.data(), 1, nullptr};
+  if (std::is_same_v<T, double> && !kspace.in_double.empty())
+    input.samples_in_double = kspace.in_double.data();
+  input.sample_scale = 1 / data.unit(static_cast<std::int64_t>(volume));
+  input.requested = promised_accuracy;
+  if (coil) {
+    input.samples += *coil * scan.trajectory.sample_count();
+    if (input.samples_in_double) input.samples_in_double += *coil * scan.trajectory.sample_count();
+  } else {
+    input.coil_count = kspace.coil_count();
+  }
+  return input;
+}
+
+/// Asks for certificates and verdicts; `scan` has the noise of the coils; null: one coil without its map.
+template <class T>
+void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const Model<T>& model,
+           const Scan* scan, TrajectoryOperators<T>& operators, const Context& context) {
+  RunLog& log = context.log;
+  const Verifier& verifier = *context.services.verifier;
+  if (!model.problem.sparse.empty())
+    log.note(
+        "certificate",
+        "certificate: of the conditions of optimality it checks that the pull of the data and that of the "
+        "terms without "
+        "squares cancel; that the latter is a subgradient of these terms is the solver's word");
+  if (model.problem.is_real)
+    log.note("certificate",
+             "certificate: of the residual it checks the real part, all that an image has to answer for "
+             "that is real "
+             "beside its phase; that phase it takes as a part of the maps");
+  log.stage("certificate", [&] {
+    for_each_in_parallel(
+        inputs.size(), [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });
+  });
+  std::mutex mutex;
+  for (auto& input : inputs) {
+    if (scan && scan->noise) input.noise = &*scan->noise;
+    if (context.processes().size() > 1) continue;
+    input.encode = [&](const Array<Complex<T>>& of) {  // one at a time, whoever calls it
+      const std::lock_guard lock(mutex);
+      const auto settings = verdict_transform(context.settings, operators.settings());
+      Array<Complex<T>> seen(model.encoding->range(), context.device());
+      model.encoding->forward_through(*operators.transform_of(settings), of.to(context.device()), seen);
+      return seen.to(Device::cpu());
+    };
+  }
+  log.stage("verdict", [&] {
+    for_each_in_parallel(inputs.size(),
+                         [&](std::size_t v) { solution.volumes[v].verdict = verifier.judge(inputs[v]); });
+  });
+}
+
+/// Verifies all coils together, or `coil` without its map. Every process must call; the first judges.
+template <class T>
+void verify_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
+                     std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators,
+                     const Context& context) {
+  const Scan& scan = data.scan;
+  RunLog& log = context.log;
+  // The solution and the products of its operators, in host memory: stacks of volumes.
+  const auto images = solution.images.to(Device::cpu()),
+             adjoint = solution.right_hand_sides.to(Device::cpu()),
+             predicted = all_columns(solution.predicted.to(Device::cpu()), scan.trajectory.sample_count(),
+                                     context.processes());
+  Array<Complex<T>> product(solution.images.shape(), context.device());
+  model.problem.normal->forward_each(solution.images, product);
+  const auto normal = product.to(Device::cpu());
+  model.problem.system().forward_each(solution.images, product);
+  if (!solution.subgradient.empty()) {
+    auto of_image = one_of(product, solution.subgradient.shape(), 0);
+    add_scaled(of_image, T(1), solution.subgradient);
+  }
+  auto regularized = product.to(Device::cpu());
+  // The condition for real images is Re(E^H d - (E^H E + lambda W^H W) rho) = 0: the rest is no residual.
+  if (model.problem.is_real)
+    for (std::int64_t p = 0; p < regularized.size(); ++p) regularized[p].im = adjoint[p].im;
+  if (context.processes().rank() > 0) return;
+  const Shape image = model.encoding->domain(),
+              samples{model.encoding->range()[0], scan.trajectory.sample_count()};
+  std::vector<VerifierInput<T>> inputs;
+  for (std::size_t volume = 0; volume < solution.volumes.size(); ++volume) {
+    auto& input = inputs.emplace_back(input_of(data, volume, coil, operators.promised_accuracy()));
+    if (!coil && scan.sensitivity_maps) {
+      input.maps = scan.sensitivity_maps->values.data();
+      if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
+        input.maps_in_double = scan.sensitivity_maps->in_double.data();
+      input.map_scale = 1 / model.map_unit;
+      if (model.sets) input.second_maps = scan.second_maps->values.data();
+    }
+    if (model.corrects_off_resonance) {
+      input.field_map = &*scan.field_map;
+      input.sample_time_s = &*scan.sample_time_s;
+      input.requested = std::max(input.requested, off_resonance_accuracy(*least_squares(context.settings)));
+    }
+    const auto number = static_cast<std::int64_t>(volume);
+    input.image = one_of(images, image, number);
+    input.predicted = one_of(predicted, samples, number);
+    input.adjoint = one_of(adjoint, image, number);
+    input.normal = one_of(normal, image, number);
+    input.regularized = one_of(regularized, image, number);
+    const auto& residuals = solution.volumes[volume].relative_residuals;
+    input.solver_residual = solution.volumes[volume].stationarity.value_or(residuals.back());
+    input.iterations = static_cast<int>(residuals.size()) - 1;
+    input.elapsed_s = log.elapsed_s() / static_cast<double>(solution.volumes.size());
+    input.volume_count = static_cast<int>(solution.volumes.size());
+    input.volume = static_cast<int>(volume);
+  }
+  judge(inputs, solution, model, coil ? nullptr : &data.scan, operators, context);
 }
 
 }  // namespace
@@ -97,9 +215,9 @@ namespace {
 /// Solves for the images of all coils together, or of the `coil` whose samples these are; of several, the first one
 /// (`is_first`) decides lambda where that is searched, and is the one that is verified.
 template <class T>
-Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
-                        std::optional<std::int64_t> coil, bool is_first, TrajectoryOperators<T>& operators,
-                        const Context& context) {
+Solution<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                          std::optional<std::int64_t> coil, bool is_first, TrajectoryOperators<T>& operators,
+                          const Context& context) {
   const Shape image = model.encoding->domain(),
               stack{samples.extent(0) / model.encoding->range()[0], image[0], image[1], image[2]};
   Solution<T> solution{Array<Complex<T>>(stack, context.device()),
@@ -117,13 +235,13 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
   else
     run_solver(model, solution, context);
   check_solution(solution, model, data, samples, coil, is_first, operators, context);
-  return {std::move(solution.images), std::move(solution.volumes)};
+  return {std::move(solution.images), {}, {}, std::move(solution.volumes)};
 }
 
 /// Solves for one coil at a time, the strongest first. Reports the residuals of the coil that converged least.
 template <class T>
-Solved<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                          const Context& context) {
+Solution<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                            const Context& context) {
   const std::int64_t coils = data.samples.extent(0), sample_count = data.samples.extent(1);
   Array<Complex<T>> images(operators.transform()->images_shape(coils), context.device());
   Array<Complex<T>> samples(Shape{1, sample_count}, context.device());
@@ -146,16 +264,7 @@ Solved<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, Trajecto
   }
   auto image = combined(images, {});
   const Shape stack{1, image.extent(0), image.extent(1), image.extent(2)};
-  return {std::move(image).reshaped(stack), {std::move(least)}};
-}
-
-template <class T>
-Solved<T> solve_all(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                    const Context& context) {
-  if (!model.has_maps && data.scan.kspace.coil_count() > 1)
-    return solve_each_coil(model, data, operators, context);
-  const std::optional<std::int64_t> coil = model.has_maps ? std::nullopt : std::optional(std::int64_t{0});
-  return solve_samples(model, data, data.samples, coil, true, operators, context);
+  return {std::move(image).reshaped(stack), {}, {}, {std::move(least)}};
 }
 
 }  // namespace
@@ -171,40 +280,40 @@ double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd) {
 }
 
 template <class T>
-std::vector<QuadraticSolution> solve_quadratic(const Model<T>& model, const Array<Complex<T>>& b,
-                                               Array<Complex<T>>& x, const ProgressCallback& progress,
-                                               const Context& context, int kept_residuals) {
+std::vector<ConjugateGradientResult> solve_quadratic(const Model<T>& model, const Array<Complex<T>>& b,
+                                                     Array<Complex<T>>& x, const ProgressCallback& progress,
+                                                     const Context& context, int kept_residuals) {
   const LeastSquares& method = *least_squares(context.settings);
-  auto results = conjugate_gradients(model.problem.system(), b, x,
-                                     {.iterations = method.iterations,
-                                      .tolerance = method.tolerance,
-                                      .check_every = residual_interval(context.device()),
-                                      .kept_residuals = kept_residuals,
-                                      .from_zero = true},
-                                     progress, model.preconditioner.get());
-  std::vector<QuadraticSolution> solved(results.size());
-  for (std::size_t v = 0; v < results.size(); ++v) {
-    solved[v].volume.relative_residuals = std::move(results[v].relative_residuals);
-    solved[v].volume.converged = results[v].converged;
-    solved[v].largest_ritz_value = results[v].largest_ritz_value;
-  }
-  return solved;
-}
-
-void SolvedVolume::add_to(Report& report) const {
-  report.relative_residuals = relative_residuals;
-  report.objectives = objectives;
-  report.converged = converged;
-  report.data_residual = data_residual;
-  report.largest_eigenvalue = largest_eigenvalue;
-  report.certificate = certificate;
-  report.verdict = verdict;
+  return conjugate_gradients(model.problem.system(), b, x,
+                             {.iterations = method.iterations,
+                              .tolerance = method.tolerance,
+                              .check_every = residual_interval(context.device()),
+                              .kept_residuals = kept_residuals,
+                              .from_zero = true},
+                             progress, model.preconditioner.get());
 }
 
 template <class T>
-Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                const Context& context) {
-  auto solved = solve_all(model, data, operators, context);
+void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
+                        const Array<double>* weights, double promised_accuracy, const Context& context) {
+  if (!context.services.verifier) return;
+  RunLog& log = context.log;
+  auto input = input_of(data, 0, 0, promised_accuracy);
+  input.weights = weights;
+  Array<Complex<T>> first(Shape{images.extent(1), images.extent(2), images.extent(3)}, images.device());
+  copy_range(images, 0, first, 0, first.size());
+  input.adjoint = first.to(Device::cpu());
+  input.elapsed_s = log.elapsed_s();
+  log.stage("certificate", [&] { log.report.certificate = context.services.verifier->verify(input); });
+}
+
+template <class T>
+Solution<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                  const Context& context) {
+  const std::optional<std::int64_t> coil = model.has_maps ? std::nullopt : std::optional(std::int64_t{0});
+  auto solved = !model.has_maps && data.scan.kspace.coil_count() > 1
+                    ? solve_each_coil(model, data, operators, context)
+                    : solve_samples(model, data, data.samples, coil, true, operators, context);
   context.log.setting("preconditioner", model.preconditioner ? "circulant" : "none");
   for (auto& volume : solved.volumes) volume.largest_eigenvalue *= model.map_unit * model.map_unit;
   for (auto& term : context.log.report.terms) term.weight *= data.unit(0) * model.map_unit;
@@ -212,12 +321,16 @@ Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperator
 }
 
 #define FHD_INSTANTIATE(T)                                                                     \
-  template std::vector<QuadraticSolution> solve_quadratic<T>(const Model<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, const ProgressCallback&, const Context&, int); \
+  template std::vector<ConjugateGradientResult> solve_quadratic<T>(                            \
+      const Model<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, const ProgressCallback&,  \
+      const Context&, int);                                                                    \
   template double find_largest_eigenvalue<T>(Model<T>&, const Array<Complex<T>>&);             \
   template void check_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,       \
                                   const Array<Complex<T>>&, std::optional<std::int64_t>, bool, \
                                   TrajectoryOperators<T>&, const Context&);                    \
-  template Solved<T> solve<T>(Model<T>&, const Measurements<T>&, TrajectoryOperators<T>&, const Context&);
+  template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,        \
+                                      const Array<double>*, double, const Context&);           \
+  template Solution<T> solve<T>(Model<T>&, const Measurements<T>&, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -1,59 +1,37 @@
 #pragma once
 // Images by least squares: E^H d, lambda, the solver, and the check of its solution.
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "recon/pipeline/measurements.hpp"
 #include "recon/pipeline/model.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
+#include "recon/solve/sparse_solution.hpp"
 
 namespace fhd {
-
-/// The solution of one volume, as the report has it.
-struct SolvedVolume {
-  std::vector<double> relative_residuals{}, objectives{};
-  std::optional<double> stationarity{};  ///< SparseSolution::stationarity
-  bool converged = true;
-  double data_residual = 0;
-  double largest_eigenvalue = 0;  ///< of E^H E, in the unit of the scan's maps
-  std::optional<Certificate> certificate{};
-  std::optional<Verdict> verdict{};
-
-  void add_to(Report& report) const;
-};
 
 /// The images of volumes that were solved together, with products that a verifier compares with direct sums.
 template <class T>
 struct Solution {
   Array<Complex<T>> images;            ///< [volume][z][y][x]
-  Array<Complex<T>> right_hand_sides;  ///< E^H d
+  Array<Complex<T>> right_hand_sides{};  ///< E^H d
   Array<Complex<T>> predicted{};       ///< E image, [volume and coil][sample of this process]
   std::vector<SolvedVolume> volumes{};
   Array<Complex<T>> subgradient{};  ///< with sparse terms, which one volume is solved with: SparseSolution
 };
 
-/// Images [volume][z][y][x].
-template <class T>
-struct Solved {
-  Array<Complex<T>> images;
-  std::vector<SolvedVolume> volumes;
-};
-
 /// Solves for the images of a model with maps, or, without, for the root of the sum of squares of the images of every coil
 /// (a single coil stays complex), in units of data.unit / model.map_unit. Several volumes are solved together if they have
-/// maps or one coil. Chooses lambda, of the first.
+/// maps or one coil. Chooses lambda, of the first. The products for a verifier are left out of the result.
 template <class T>
-Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                const Context& context);
+Solution<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                  const Context& context);
 
-struct QuadraticSolution {
-  SolvedVolume volume;
-  double largest_ritz_value = 0;  ///< ConjugateGradientResult
-};
 /// Solves (E^H E + quadratic terms) x = b by conjugate gradient from x = 0, for right-hand sides b [volume][z][y][x], with
 /// the preconditioner of the model.
 template <class T>
-std::vector<QuadraticSolution> solve_quadratic(
+std::vector<ConjugateGradientResult> solve_quadratic(
     const Model<T>& model, const Array<Complex<T>>& b, Array<Complex<T>>& x, const ProgressCallback& progress,
     const Context& context, int kept_residuals = ConjugateGradientSettings{}.kept_residuals);
 
@@ -63,6 +41,12 @@ template <class T>
 void check_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
                     const Array<Complex<T>>& samples, std::optional<std::int64_t> coil, bool verifies,
                     TrajectoryOperators<T>& operators, const Context& context);
+
+/// Verifies a method without a system to solve by the first volume: the first of its coil images [coil][z][y][x] against
+/// F^H (w d); `weights` is [sample], or null for 1.
+template <class T>
+void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
+                        const Array<double>* weights, double promised_accuracy, const Context& context);
 
 /// Chooses lambda, the weight of the regularizer, once for a scan, as LeastSquares::lambda says; it goes to the term and to
 /// the report. `samples` are all of `data`, or those of its strongest coil, and `fhd` is their E^H d: a search solves for
@@ -74,5 +58,23 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
 /// Finds the largest eigenvalue of E^H E within some per cent, from E^H d = `fhd`, unless the model knows it.
 template <class T>
 double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd);
+
+// Images with terms without squares.
+
+/// Noise in the place of the samples of a scan, as a search of strengths by the noise asks for it.
+template <class T>
+struct NoiseEncoding {
+  std::int64_t channels = 0;  ///< all coils of the scan, or 1: its strongest
+  /// Computes right_hand_side = E^H b of b [channel][sample of the scan; of this process] on the device; returns |b|, of
+  /// samples that E has several times as often.
+  std::function<double(const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_side)> adjoint;
+};
+
+/// Solves for the image with sparse terms by ADMM, into the first image of `solution` and its volumes. `samples` are those
+/// of the right-hand side; of the first of several coils the strengths become weights.
+template <class T>
+void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>& data,
+                  const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, bool is_first,
+                  const Context& context);
 
 }  // namespace fhd

@@ -1,11 +1,14 @@
-#include "recon/pipeline/sparse.hpp"
-
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "recon/array/vector_math.hpp"
+#include "recon/coils/noise.hpp"
+#include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/solve.hpp"
 #include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
@@ -41,7 +44,7 @@ void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array
 template <class T>
 double magnitude_of(const Array<Complex<T>>& image) {
   const Array<Complex<T>> host = image.to(Device::cpu());
-  std::vector<double> squares(static_cast<std::size_t>(host.size()));
+  std::vector<double> squares(host.size());
   std::transform(host.begin(), host.end(), squares.begin(),
                  [](Complex<T> v) { return norm(Complex<double>(v)); });
   std::sort(squares.begin(), squares.end());
@@ -50,6 +53,242 @@ double magnitude_of(const Array<Complex<T>>& image) {
   for (const double square : squares)
     if ((below += square) >= all / 2) return std::sqrt(square);
   return 0;
+}
+
+// The search of a strength by the noise.
+//
+// With E |n|^2 = sum of the covariance C over samples, Stein's
+// unbiased estimate of |E rho - E rho_0|^2, rho_0 the image without noise, is
+//
+//     risk = |E rho - d|^2 - E |n|^2 + 2 Re <b, E rho(d + e b) - E rho(d)> / e,    b: noise like that of d,
+//
+// in which the last term, by one draw of b, counts the noise that the image follows. Sources: Stein, Ann. Statist.
+// 9:1135 (1981); Ramani, Blu and Unser, IEEE Trans. Image Process. 17:1540 (2008). Its minimum was tried beside
+// the discrepancy principle (the residual is the noise, as for lambda), which takes two to four times the
+// strength: an image follows some of the noise, so that its residual is less
+// (validation/results/2026-11-23-auto.md).
+
+/// An image on its way from one strength of the term that is sought to the next, with what the solver left.
+template <class T>
+struct StrengthPath {
+  Array<Complex<T>> image;  ///< of the shape of right-hand sides
+  double strength = 0;      ///< of the solution; 0: none yet
+  SparseSolution<T> solution{};
+
+  /// Moves to the image of another path: *this += share (other - *this), with the duals and auxiliary unknowns.
+  void move_towards(const StrengthPath& other, double share) {
+    const auto move = [&](const Array<Complex<T>>& from, Array<Complex<T>>& to) {
+      scale(to, static_cast<T>(1 - share));
+      add_scaled(to, static_cast<T>(share), from);
+    };
+    move(other.image, image);
+    for (std::size_t j = 0; j < solution.duals.size(); ++j) move(other.solution.duals[j], solution.duals[j]);
+    if (!solution.auxiliary.empty()) move(other.solution.auxiliary, solution.auxiliary);
+  }
+  int iterations() const { return static_cast<int>(solution.relative_residuals.size()) - 1; }
+};
+
+template <class T>
+struct StrengthSearch {
+  /// Solves by least squares.
+  std::function<void(const Array<Complex<T>>& fhd, Array<Complex<T>>& image)> first_image;
+  /// Solves with the term, from where the path has come; at most so many iterations, to this residual.
+  std::function<void(const Array<Complex<T>>& fhd, double strength, const SparseSettings& limits,
+                     StrengthPath<T>& path)>
+      solve;
+};
+
+constexpr double first_strength = 0.01, least_strength = 1e-5, largest_strength = 1, step = 2.5;
+/// Limits of each image of the search, which starts where that of the last strength ended. The estimate is unbiased
+/// for any function of the data, of few iterations as well; with these the strengths are those of converged images to
+/// within what their errors tell apart, for a fourth to an eighth of the iterations
+/// (validation/results/2026-11-23-auto.md).
+constexpr SparseSettings search_limits{4, sparse_tolerance};
+/// The share of the noise that is added: small compared with that of the data, large compared with what the solver
+/// leaves.
+constexpr double probe_share = 0.5;
+
+/// Returns noise like that of the samples of the coils that are solved for: all, or the strongest.
+template <class T>
+Array<Complex<T>> noise_of_samples(const KnownNoise& noise, const Measurements<T>& data,
+                                   std::int64_t channels, const Context& context) {
+  const std::int64_t coils = data.scan.kspace.coil_count(), samples = data.scan.kspace.sample_count();
+  Array<Complex<double>> covariance = covariance_to_draw(noise);
+  if (channels != coils) {
+    const std::int64_t coil = strongest_coil(data.scan.kspace);
+    covariance = Array<Complex<double>>({1, 1});
+    covariance[0] = noise.covariance.values[coil * coils + coil];
+  }
+  const double unit = data.unit(0);
+  for (auto& value : covariance) value *= 1 / (unit * unit);
+  const auto all = noise_like(covariance, samples, 0);
+  return converted<Complex<T>>(columns_of(all, share_of(samples, context.processes()))).to(context.device());
+}
+
+/// Computes the risk of images, from scalar products of images alone.
+template <class T>
+class Risk {
+ public:
+  Risk(const StrengthSearch<T>& search, const HermitianOperator<T>& normal, const Measurements<T>& data,
+       const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd,
+       StrengthPath<T>& path, const Context& context)
+      : search_(search),
+        normal_(normal),
+        fhd_(fhd),
+        path_(path),
+        probe_(fhd.shape(), fhd.device()),
+        disturbed_(fhd.to(fhd.device())),
+        disturbed_path_{Array<Complex<T>>(fhd.shape(), fhd.device())},
+        offset_(fhd.shape(), fhd.device()),
+        change_(fhd.shape(), fhd.device()),
+        product_(fhd.shape(), fhd.device()),
+        first_(path.image.to(path.image.device())) {
+    const KnownNoise known = known_noise(data.scan);
+    is_measured_ = known.is_measured;
+    data_norm_ = norm_of_all(samples, context.processes());
+    noise_norm_ = noise.adjoint(noise_of_samples(known, data, noise.channels, context), probe_);
+    normal_.forward(first_, offset_);
+    add_scaled(offset_, T(-2), fhd);
+    first_square_ = data_norm_ * data_norm_ + real_dot(first_, offset_);
+    disturb();
+    search_.first_image(disturbed_, disturbed_path_.image);
+    if (!is_measured_ && noise_norm_ > 0) lessen_noise();
+  }
+
+  double noise_norm() const { return noise_norm_; }
+  double data_norm() const { return data_norm_; }
+  bool is_measured() const { return is_measured_; }
+
+  /// Returns the point of a strength, whose image is solved from the last one.
+  StrengthPoint at(double strength) {
+    const auto [square, followed] = fit(strength);
+    const double noise = noise_norm_ * noise_norm_;
+    return {strength, std::sqrt(square) / data_norm_, (square - noise + 2 * followed) / noise};
+  }
+
+ private:
+  struct Fit {
+    double square;    ///< |E rho - d|^2
+    double followed;  ///< Re <b, E rho(d + e b) - E rho(d)> / e: of the noise, what the image follows
+  };
+  /// Solves for both images by as many iterations: what they leave undone is alike, and changes their difference
+  /// less.
+  Fit fit(double strength) {
+    search_.solve(fhd_, strength, search_limits, path_);
+    search_.solve(disturbed_, strength, {path_.iterations(), 0}, disturbed_path_);
+    // The square is that of the first image, which is near, and the rest: rounding of large products does not count.
+    copy(path_.image, change_);
+    normal_.forward(path_.image, product_);
+    add_scaled(product_, T(1), offset_);
+    add_scaled(change_, T(-1), first_);
+    const double square = std::max(0.0, first_square_ + real_dot(change_, product_));
+    copy(disturbed_path_.image, change_);
+    add_scaled(change_, T(-1), path_.image);
+    return {square, real_dot(probe_, change_) / probe_share};
+  }
+
+  /// Sets d + e b in the place of d.
+  void disturb() {
+    copy(fhd_, disturbed_);
+    add_scaled(disturbed_, T(probe_share), probe_);
+  }
+
+  /// Lowers the noise where an image shows that it is less: the edge of k-space holds signal too. An image leaves of
+  /// the data the noise that it does not follow, and more where the model does not explain them: where that is less,
+  /// it is nearer. Source: Wahba, J. R. Stat. Soc. B 45:133 (1983).
+  void lessen_noise() {
+    const auto [square, followed] = fit(first_strength);
+    const double share = std::sqrt(square / (noise_norm_ * noise_norm_ - followed));
+    if (!(share > 0 && share < 1)) return;
+    noise_norm_ *= share;
+    scale(probe_, T(share));
+    disturb();
+    disturbed_path_.move_towards(path_, 1 - share);
+  }
+
+  const StrengthSearch<T>& search_;
+  const HermitianOperator<T>& normal_;
+  const Array<Complex<T>>& fhd_;
+  StrengthPath<T>& path_;
+  Array<Complex<T>> probe_;         ///< E^H b
+  Array<Complex<T>> disturbed_;     ///< E^H (d + e b)
+  StrengthPath<T> disturbed_path_;  ///< rho(d + e b)
+  Array<Complex<T>> offset_;        ///< E^H E of the first image, less 2 E^H d
+  Array<Complex<T>> change_, product_, first_;
+  double data_norm_ = 0, noise_norm_ = 0, first_square_ = 0;
+  bool is_measured_ = false;
+};
+
+/// Returns the strength of the lowest risk, and whether it is the last one tried: steps downhill from the first strength
+/// until the risk rises again on both sides; then tries where the parabola through the lowest and its neighbours, on a
+/// logarithmic axis, is lowest, between these neighbours and not nearer to it than a tenth of the way.
+std::pair<double, bool> strength_of_least(const std::function<double(double)>& risk_at) {
+  std::map<double, double> points;
+  const auto take = [&](double strength) {
+    if (strength < least_strength || strength > largest_strength) return false;
+    points[strength] = risk_at(strength);
+    return true;
+  };
+  const auto lowest = [&] {
+    return std::min_element(points.begin(), points.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; });
+  };
+  take(first_strength);
+  take(first_strength * step);
+  while (lowest() == points.begin() && take(points.begin()->first / step)) {
+  }
+  while (std::next(lowest()) == points.end() && take(points.rbegin()->first * step)) {
+  }
+  const auto middle = lowest();
+  if (middle == points.begin() || std::next(middle) == points.end()) return {middle->first, true};
+  const auto left = std::prev(middle), right = std::next(middle);
+  const double x = std::log(middle->first), a = std::log(left->first) - x, b = std::log(right->first) - x,
+               of_a = (left->second - middle->second) / a, of_b = (right->second - middle->second) / b,
+               curvature = (of_b - of_a) / (b - a);
+  double at = curvature > 0 ? (of_a * b - of_b * a) / (a - b) / (2 * curvature) : 0;
+  at = std::clamp(at, 0.9 * a, 0.9 * b);
+  const double least = 0.1 * (at < 0 ? a : b);
+  take(std::exp(x + (std::abs(at) < std::abs(least) ? least : at)));
+  return {lowest()->first, false};
+}
+
+/// Returns the strength of the one sparse term that leaves it to the noise: the minimum of Stein's unbiased risk estimate
+/// over strengths, or a default where there is no noise to go by. `path` starts with the first image, and ends near that of
+/// the strength. The curve goes to the report.
+template <class T>
+double search_strength(const StrengthSearch<T>& search, const HermitianOperator<T>& normal,
+                       const Measurements<T>& data, const Array<Complex<T>>& samples,
+                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,
+                       const Context& context) {
+  RunLog& log = context.log;
+  Risk<T> risk(search, normal, data, samples, noise, fhd, path, context);
+  if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
+    constexpr double default_strength = 0.005;
+    log.note("strength", "--regularizer auto: there is no noise to go by, the strength is " +
+                             short_number(default_strength));
+    return default_strength;
+  }
+  log.report.noise_residual = risk.noise_norm() / risk.data_norm();
+  auto& points = log.report.strength_curve;
+  const auto [strength, at_limit] = strength_of_least([&](double tried) {
+    points.push_back(risk.at(tried));
+    if (const auto& progress = log.progress())
+      progress({"search of strength", static_cast<std::int64_t>(points.size()), 5, points.back().risk});
+    return points.back().risk;
+  });
+  std::sort(points.begin(), points.end(),
+            [](const auto& a, const auto& b) { return a.strength < b.strength; });
+  if (!risk.is_measured())
+    log.note(
+        "strength",
+        "--regularizer auto: the scan has no noise readouts; the noise is taken from the edge of k-space, "
+        "or from what an image of strength 0.01 leaves, whichever is less");
+  log.note(
+      "strength",
+      "strength " + short_number(strength) +
+          (at_limit ? ": the estimated error falls on beyond the strengths tried, and the last one is used"
+                    : ": there the estimated error (Stein's unbiased risk) is least"));
+  return strength;
 }
 
 /// Runs ADMM from where `path` stands; `strength` is that of the first term.

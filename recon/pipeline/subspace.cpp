@@ -1,13 +1,13 @@
-#include "recon/pipeline/subspace.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "recon/array/linear_algebra.hpp"
+#include "recon/coils/calibration.hpp"
 #include "recon/domain/text.hpp"
-#include "recon/pipeline/low_resolution.hpp"
 #include "recon/pipeline/frames.hpp"
+#include "recon/pipeline/low_resolution.hpp"
 
 namespace fhd {
 namespace {
@@ -81,11 +81,10 @@ struct SmallScan {
 /// Returns the places in a readout at which all readouts are within the matrix.
 std::vector<std::int64_t> places_within(const Trajectory& trajectory, const FrameLayout& layout,
                                         const std::array<int, 3>& matrix) {
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(layout.readout_length)), places;
-  for (const auto sample : samples_within(trajectory, matrix))
-    ++counts[static_cast<std::size_t>(sample % layout.readout_length)];
+  std::vector<std::int64_t> counts(layout.readout_length), places;
+  for (const auto sample : indices_inside(trajectory, matrix)) ++counts[sample % layout.readout_length];
   for (std::int64_t s = 0; s < layout.readout_length; ++s)
-    if (counts[static_cast<std::size_t>(s)] == layout.readouts) places.push_back(s);
+    if (counts[s] == layout.readouts) places.push_back(s);
   return places;
 }
 
@@ -111,8 +110,7 @@ Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t com
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t s = 0; s < count; ++s)
     for (std::int64_t t = 0; t <= s; ++t) {
-      const auto &a = frames[static_cast<std::size_t>(s)].values,
-                 &b = frames[static_cast<std::size_t>(t)].values;
+      const auto &a = frames[s].values, &b = frames[t].values;
       double sum = 0;
       for (std::int64_t p = 0; p < a.size(); ++p)
         sum += double{a.data()[p].re} * b.data()[p].re + double{a.data()[p].im} * b.data()[p].im;
@@ -156,8 +154,9 @@ std::array<int, 3> matrix_of_small_frames(const std::array<int, 3>& matrix_size)
   return low_resolution(matrix_size, matrix_size[2] > 1 ? 24 : 32);
 }
 
-LeastSquares method_of_small_frames() {
+LeastSquares method_of_small_frames(const TransformSettings& transform) {
   LeastSquares method;
+  method.transform = transform;
   method.lambda = OfMeanEigenvalue{0.01};
   method.sparse = {{SparseKind::llr, 0.01}};
   method.iterations = sparse_iterations;
@@ -174,7 +173,7 @@ Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
     return given_courses(given->values, layout.frames, context.log);
   const std::int64_t components = component_count(method, layout.frames);
   Settings settings = context.settings;
-  settings.method = method_of_small_frames();
+  settings.method = method_of_small_frames(transform);
   const Services none;
   RunLog own(context.device(), {});
   Array<double> courses;

@@ -1,7 +1,6 @@
 #pragma once
-// The operators that depend on the trajectory alone, for one matrix and one choice of transform: transforms, the
-// point-spread kernel Q, density compensation. Each is made when it is first needed, and used by every scan that
-// `are_of` says it fits.
+// The operators that depend on the trajectory alone, for one matrix and one choice of transform, each made when it is first
+// needed: transforms, the point-spread kernel Q, density compensation.
 #include <memory>
 
 #include "recon/domain/scan.hpp"
@@ -16,13 +15,12 @@ std::unique_ptr<TransformCost> cost_of(const TransformSettings& transform, const
 template <class T>
 class TrajectoryOperators {
  public:
-  /// Takes the share of the samples that belongs to this process. `transform.kind` is not automatic. `cache` may be
-  /// null.
+  /// Takes the share of the samples of this process. `transform.kind` is not automatic. `cache` may be null.
   TrajectoryOperators(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
                       const TransformSettings& transform, const Execution& execution,
                       std::shared_ptr<TrajectoryCache> cache);
 
-  /// Returns whether they are those of a scan: the same positions, matrix and choice of transform.
+  /// Returns whether a scan has the same positions, matrix and choice of transform.
   bool are_of(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
               const TransformSettings& transform) const;
 
@@ -36,7 +34,6 @@ class TrajectoryOperators {
   /// Returns another transform of the trajectory, of which one is held at a time.
   const std::shared_ptr<const FourierTransform<T>>& transform_of(const TransformSettings& settings);
   void release_other_transform() { other_.reset(); }
-  /// Releases the transforms, whose grids and sums are made anew when they are needed again.
   void release_transforms() { transform_.reset(), other_.reset(); }
 
   /// Returns q on the periodic difference grid [z][y][x], on the device, of the samples of all processes.

@@ -201,15 +201,6 @@ std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator
   return results;
 }
 
-template <class T>
-ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
-                                           Array<Complex<T>>& x, const ConjugateGradientSettings& settings,
-                                           const ProgressCallback& progress,
-                                           const HermitianOperator<T>* preconditioner) {
-  require_shape(b, a.domain(), "right-hand side");
-  return std::move(conjugate_gradients(a, b, x, settings, progress, preconditioner).front());
-}
-
 double conjugate_gradient_bytes(double elements, const ConjugateGradientSettings& settings,
                                 Precision precision, Device device, double systems, bool preconditioned) {
   const double kept = kept_residuals(settings, preconditioned);
@@ -225,12 +216,7 @@ double conjugate_gradient_bytes(double elements, const ConjugateGradientSettings
 #define FHD_INSTANTIATE(T)                                                       \
   template std::vector<ConjugateGradientResult> conjugate_gradients<T>(          \
       const HermitianOperator<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, \
-      const ConjugateGradientSettings&, const ProgressCallback&,                 \
-      const HermitianOperator<T>*);                                              \
-  template ConjugateGradientResult conjugate_gradient<T>(                        \
-      const HermitianOperator<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, \
-      const ConjugateGradientSettings&, const ProgressCallback&,                 \
-      const HermitianOperator<T>*);
+      const ConjugateGradientSettings&, const ProgressCallback&, const HermitianOperator<T>*);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -34,24 +34,27 @@ double conjugate_gradient_bytes(double elements, const ConjugateGradientSettings
                                 Precision precision, Device device, double systems = 1,
                                 bool preconditioned = false);
 
-/// Solves A x = b from x as given (usually zero). Residuals are those of the recurrence. A residual that is
-/// not finite throws Error. Source: Hestenes and Stiefel, J. Res. NBS 49:409 (1952); Shewchuk (1994), B2.
+/// Solves a stack of right-hand sides b_j, each a system A x_j = b_j of its own that stops by itself, from x as given
+/// (usually zero): an operator that takes many vectors together does so in every iteration. Residuals are those of the
+/// recurrence. A residual that is not finite throws Error. `progress` hears of the system that has converged least.
+/// Source: Hestenes and Stiefel, J. Res. NBS 49:409 (1952); Shewchuk (1994), B2.
 ///
 /// `preconditioner` applies M^-1, Hermitian and positive definite on vectors that residuals can be (B3); null: M = 1. What
 /// is told, and when to stop, is still |b - A x| / |b|.
-template <class T>
-ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
-                                           Array<Complex<T>>& x, const ConjugateGradientSettings& settings,
-                                           const ProgressCallback& progress = {},
-                                           const HermitianOperator<T>* preconditioner = nullptr);
-
-/// Solves a stack of right-hand sides b_j, each a system of its own that stops by itself: an operator that takes
-/// many vectors together does so in every iteration. Of each what conjugate_gradient gives. `progress` hears of the
-/// system that has converged least.
 template <class T>
 std::vector<ConjugateGradientResult> conjugate_gradients(
     const HermitianOperator<T>& a, const Array<Complex<T>>& b, Array<Complex<T>>& x,
     const ConjugateGradientSettings& settings, const ProgressCallback& progress = {},
     const HermitianOperator<T>* preconditioner = nullptr);
+
+/// Solves one system.
+template <class T>
+ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
+                                           Array<Complex<T>>& x, const ConjugateGradientSettings& settings,
+                                           const ProgressCallback& progress = {},
+                                           const HermitianOperator<T>* preconditioner = nullptr) {
+  require_shape(b, a.domain(), "right-hand side");
+  return std::move(conjugate_gradients(a, b, x, settings, progress, preconditioner).front());
+}
 
 }  // namespace fhd

@@ -79,7 +79,7 @@ void ResidualBasis<T>::project_out_on_host(std::int64_t system, Complex<T>* r) {
     const std::int64_t begin = i * block, end = std::min(size_, begin + block);
     for (std::int64_t j = 0; j < count_; ++j) {
       const Complex<T>* kept = of_system(duals(), j);
-      products_[i * count_ + j] = rows::dot(end - begin, kept + begin, r + begin);
+      products_[i * count_ + j] = rows::kernels<T>().dot(end - begin, kept + begin, r + begin);
     }
   }
   for (std::int64_t j = 0; j < count_; ++j) {
@@ -93,7 +93,7 @@ void ResidualBasis<T>::project_out_on_host(std::int64_t system, Complex<T>* r) {
     const std::int64_t begin = i * block, end = std::min(size_, begin + block);
     for (std::int64_t j = 0; j < count_; ++j) {
       const Complex<T>* kept = of_system(residuals_, j);
-      rows::subtract(end - begin, coefficients_[j], kept + begin, r + begin);
+      rows::kernels<T>().subtract(end - begin, coefficients_[j], kept + begin, r + begin);
     }
   }
 }

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "recon/solve/combine_images.hpp"
 #include "recon/solve/stack.hpp"
 
 namespace fhd {

@@ -123,11 +123,16 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& tra
                                                            std::array<int, 3> matrix_size, Device device,
                                                            DirectChoice choice = {});
 
+/// of_cpu: on a GPU, too, the kernel and grid that the CPU takes, so that the results of both differ by rounding
+/// alone.
+enum class GriddingChoice { fastest, of_cpu };
+
 /// Convolution onto an oversampled grid and an FFT: gridded_cpu.cpp. `accuracy` is the relative l2 error that
 /// the caller accepts, 1e-1 ... 1e-6 (float) or 1e-12 (double); the kernel width follows from it.
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
                                                             std::array<int, 3> matrix_size, double accuracy,
-                                                            Device device);
+                                                            Device device,
+                                                            GriddingChoice choice = GriddingChoice::fastest);
 
 }  // namespace fhd

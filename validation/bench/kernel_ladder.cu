@@ -316,8 +316,7 @@ class Climber {
           "copying on the device");
       return some;
     };
-    const DirectKernelUse use = direct_kernel_use(coils, choice, forward);
-    Rung rung{.name = name, .coils = coils, .block_size = use.block_size, .registers = use.registers};
+    const Rung rung{.name = name, .coils = coils};
     auto images = first_coils(problem_.images_device, transform->images_shape(coils));
     auto data = first_coils(problem_.data_device, transform->samples_shape(coils));
     if (forward)

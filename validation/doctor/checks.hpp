@@ -24,7 +24,7 @@ struct Findings {
 void check_geometry(const Geometry& geometry, Findings& findings);
 void check_extent(const Scan& scan, Findings& findings);
 /// Checks whether the object is longer than the FOV; where a reconstruction has `looked`, only what it cannot see.
-void check_surroundings(const Scan& scan, std::int64_t readout_length, bool looked, Findings& findings);
+void check_outside_fov(const Scan& scan, std::int64_t readout_length, bool looked, Findings& findings);
 void check_density(const Scan& scan, std::int64_t readout_length, Findings& findings);
 void check_coils(const Scan& scan, Findings& findings);
 /// Checks the noise readouts. `dead`: coils without a value, ascending.

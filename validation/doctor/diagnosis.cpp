@@ -79,7 +79,7 @@ void add_delays(Message delays, std::vector<Message>& found) {
     return [topic](const Message& each) { return each.code == topic && each.severity == Severity::warning; };
   };
   if (std::any_of(found.begin(), found.end(), warns_of(codes::delays)))
-    std::erase_if(found, warns_of(codes::surroundings));
+    std::erase_if(found, warns_of(codes::outside_fov));
 }
 
 /// Counts volumes in a row with the same problem; after enough of them the rest need not be read.
@@ -161,7 +161,7 @@ std::vector<Message> diagnose_values(const Scan& scan, std::int64_t readout_leng
   if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
     check_signal(scan, energy, readout_length, findings);
     check_spikes(scan, findings);
-    check_surroundings(scan, readout_length, looked_beyond_fov, findings);
+    check_outside_fov(scan, readout_length, looked_beyond_fov, findings);
     check_readouts(scan, energy, readout_length, findings);
   }
   return std::move(findings.list);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "recon/array/execution.hpp"
+#include "recon/coils/calibration.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
 #include "recon/pipeline/low_resolution.hpp"
@@ -21,7 +22,7 @@ namespace {
 /// Reconstructs an echo on at most so many voxels along each axis, with maps that are still to be found.
 Scan low_echo(const Scan& scan, int most) {
   const auto matrix_size = low_resolution(scan.geometry.matrix_size, most);
-  Scan low = at_low_resolution(scan, matrix_size, samples_within(scan.trajectory, matrix_size));
+  Scan low = at_low_resolution(scan, matrix_size, indices_inside(scan.trajectory, matrix_size));
   low.sensitivity_maps.reset(), low.field_map.reset(), low.sample_time_s.reset();
   return low;
 }
@@ -35,7 +36,7 @@ LowField field_of(const std::vector<Scan>& echoes, const std::vector<double>& ti
   Settings settings{LeastSquares{}};
   settings.coils.maps = echoes.front().kspace.coil_count() > 1 ? CoilMaps::espirit : CoilMaps::automatic;
   settings.coils.whitening = NoiseWhitening::off;
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   Execution execution;
   execution.threads = 1;
   Reconstructor reconstructor(settings, execution);

@@ -11,12 +11,13 @@
 
 namespace fhd::tests {
 
-inline Scan team_scan(std::array<int, 3> matrix, int coils, bool maps = true) {
+inline Scan team_scan(std::array<int, 3> matrix, int coils, bool maps = true, double undersampling = 1) {
   data::SimulationSettings settings;
   settings.trajectory.kind =
       matrix[2] == 1 ? data::TrajectoryKind::golden_radial : data::TrajectoryKind::stack_of_stars;
   settings.trajectory.matrix_size = matrix;
   settings.trajectory.fov_mm = {240, 240, matrix[2] == 1 ? 5.0 : 120.0};
+  settings.trajectory.undersampling = undersampling;
   settings.coil_count = coils;
   Scan scan = data::simulate(settings).scan;
   if (!maps) scan.sensitivity_maps.reset();

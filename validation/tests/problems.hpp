@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "recon/domain/scan.hpp"
+#include "validation/metrics.hpp"
 
 namespace fhd::tests {
 
@@ -46,6 +47,17 @@ inline Trajectory random_trajectory(std::array<int, 3> matrix_size, std::int64_t
     }
   }
   return trajectory;
+}
+
+/// Returns a host copy in double precision.
+template <class T>
+Array<Complex<double>> in_double(const Array<Complex<T>>& values) {
+  return converted<Complex<double>>(values);
+}
+/// Returns |found - expected| / |expected|, l2 norms.
+template <class T, class U>
+double relative_error(const Array<Complex<T>>& found, const Array<Complex<U>>& expected) {
+  return metrics::relative_l2(in_double(found), in_double(expected));
 }
 
 /// sum of conj(a) b, in double.

@@ -48,7 +48,10 @@ class ProgramTest : public ScratchTest {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(program())) GTEST_SKIP() << "no program at " << program();
+    prepare();
   }
+  /// Makes what the tests of a fixture begin with.
+  virtual void prepare() {}
   const std::string& program() const { return program_; }
   /// The exit status of `fhd ARGUMENTS` (read by the shell), run in the folder of the test; what was printed
   /// is in text("out") and text("err").
@@ -79,9 +82,29 @@ class ProgramTest : public ScratchTest {
             seconds(usage.ru_utime) + seconds(usage.ru_stime)};
   }
   std::string text(const std::string& name) const { return bytes_of(path(name)); }
+  bool exists(const std::string& name) const { return std::filesystem::exists(path(name)); }
+  /// Expects this exit status and one line on standard error that contains `part`.
+  void expect_failure(const std::string& arguments, int status, const std::string& part) const {
+    EXPECT_EQ(run(arguments), status) << arguments << ": " << text("err");
+    EXPECT_CONTAINS(text("err"), part);
+    EXPECT_EQ(text("err").find('\n') + 1, text("err").size()) << arguments << ": " << text("err");
+  }
 
  private:
   std::string program_ = program_path();
 };
+
+/// With scans so small that threads would not share them.
+class SmallScanTest : public ProgramTest {
+ protected:
+  void SetUp() override {
+    setenv("OMP_NUM_THREADS", "1", 1);
+    ProgramTest::SetUp();
+  }
+};
+
+/// A call of run() that succeeds.
+#define ASSERT_DONE(call) ASSERT_EQ(call, 0) << text("err")
+#define EXPECT_DONE(call) EXPECT_EQ(call, 0) << text("err")
 
 }  // namespace fhd::tests

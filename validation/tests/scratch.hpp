@@ -52,4 +52,12 @@ inline void write_text(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_TRUE(fhd::tests::contains(text, part)) << "'" << (text) << "' lacks '" << (part) << "'"
+#define EXPECT_LACKS(text, part) \
+  EXPECT_FALSE(fhd::tests::contains(text, part)) << "'" << (text) << "' has '" << (part) << "'"
+
 }  // namespace fhd::tests

@@ -123,7 +123,7 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
     method.iterations = 12;
     Settings settings{method, Precision::single_precision, coils};
     settings.coils.allow_folding = true;
-    settings.surroundings = Surroundings::off;
+    settings.outside_fov = OutsideFov::off;
     if (scan.kspace.coil_count() > most_coils) settings.coils.compression = VirtualCoils{most_coils};
     const auto result =
         reconstruct(centre, settings, Execution{Device::cpu(), is_3d ? 0 : 1}, Services{nullptr, verifier});
@@ -422,10 +422,10 @@ class Alternatives {
 /// the maps are not one set by espirit.
 double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
   const bool finds_one_set = (coils.maps == CoilMaps::automatic || coils.maps == CoilMaps::espirit) &&
-                             coils.estimation.sets == MapSetCount::one && !scan.sensitivity_maps &&
+                             coils.map_sets == MapSetCount::one && !scan.sensitivity_maps &&
                              !scan.field_map && scan.kspace.coil_count() > 1;
   if (!finds_one_set) return std::numeric_limits<double>::infinity();
-  coils.estimation.sets = MapSetCount::automatic;
+  coils.map_sets = MapSetCount::automatic;
   return misfit(scan, coils);
 }
 

@@ -10,7 +10,7 @@
 //
 // With G_i = -i 2 pi E (r_i rho), the derivative along k_i of all samples, v of a delay of the readouts by one sample
 // is sum_i (dk_i / dn) G_i; of a frequency offset it is -i t p; of the field map's scale -i t E (omega rho).
-#include "recon/pipeline/services.hpp"
+#include "recon/pipeline/context.hpp"
 
 namespace fhd::validation {
 

@@ -54,27 +54,9 @@ class _Apply(torch.autograd.Function):
         return of_values, of_trajectory, None, None
 
 
-class _Hermitian(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, image: Any, operator: Any) -> Any:
-        context.operator = operator
-        context.is_complex = image.is_complex()
-        return operator.values(image)
-
-    @staticmethod
-    @once_differentiable
-    def backward(context: Any, gradient: Any) -> Any:
-        result = context.operator.values(gradient)
-        return (result if context.is_complex else result.real), None
-
-
 def apply(operator: Any, values: Any, is_adjoint: bool) -> Any:
     """Return A values, or A^H values, with a record for gradients."""
-    trajectory = operator.trajectory
+    trajectory = getattr(operator, "trajectory", torch.empty(0))  # a Toeplitz operator has a gradient of the image alone
     if not isinstance(trajectory, torch.Tensor):
         trajectory = torch.as_tensor(trajectory)
     return _Apply.apply(torch.as_tensor(values), trajectory, operator, is_adjoint)
-
-
-def hermitian(operator: Any, image: Any) -> Any:
-    return _Hermitian.apply(image, operator)

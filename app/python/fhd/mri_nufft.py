@@ -31,22 +31,15 @@ class _Plan:
         self.transform = self._make(cycles[:, ::-1], self._shape)
 
     def op(self, coeffs: np.ndarray, image: np.ndarray) -> np.ndarray:
-        image = image.reshape(-1, *self._shape)
-        if self._is_conjugate:
-            values = (self.transform @ image.conj()).conj()
-        else:
-            values = self.transform @ image
-        np.copyto(coeffs, values.reshape(coeffs.shape))
-        return coeffs
+        return self._applied(self.transform, image.reshape(-1, *self._shape), coeffs)
 
     def adj_op(self, coeffs: np.ndarray, image: np.ndarray) -> np.ndarray:
-        coeffs = coeffs.reshape(-1, coeffs.shape[-1])
-        if self._is_conjugate:
-            values = (self.transform.H @ coeffs.conj()).conj()
-        else:
-            values = self.transform.H @ coeffs
-        np.copyto(image, values.reshape(image.shape))
-        return image
+        return self._applied(self.transform.H, coeffs.reshape(-1, coeffs.shape[-1]), image)
+
+    def _applied(self, operator: Any, values: np.ndarray, result: np.ndarray) -> np.ndarray:
+        made = (operator @ values.conj()).conj() if self._is_conjugate else operator @ values
+        np.copyto(result, made.reshape(result.shape))
+        return result
 
     def toggle_grad_traj(self) -> None:
         """The sum with exp(+i 2 pi k r), of which mri-nufft makes gradients of positions."""

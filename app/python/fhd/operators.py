@@ -37,6 +37,7 @@ class Operator:
 
     #: of fhd._native, with apply(images, samples, is_adjoint)
     _native: Any
+    _normal: Any = None
 
     def values(self, values: Any, is_adjoint: bool = False) -> Any:
         """Return A image, or A^H samples, without a record for gradients."""
@@ -70,7 +71,11 @@ class Operator:
     @property
     def normal(self) -> Any:
         """A^H A, by its point spread (Toeplitz) where the trajectory needs no gradient; kept once it is made."""
-        raise NotImplementedError
+        if requires_grad(self.trajectory):
+            return _Explicit(self)
+        if self._normal is None:
+            self._normal = self._toeplitz()
+        return self._normal
 
     def positions(self, like: Any) -> list[Any]:
         """Return the positions of the voxels in fractions of the field of view: for each column of the trajectory
@@ -146,15 +151,9 @@ class _Transform(Operator):
             )
         self.sample_shape = positions.shape[:-1]
         self._native = _native.Transform(padded_trajectory(positions), matrix_size(self.shape), accuracy)
-        self._normal: Any = None
 
-    @property
-    def normal(self) -> Any:
-        if requires_grad(self.trajectory):
-            return _Explicit(self)
-        if self._normal is None:
-            self._normal = Toeplitz(self)
-        return self._normal
+    def _toeplitz(self) -> "Toeplitz":
+        return Toeplitz(self)
 
     def accuracy(self, dtype: Any = np.complex64, device: Optional[int] = None) -> float:
         """Relative l2 error that is promised, of that precision, on the CPU or the GPU of that number."""
@@ -206,18 +205,12 @@ class Sense(Operator):
         self._maps = _maps_of(maps, self.shape)
         self.sample_shape = (self._maps.shape[0], *transform.sample_shape)
         self._native = _native.Sense(transform._native, self._maps)
-        self._normal: Any = None
 
     def __reduce__(self) -> Any:
         return Sense, (self.transform, self._maps.reshape(-1, *self.shape))
 
-    @property
-    def normal(self) -> Any:
-        if requires_grad(self.trajectory):
-            return _Explicit(self)
-        if self._normal is None:
-            self._normal = Toeplitz(self.transform, self._maps.reshape(-1, *self.shape))
-        return self._normal
+    def _toeplitz(self) -> "Toeplitz":
+        return Toeplitz(self.transform, self._maps.reshape(-1, *self.shape))
 
 
 class Toeplitz:
@@ -243,8 +236,8 @@ class Toeplitz:
     def H(self) -> "Toeplitz":
         return self
 
-    def values(self, image: Any) -> Any:
-        """Return the product with an image, without a record for gradients."""
+    def values(self, image: Any, is_adjoint: bool = False) -> Any:
+        """Return the product with an image, without a record for gradients; it is its own adjoint."""
         image, _ = _batched(image, self.shape, "image")
         result = empty(image, tuple(image.shape))
         if math.prod(image.shape) > 0:
@@ -256,7 +249,7 @@ class Toeplitz:
         if requires_grad(image):
             from fhd import autograd
 
-            return autograd.hermitian(self, image)
+            return autograd.apply(self, image, False)
         return self.values(image)
 
     __call__ = __matmul__

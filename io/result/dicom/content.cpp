@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "io/files/sha256.hpp"
 #include "io/result/dicom.hpp"
-#include "io/result/dicom/values.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "recon/error.hpp"
@@ -25,14 +26,13 @@ constexpr std::size_t short_text = 16, long_text = 64, description_text = 1024; 
 bool is_unpaired(const std::string& body_part) {
   constexpr std::string_view parts =
       " ABDOMEN ABDOMENPELVIS AORTA BACK BLADDER BRAIN CEREBELLUM CERVIX CHEST CHESTABDPELVIS CIRCLEOFWILLIS "
-      "COCCYX COLON "
-      "CORONARYARTERY CSPINE CTSPINE DUODENUM ESOPHAGUS FACE GALLBLADDER HEAD HEADNECK HEART ILEUM ILIUM JAW "
-      "JEJUNUM "
-      "LARYNX LIVER LSPINE LSSPINE MAXILLA MEDIASTINUM MOUTH NECK NECKCHEST NECKCHESTABDOMEN "
-      "NECKCHESTABDPELV NOSE "
-      "PANCREAS PELVIS PENIS PHARYNX PROSTATE RECTUM SCALP SKULL SPINE SPLEEN SSPINE STERNUM STOMACH THYMUS "
-      "THYROID "
-      "TLSPINE TONGUE TRACHEA TSPINE URETER URETHRA UTERUS VAGINA VULVA WHOLEBODY ";
+      "COCCYX "
+      "COLON CORONARYARTERY CSPINE CTSPINE DUODENUM ESOPHAGUS FACE GALLBLADDER HEAD HEADNECK HEART ILEUM "
+      "ILIUM JAW "
+      "JEJUNUM LARYNX LIVER LSPINE LSSPINE MAXILLA MEDIASTINUM MOUTH NECK NECKCHEST NECKCHESTABDOMEN "
+      "NECKCHESTABDPELV NOSE PANCREAS PELVIS PENIS PHARYNX PROSTATE RECTUM SCALP SKULL SPINE SPLEEN SSPINE "
+      "STERNUM "
+      "STOMACH THYMUS THYROID TLSPINE TONGUE TRACHEA TSPINE URETER URETHRA UTERUS VAGINA VULVA WHOLEBODY ";
   return !body_part.empty() && parts.find(" " + body_part + " ") != std::string_view::npos;
 }
 
@@ -60,6 +60,18 @@ std::array<double, 6> orientation_of(const Geometry& geometry) {
 /// Returns 0 where it is not known.
 double spacing_mm(const Geometry& geometry, int axis) {
   return geometry.fov_mm[axis] > 0 ? geometry.fov_mm[axis] / geometry.matrix_size[axis] : 0;
+}
+
+/// Returns the centre of the plane's first voxel, mm, LPS. Slices that state one position are stacked by their thickness, as in
+/// NIfTI files.
+std::array<double, 3> position_of(const ImageSeries& series, const Plane& plane) {
+  const auto& first = series.images.front().geometry;
+  const bool is_stacked = are_stacked(series);
+  const auto affine = voxel_to_lps_mm(is_stacked ? first : series.images[plane.image].geometry);
+  std::array<double, 3> position{};
+  for (std::size_t row = 0; row < 3; ++row)
+    position[row] = affine[row][3] + affine[row][2] * static_cast<double>(is_stacked ? plane.place : plane.z);
+  return position;
 }
 
 /// Returns the distance from one slice to the next; 0 where there is no next, or they differ.
@@ -119,223 +131,218 @@ std::vector<Plane> planes_of(const ImageSeries& series) {
   return planes;
 }
 
-std::array<double, 3> position_of(const ImageSeries& series, const Plane& plane) {
-  const auto& first = series.images.front().geometry;
-  const bool is_stacked = are_stacked(series);
-  const auto affine = voxel_to_lps_mm(is_stacked ? first : series.images[plane.image].geometry);
-  std::array<double, 3> position{};
-  for (std::size_t row = 0; row < 3; ++row)
-    position[row] = affine[row][3] + affine[row][2] * static_cast<double>(is_stacked ? plane.place : plane.z);
-  return position;
-}
-
 Pseudonym pseudonym_of(const std::string& checksum) {
   const auto digits = checksum.substr(std::min(checksum.size(), checksum.find(':') + 1));
   return {"ANON^fhd", "fhd-" + digits.substr(0, 12)};
 }
 
-SeriesContent::SeriesContent(const ResultContent& results, const Scaling& scaling)
-    : results_(results),
-      series_(results.series),
-      provenance_(results.provenance),
-      acquisition_(results.companions.acquisition),
-      settings_(json_line(settings_json(provenance_.report(0).settings))),
-      series_uid_(uid_of_name("series " + provenance_.input_checksum + " " + scaling.digest + " " +
-                              provenance_.program_version + " " + settings_)) {
-  add("SpecificCharacterSet", "ISO_IR 192");
-  add_patient();
-  add_study();
-  add_origin();
-  add_scanner();
-  add_values(scaling);
-  add_sequence();
-  add_course();
+namespace {
+
+/// Returns a number; nothing where it is not known.
+std::string positive(double value) { return value > 0 ? decimal(value) : ""; }
+
+/// Adds attributes that are always there, and others where the scan states them.
+void add(Elements& to, const Elements& always, const Elements& if_known) {
+  to.insert(to.end(), always.begin(), always.end());
+  std::copy_if(if_known.begin(), if_known.end(), std::back_inserter(to),
+               [](const Element& element) { return !element.value.empty(); });
 }
 
-void SeriesContent::add_known(const std::string& path, const std::string& value) {
-  if (!value.empty()) add(path, value);
-}
-
-void SeriesContent::add_known(const std::string& path, double value) {
-  if (value > 0) add(path, decimal(value));
-}
-
-void SeriesContent::add_patient() {
-  const auto& of_scan = acquisition_;
-  const auto pseudonym = pseudonym_of(provenance_.input_checksum);
+void add_patient(Elements& to, const AcquisitionInfo& of_scan, const std::string& checksum) {
+  const auto pseudonym = pseudonym_of(checksum);
   const auto name = person_name(of_scan.patient_name), id = patient_id(of_scan.patient_id),
              sex = code(of_scan.patient_sex);
-  add("PatientName", name.empty() ? pseudonym.name : name);
-  add("PatientID", id.empty() ? pseudonym.id : id);
-  add("PatientBirthDate", date(of_scan.patient_birth_date));
-  add("PatientSex", sex == "M" || sex == "F" || sex == "O" ? sex : "");
-  add_known("PatientWeight", of_scan.patient_weight_kg);
-  add_known("PatientComments", note_of_pseudonym(of_scan, provenance_.input_checksum));
+  add(to,
+      {{"PatientName", name.empty() ? pseudonym.name : name},
+       {"PatientID", id.empty() ? pseudonym.id : id},
+       {"PatientBirthDate", date(of_scan.patient_birth_date)},
+       {"PatientSex", sex == "M" || sex == "F" || sex == "O" ? sex : ""}},
+      {{"PatientWeight", positive(of_scan.patient_weight_kg)},
+       {"PatientComments", note_of_pseudonym(of_scan, checksum)}});
 }
 
-void SeriesContent::add_study() {
+void add_study(Elements& to, const AcquisitionInfo& of_scan, const std::string& checksum) {
   static const std::set<std::string> positions{"HFP", "HFS", "HFDR", "HFDL", "FFDR", "FFDL", "FFP",  "FFS",
                                                "LFP", "LFS", "RFP",  "RFS",  "AFDR", "AFDL", "PFDR", "PFDL"};
-  const auto& of_scan = acquisition_;
-  const auto uid = [&](const std::string& stated, const char* what) {
-    return is_uid(stated) ? stated : uid_of_name(std::string(what) + " " + provenance_.input_checksum);
+  const auto uid = [&](const std::string& stated, const std::string& what) {
+    return is_uid(stated) ? stated : uid_of_name(what + " " + checksum);
   };
-  add("StudyInstanceUID", uid(of_scan.study_uid, "study"));
-  add("StudyID", text(of_scan.study_id, short_text));
-  add("StudyDate", date(of_scan.study_date));
-  add("StudyTime", time_of_day(of_scan.study_time));
-  add_known("StudyDescription", text(of_scan.study_description, long_text));
-  add("AccessionNumber", text(of_scan.accession_number, short_text));
-  add("ReferringPhysicianName", person_name(of_scan.referring_physician));
-  const auto part = code(of_scan.body_part);
-  add_known("BodyPartExamined", part);
-  if (!is_unpaired(part)) add("Laterality", "");  // left or right is not known
-  add_known("InstitutionName", text(of_scan.institution, long_text));
-  const auto position = code(of_scan.patient_position);
-  add("PatientPosition", positions.contains(position) ? position : "");
-  add("FrameOfReferenceUID", uid(of_scan.frame_of_reference_uid, "frame of reference"));
-  add("PositionReferenceIndicator", "");
+  const auto part = code(of_scan.body_part), position = code(of_scan.patient_position);
+  add(to,
+      {{"StudyInstanceUID", uid(of_scan.study_uid, "study")},
+       {"StudyID", text(of_scan.study_id, short_text)},
+       {"StudyDate", date(of_scan.study_date)},
+       {"StudyTime", time_of_day(of_scan.study_time)},
+       {"AccessionNumber", text(of_scan.accession_number, short_text)},
+       {"ReferringPhysicianName", person_name(of_scan.referring_physician)},
+       {"PatientPosition", positions.contains(position) ? position : ""},
+       {"FrameOfReferenceUID", uid(of_scan.frame_of_reference_uid, "frame of reference")},
+       {"PositionReferenceIndicator", ""}},
+      {{"StudyDescription", text(of_scan.study_description, long_text)},
+       {"BodyPartExamined", part},
+       {"InstitutionName", text(of_scan.institution, long_text)}});
+  if (!is_unpaired(part)) to.push_back({"Laterality", ""});  // left or right is not known
 }
 
-void SeriesContent::add_origin() {
-  const auto& made_by = results_.made_by;
-  const auto& of_scan = acquisition_;
+void add_origin(Elements& to, const ResultContent& results, const std::string& settings) {
+  const auto& of_scan = results.companions.acquisition;
+  const auto& [made_by, provenance] = std::tie(results.made_by, results.provenance);
   const auto made = now();
-  for (const char* what : {"InstanceCreation", "Content"}) {
-    add(std::string(what) + "Date", made.date);
-    add(std::string(what) + "Time", made.time);
-  }
-  add("SOPClassUID", mr_image_storage);
-  add("Modality", "MR");
-  add("SeriesInstanceUID", series_uid_);
   // Does not collide with the scanner's own series of the study.
-  add("SeriesNumber",
-      std::to_string(of_scan.first_series_number > 0 ? 100 * of_scan.first_series_number + 1 : 1));
-  add_known("SeriesDate", date(of_scan.series_date));
-  add_known("SeriesTime", time_of_day(of_scan.series_time));
+  const int number = of_scan.first_series_number > 0 ? 100 * of_scan.first_series_number + 1 : 1;
   const auto what = of_scan.series_description.empty() ? of_scan.protocol : of_scan.series_description;
-  add("SeriesDescription", text(what.empty() ? made_by : what + ", " + made_by, long_text));
-  add_known("ProtocolName", text(of_scan.protocol, long_text));
-  add("ImageType", "DERIVED\\PRIMARY\\M");
-  add("DerivationDescription", text(fmt::format("Reconstructed from raw data by {}; scan {}; {}", made_by,
-                                                provenance_.input_checksum, settings_),
-                                    description_text));
-  add("Manufacturer", "fhd");
-  add("ManufacturerModelName", "fhd");
-  add("SoftwareVersions", text(provenance_.program_version, long_text));
-  common_.push_back({fmt::format("({:04x},0010)", private_group), "fhd", "LO"});
-  common_.push_back(
-      {fmt::format("({:04x},{:04x})", private_group, checksum_element), provenance_.input_checksum, "LT"});
+  add(to,
+      {{"SpecificCharacterSet", "ISO_IR 192"},
+       {"InstanceCreationDate", made.date},
+       {"InstanceCreationTime", made.time},
+       {"ContentDate", made.date},
+       {"ContentTime", made.time},
+       {"SOPClassUID", mr_image_storage},
+       {"Modality", "MR"},
+       {"SeriesNumber", std::to_string(number)},
+       {"SeriesDescription", text(what.empty() ? made_by : what + ", " + made_by, long_text)},
+       {"ImageType", "DERIVED\\PRIMARY\\M"},
+       {"DerivationDescription", text(fmt::format("Reconstructed from raw data by {}; scan {}; {}", made_by,
+                                                  provenance.input_checksum, settings),
+                                      description_text)},
+       {"Manufacturer", "fhd"},
+       {"ManufacturerModelName", "fhd"},
+       {"SoftwareVersions", text(provenance.program_version, long_text)},
+       {fmt::format("({:04x},0010)", private_group), "fhd", "LO"},
+       {fmt::format("({:04x},{:04x})", private_group, checksum_element), provenance.input_checksum, "LT"}},
+      {{"SeriesDate", date(of_scan.series_date)},
+       {"SeriesTime", time_of_day(of_scan.series_time)},
+       {"ProtocolName", text(of_scan.protocol, long_text)}});
 }
 
-void SeriesContent::add_scanner() {
-  const auto& of_scan = acquisition_;
+void add_scanner(Elements& to, const AcquisitionInfo& of_scan) {
   if (of_scan.vendor.empty()) return;
   const std::string scanner = "ContributingEquipmentSequence[0].",
                     purpose = scanner + "PurposeOfReferenceCodeSequence[0].";
-  add(purpose + "CodeValue", "109101");
-  add(purpose + "CodingSchemeDesignator", "DCM");
-  add(purpose + "CodeMeaning", "Acquisition Equipment");
-  add(scanner + "Manufacturer", text(of_scan.vendor, long_text));
-  add_known(scanner + "ManufacturerModelName", text(of_scan.model, long_text));
-  add_known(scanner + "InstitutionName", text(of_scan.institution, long_text));
-  add_known(scanner + "StationName", text(of_scan.station, short_text));
+  add(to,
+      {{purpose + "CodeValue", "109101"},
+       {purpose + "CodingSchemeDesignator", "DCM"},
+       {purpose + "CodeMeaning", "Acquisition Equipment"},
+       {scanner + "Manufacturer", text(of_scan.vendor, long_text)}},
+      {{scanner + "ManufacturerModelName", text(of_scan.model, long_text)},
+       {scanner + "InstitutionName", text(of_scan.institution, long_text)},
+       {scanner + "StationName", text(of_scan.station, short_text)}});
 }
 
-void SeriesContent::add_values(const Scaling& scaling) {
-  const auto& n = series_.images.front().geometry.matrix_size;
-  add("SamplesPerPixel", "1");
-  add("PhotometricInterpretation", "MONOCHROME2");
-  add("Rows", std::to_string(n[1]));
-  add("Columns", std::to_string(n[0]));
-  add("BitsAllocated", "16");
-  add("BitsStored", "16");
-  add("HighBit", "15");
-  add("PixelRepresentation", "0");
-  add("RescaleIntercept", "0");
-  add("RescaleSlope", scaling.slope_text);
-  add("RescaleType", "US");  // unspecified
-  add("WindowCenter", decimal(scaling.white / 2.0));
-  add("WindowWidth", decimal(scaling.white));
-  add("VOILUTFunction", "LINEAR_EXACT");
-  add("BurnedInAnnotation", "NO");
-  add("LossyImageCompression", "00");
+void add_values(Elements& to, const std::array<int, 3>& matrix_size, const Scaling& scaling) {
+  add(to,
+      {{"SamplesPerPixel", "1"},
+       {"PhotometricInterpretation", "MONOCHROME2"},
+       {"Rows", std::to_string(matrix_size[1])},
+       {"Columns", std::to_string(matrix_size[0])},
+       {"BitsAllocated", "16"},
+       {"BitsStored", "16"},
+       {"HighBit", "15"},
+       {"PixelRepresentation", "0"},
+       {"RescaleIntercept", "0"},
+       {"RescaleSlope", scaling.slope_text},
+       {"RescaleType", "US"},  // unspecified
+       {"WindowCenter", decimal(scaling.white / 2.0)},
+       {"WindowWidth", decimal(scaling.white)},
+       {"VOILUTFunction", "LINEAR_EXACT"},
+       {"BurnedInAnnotation", "NO"},
+       {"LossyImageCompression", "00"}},
+      {});
 }
 
-void SeriesContent::add_sequence() {
-  const auto& of_scan = acquisition_;
-  const bool is_volume = series_.images.front().geometry.matrix_size[2] > 1;
-  add("ScanningSequence", "RM");  // a research mode: headers do not say which of DICOM's
-  add("SequenceVariant", "NONE");
-  add("ScanOptions", "");
-  add("MRAcquisitionType", is_volume ? "3D" : "2D");
-  add_known("SequenceName", text(of_scan.sequence, short_text));
-  add("RepetitionTime", of_scan.excitation_time_s > 0 ? decimal(of_scan.excitation_time_s * 1e3) : "");
-  add("EchoTrainLength", "");
-  add_known("FlipAngle", of_scan.flip_angle_deg);
-  add_known("MagneticFieldStrength", of_scan.field_strength_t);
-  if (of_scan.resonance_frequency_hz > 0) {
-    add("ImagingFrequency", decimal(of_scan.resonance_frequency_hz * 1e-6));
-    add("ImagedNucleus", "1H");
-  }
-  const double distance = slice_distance_mm(series_);
-  add_known("SpacingBetweenSlices", distance);
+void add_sequence(Elements& to, const AcquisitionInfo& of_scan, const ImageSeries& series) {
+  const bool is_volume = series.images.front().geometry.matrix_size[2] > 1;
+  add(to,
+      {{"ScanningSequence", "RM"},  // a research mode: headers do not say which of DICOM's
+       {"SequenceVariant", "NONE"},
+       {"ScanOptions", ""},
+       {"MRAcquisitionType", is_volume ? "3D" : "2D"},
+       {"RepetitionTime", positive(of_scan.excitation_time_s * 1e3)},
+       {"EchoTrainLength", ""}},
+      {{"SequenceName", text(of_scan.sequence, short_text)},
+       {"FlipAngle", positive(of_scan.flip_angle_deg)},
+       {"MagneticFieldStrength", positive(of_scan.field_strength_t)},
+       {"ImagingFrequency", positive(of_scan.resonance_frequency_hz * 1e-6)},
+       {"ImagedNucleus", of_scan.resonance_frequency_hz > 0 ? "1H" : ""},
+       {"SpacingBetweenSlices", positive(slice_distance_mm(series))}});
+}
+
+}  // namespace
+
+SeriesContent::SeriesContent(const ResultContent& results, const Scaling& scaling) : results_(results) {
+  const auto& [series, provenance] = std::tie(results.series, results.provenance);
+  const auto& of_scan = results.companions.acquisition;
+  const auto& checksum = provenance.input_checksum;
+  const auto settings =
+      json_line(provenance.report(0).report.value("settings", nlohmann::ordered_json::object()));
+  series_uid_ = uid_of_name("series " + checksum + " " + scaling.digest + " " + provenance.program_version +
+                            " " + settings);
+  common_ = {{"SeriesInstanceUID", series_uid_}};
+  add_patient(common_, of_scan, checksum);
+  add_study(common_, of_scan, checksum);
+  add_origin(common_, results, settings);
+  add_scanner(common_, of_scan);
+  add_values(common_, series.images.front().geometry.matrix_size, scaling);
+  add_sequence(common_, of_scan, series);
+  add_course();
 }
 
 /// Adds the temporal positions; repetitions that differ in contrast or set alone have the same one.
 void SeriesContent::add_course() {
+  const auto& provenance = results_.provenance;
   std::map<std::pair<int, int>, std::int64_t> times;
-  for (std::int64_t i = 0; i < series_.repetition_count; ++i) {
-    const auto counted = provenance_.counters_of_repetition(static_cast<std::size_t>(i));
+  for (std::int64_t i = 0; i < results_.series.repetition_count; ++i) {
+    const auto counted = provenance.counters_of_repetition(static_cast<std::size_t>(i));
     const auto [time, is_new] = times.try_emplace({counted.repetition, counted.phase}, times.size() + 1);
     temporal_positions_.push_back(time->second);
   }
   if (times.size() < 2) return temporal_positions_.clear();
-  add("NumberOfTemporalPositions", std::to_string(times.size()));
-  add_known("TemporalResolution", provenance_.repetition_time_s * 1e3);
+  add(common_, {{"NumberOfTemporalPositions", std::to_string(times.size())}},
+      {{"TemporalResolution", positive(provenance.repetition_time_s * 1e3)}});
 }
 
 /// Adds when a repetition was measured, if the scan states it.
-void SeriesContent::add_time(std::int64_t repetition, Elements& elements) const {
-  const auto day = date(acquisition_.series_date), time = time_of_day(acquisition_.series_time);
-  const bool are_bins = provenance_.frames && !provenance_.frames->gating.empty();
+void SeriesContent::add_time(std::size_t repetition, Elements& elements) const {
+  const auto& [provenance, of_scan] = std::tie(results_.provenance, results_.companions.acquisition);
+  const auto day = date(of_scan.series_date), time = time_of_day(of_scan.series_time);
+  const bool are_bins = provenance.frames && !provenance.frames->gating.empty();
   if (day.empty() || time.empty() || are_bins) return;
-  const auto& numbers = provenance_.repetitions;
-  const auto number = provenance_.repetition_number(static_cast<std::size_t>(repetition));
+  const auto& numbers = provenance.repetitions;
+  const auto number = provenance.repetition_number(repetition);
   const std::int64_t step = numbers.size() < 2 ? 1 : numbers[1] - numbers[0];
-  const double each_s = provenance_.repetition_time_s / static_cast<double>(step);
+  const double each_s = provenance.repetition_time_s / static_cast<double>(step);
   if (number > 0 && !(each_s > 0)) return;
   const auto found = later(day, time, static_cast<double>(number) * each_s);
-  elements.push_back({"AcquisitionDate", found.date});
-  elements.push_back({"AcquisitionTime", found.time});
+  add(elements, {{"AcquisitionDate", found.date}, {"AcquisitionTime", found.time}}, {});
 }
 
 Elements SeriesContent::of_plane(const Plane& plane, std::size_t number) const {
-  const auto& geometry = series_.images[plane.image].geometry;
+  const auto& [series, provenance] = std::tie(results_.series, results_.provenance);
+  const auto& geometry = series.images[plane.image].geometry;
   const auto repetition = static_cast<std::size_t>(plane.repetition);
-  const auto position = position_of(series_, plane);
-  const auto orientation = orientation_of(geometry);
-  Elements elements{{"SOPInstanceUID", uid_of_name(series_uid_ + " " + std::to_string(number))},
-                    {"InstanceNumber", std::to_string(number)},
-                    {"ImagePositionPatient", decimals(position)},
-                    {"ImageOrientationPatient", decimals(orientation)},
-                    {"PixelSpacing", decimals(std::array{spacing_mm(geometry, 1), spacing_mm(geometry, 0)})}};
-  const double thickness = spacing_mm(geometry, 2);
-  elements.push_back({"SliceThickness", thickness > 0 ? decimal(thickness) : ""});
-  const auto& o = orientation;
+  const auto position = position_of(series, plane);
+  const auto o = orientation_of(geometry);
   const std::array normal{o[1] * o[5] - o[2] * o[4], o[2] * o[3] - o[0] * o[5], o[0] * o[4] - o[1] * o[3]};
-  elements.push_back({"SliceLocation",
-                      decimal(normal[0] * position[0] + normal[1] * position[1] + normal[2] * position[2])});
-  elements.push_back({"AcquisitionNumber", std::to_string(provenance_.repetition_number(repetition) + 1)});
-  if (!temporal_positions_.empty())
-    elements.push_back({"TemporalPositionIdentifier", std::to_string(temporal_positions_[repetition])});
+  const double along = normal[0] * position[0] + normal[1] * position[1] + normal[2] * position[2];
   const auto& echoes = results_.companions.echo_times_s;
-  const auto contrast = static_cast<std::size_t>(provenance_.counters_of_repetition(repetition).contrast);
-  const bool is_counted = !provenance_.repetition_counters.empty();
+  const auto contrast = static_cast<std::size_t>(provenance.counters_of_repetition(repetition).contrast);
+  const bool is_counted = !provenance.repetition_counters.empty();
   const bool is_known = contrast < echoes.size() && (is_counted || echoes.size() == 1);
-  elements.push_back({"EchoTime", is_known ? decimal(echoes[contrast] * 1e3) : ""});
-  if (is_known) elements.push_back({"EchoNumbers", std::to_string(contrast + 1)});
-  add_time(plane.repetition, elements);
+  const auto if_timed = [&] { return std::to_string(temporal_positions_[repetition]); };
+  Elements elements;
+  add(elements,
+      {{"SOPInstanceUID", uid_of_name(series_uid_ + " " + std::to_string(number))},
+       {"InstanceNumber", std::to_string(number)},
+       {"ImagePositionPatient", decimals(position)},
+       {"ImageOrientationPatient", decimals(o)},
+       {"PixelSpacing", decimals(std::array{spacing_mm(geometry, 1), spacing_mm(geometry, 0)})},
+       {"SliceThickness", positive(spacing_mm(geometry, 2))},
+       {"SliceLocation", decimal(along)},
+       {"AcquisitionNumber", std::to_string(provenance.repetition_number(repetition) + 1)},
+       {"EchoTime", is_known ? decimal(echoes[contrast] * 1e3) : ""}},
+      {{"TemporalPositionIdentifier", temporal_positions_.empty() ? "" : if_timed()},
+       {"EchoNumbers", is_known ? std::to_string(contrast + 1) : ""}});
+  add_time(repetition, elements);
   return elements;
 }
 

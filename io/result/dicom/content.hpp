@@ -1,30 +1,57 @@
 #pragma once
 // The attributes of the files of a DICOM series (io/result/dicom.hpp), without the library that encodes it.
-#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "io/result/dicom/module.hpp"
 #include "io/result/formats.hpp"
 
 namespace fhd::io::dicom {
 
-inline constexpr std::uint16_t private_group = 0x0011, checksum_element = 0x1001;
+// --- Values as text (DICOM PS3.5, section 6.2), made of what a file says, whatever it says
 
-/// An attribute of a file. `path`: as DCMTK writes it; `vr`: of private ones.
-struct Element {
-  std::string path, value, vr{};
+/// UTF-8 of at most `longest` characters: without backslashes (they part values), control characters, and bytes that are no
+/// UTF-8; blanks at the ends are left out.
+std::string text(std::string_view value, std::size_t longest);
+/// A person's name (PN): a text of at most 64 characters with at most 5 parts, "Last^First^Middle^Prefix^Suffix".
+std::string person_name(std::string_view value);
+/// PatientID (LO): a text of at most 64 characters.
+std::string patient_id(std::string_view value);
+/// A code (CS): upper case letters, digits, blanks and underscores, at most 16; empty where it is not of these.
+std::string code(std::string_view value);
+/// A number (DS) in at most 16 characters, rounded to the digits that fit. It is finite.
+std::string decimal(double value);
+/// "2026-01-31" -> "20260131"; empty where it is no date.
+std::string date(std::string_view iso);
+/// "12:30:05.25", with or without a time zone behind -> "123005.25"; empty where it is no time.
+std::string time_of_day(std::string_view iso);
+
+/// An instant, without a time zone.
+struct DateTime {
+  std::string date, time;  ///< "20260131", "123005.250000"
 };
-using Elements = std::vector<Element>;
+/// `seconds` after the date and time, as `date` and `time_of_day` make them.
+DateTime later(const std::string& date, const std::string& time_of_day, double seconds);
+/// Returns the date and time of this machine.
+DateTime now();
+
+/// Returns whether it is a UID: 1 to 64 digits and points, no part of it empty or with a leading zero.
+bool is_uid(std::string_view value);
+/// "2.25." and 128 bits of the SHA-256 of `name` as a number, marked as a UUID of version 8 (RFC 9562): the same name
+/// gives the same UID.
+std::string uid_of_name(std::string_view name);
+
+// --- Attributes
 
 /// How the magnitudes of a series become numbers of 16 bits, and back.
 struct Scaling {
-  static constexpr std::uint16_t largest_stored =
-      32767;               ///< also of readers that take the sign bit for a sign
-  std::string slope_text;  ///< RescaleSlope
-  double slope = 0;        ///< the number that readers find in it
-  float white = 0;         ///< upper end of the window
-  std::string digest;      ///< SHA-256 of all magnitudes
+  static constexpr std::uint16_t largest_stored = 32767;  ///< also of readers that read signed numbers
+  std::string slope_text;                                 ///< RescaleSlope
+  double slope = 0;                                       ///< the number that readers find in it
+  float white = 0;                                        ///< upper end of the window
+  std::string digest;                                     ///< SHA-256 of all magnitudes
 
   /// Returns the nearest number; slope * stored is the magnitude to half a slope.
   std::uint16_t stored(float magnitude) const;
@@ -42,37 +69,21 @@ struct Plane {
 /// Returns the planes in the order of InstanceNumber.
 std::vector<Plane> planes_of(const ImageSeries& series);
 
-/// Returns the centre of the plane's first voxel, mm, LPS. Slices that state one position are stacked by their thickness, as in NIfTI
-/// files.
-std::array<double, 3> position_of(const ImageSeries& series, const Plane& plane);
-
-/// The attributes that all files of a series have in common, and those of one file.
+/// The attributes of a series of results, which outlive it.
 class SeriesContent {
  public:
-  /// `results` outlive this.
   SeriesContent(const ResultContent& results, const Scaling& scaling);
+  /// Returns those that all files have in common.
   const Elements& common() const { return common_; }
   /// Returns those of the file with InstanceNumber `number`, from 1 on.
   Elements of_plane(const Plane& plane, std::size_t number) const;
 
  private:
-  void add_patient();
-  void add_study();
-  void add_origin();
-  void add_scanner();
-  void add_values(const Scaling& scaling);
-  void add_sequence();
   void add_course();
-  void add(std::string path, std::string value) { common_.push_back({std::move(path), std::move(value)}); }
-  void add_known(const std::string& path, const std::string& value);
-  void add_known(const std::string& path, double value);
-  void add_time(std::int64_t repetition, Elements& elements) const;
+  void add_time(std::size_t repetition, Elements& elements) const;
 
   const ResultContent& results_;
-  const ImageSeries& series_;
-  const Provenance& provenance_;
-  const AcquisitionInfo& acquisition_;
-  std::string settings_, series_uid_;
+  std::string series_uid_;
   std::vector<std::int64_t> temporal_positions_;  ///< of each repetition, from 1 on
   Elements common_;
 };

@@ -1,26 +1,35 @@
-#include "io/result/dicom/values.hpp"
-
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <vector>
+#include <ranges>
 
 #include "io/files/sha256.hpp"
 #include "io/files/shown_text.hpp"
+#include "io/result/dicom/content.hpp"
 
 namespace fhd::io::dicom {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The number that two digits are; -1 where they are none, or beyond `most`.
-int two_digits(std::string_view value, std::size_t at, int most) {
-  if (value.size() < at + 2 || !is_digit(value[at]) || !is_digit(value[at + 1])) return -1;
-  const int number = 10 * (value[at] - '0') + (value[at + 1] - '0');
-  return number <= most ? number : -1;
+/// Returns whether a text begins as the pattern, in which 9 stands for a digit.
+bool begins_as(std::string_view text, std::string_view pattern) {
+  return text.size() >= pattern.size() &&
+         std::equal(pattern.begin(), pattern.end(), text.begin(),
+                    [](char wanted, char c) { return wanted == '9' ? is_digit(c) : wanted == c; });
+}
+
+/// Returns the number that digits are.
+int number_at(std::string_view text, std::size_t at, std::size_t digits = 2) {
+  return std::stoi(std::string(text.substr(at, digits)));
+}
+
+std::string digits_of(const std::chrono::year_month_day& day) {
+  return fmt::format("{:04}{:02}{:02}", int(day.year()), unsigned(day.month()), unsigned(day.day()));
 }
 
 }  // namespace
@@ -76,64 +85,51 @@ std::string decimal(double value) {
 }
 
 std::string date(std::string_view iso) {
-  const auto digits = std::string(iso.substr(0, 10));
-  if (digits.size() != 10 || digits[4] != '-' || digits[7] != '-' || two_digits(digits, 0, 99) < 0 ||
-      two_digits(digits, 2, 99) < 0)
-    return {};
-  const int year = std::stoi(digits.substr(0, 2) + digits.substr(2, 2)), month = two_digits(digits, 5, 12),
-            day = two_digits(digits, 8, 31);
-  if (month < 0 || day < 0) return {};
-  const std::chrono::year_month_day found{std::chrono::year(year), std::chrono::month(unsigned(month)),
-                                          std::chrono::day(unsigned(day))};
-  return found.ok() ? fmt::format("{:04}{:02}{:02}", year, month, day) : "";
+  if (iso.size() > 10) iso = iso.substr(0, 10);
+  if (!begins_as(iso, "9999-99-99")) return {};
+  const std::chrono::year_month_day found =
+      std::chrono::year(number_at(iso, 0, 4)) / number_at(iso, 5) / number_at(iso, 8);
+  return found.ok() ? digits_of(found) : "";
 }
 
 std::string time_of_day(std::string_view iso) {
-  const int hour = two_digits(iso, 0, 23), minute = two_digits(iso, 3, 59), second = two_digits(iso, 6, 59);
-  if (hour < 0 || minute < 0 || second < 0 || iso[2] != ':' || iso[5] != ':') return {};
-  auto made = fmt::format("{:02}{:02}{:02}", hour, minute, second);
-  std::size_t fraction = 8;
-  if (iso.size() > fraction + 1 && iso[fraction] == '.' && is_digit(iso[fraction + 1])) {
-    made += '.';
-    for (++fraction; fraction < iso.size() && is_digit(iso[fraction]) && made.size() < 13; ++fraction)
-      made += iso[fraction];
-  }
-  return made;
+  if (!begins_as(iso, "99:99:99") || iso.substr(0, 2) > "23" || iso.substr(3, 2) > "59" ||
+      iso.substr(6, 2) > "59")
+    return {};
+  auto made = fmt::format("{}{}{}", iso.substr(0, 2), iso.substr(3, 2), iso.substr(6, 2));
+  constexpr std::size_t longest = 6;  // digits of a fraction
+  const auto rest = iso.substr(8);
+  if (!begins_as(rest, ".9")) return made;
+  return made.append(rest.substr(0, std::min(rest.find_first_not_of("0123456789", 1), longest + 1)));
 }
 
 DateTime later(const std::string& date, const std::string& time_of_day, double seconds) {
   namespace chrono = std::chrono;
-  const auto number = [](const std::string& digits) { return std::stoi(digits); };
-  const chrono::sys_days day{chrono::year(number(date.substr(0, 4))) / number(date.substr(4, 2)) /
-                             number(date.substr(6, 2))};
-  const double of_day = 3600.0 * number(time_of_day.substr(0, 2)) + 60.0 * number(time_of_day.substr(2, 2)) +
-                        std::stod(time_of_day.substr(4));
-  constexpr std::int64_t per_second = 1000000, per_day = 86400 * per_second;
-  const auto microseconds = std::llround((of_day + seconds) * static_cast<double>(per_second));
-  const auto days = microseconds / per_day, rest = microseconds % per_day, whole = rest / per_second;
-  const chrono::year_month_day found{day + chrono::days(days)};
-  return {fmt::format("{:04}{:02}{:02}", int(found.year()), unsigned(found.month()), unsigned(found.day())),
-          fmt::format("{:02}{:02}{:02}.{:06}", whole / 3600, whole / 60 % 60, whole % 60, rest % per_second)};
+  const chrono::sys_days day{chrono::year(number_at(date, 0, 4)) / number_at(date, 4) / number_at(date, 6)};
+  const auto instant = day + chrono::hours(number_at(time_of_day, 0)) +
+                       chrono::minutes(number_at(time_of_day, 2)) +
+                       chrono::microseconds(std::llround((std::stod(time_of_day.substr(4)) + seconds) * 1e6));
+  const auto midnight = chrono::floor<chrono::days>(instant);
+  const chrono::hh_mm_ss time(instant - midnight);
+  return {digits_of(midnight),
+          fmt::format("{:02}{:02}{:02}.{:06}", time.hours().count(), time.minutes().count(),
+                      time.seconds().count(), time.subseconds().count())};
 }
 
 DateTime now() {
-  const std::time_t instant = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&instant, &local);
-  return {fmt::format("{:04}{:02}{:02}", local.tm_year + 1900, local.tm_mon + 1, local.tm_mday),
-          fmt::format("{:02}{:02}{:02}", local.tm_hour, local.tm_min, std::min(local.tm_sec, 59))};
+  const auto local = fmt::localtime(std::time(nullptr));
+  return {fmt::format("{:%Y%m%d}", local), fmt::format("{:%H%M%S}", local)};
 }
 
 bool is_uid(std::string_view value) {
-  if (value.empty() || value.size() > 64) return false;
-  for (std::size_t begin = 0; begin <= value.size();) {
-    const auto end = std::min(value.find('.', begin), value.size());
-    const auto part = value.substr(begin, end - begin);
-    if (part.empty() || !std::all_of(part.begin(), part.end(), is_digit)) return false;
-    if (part.size() > 1 && part[0] == '0') return false;
-    begin = end + 1;
-  }
-  return true;
+  constexpr std::size_t longest = 64;
+  const auto is_part = [](const auto& part) {
+    const std::string text(part.begin(), part.end());
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit) &&
+           (text.size() == 1 || text[0] != '0');
+  };
+  return !value.empty() && value.size() <= longest &&
+         std::ranges::all_of(std::views::split(value, '.'), is_part);
 }
 
 std::string uid_of_name(std::string_view name) {
@@ -142,16 +138,9 @@ std::string uid_of_name(std::string_view name) {
   std::string hex = sha.hex().substr(0, 32);
   hex[12] = '8';                                                    // the version
   hex[16] = "89ab"[std::stoi(hex.substr(16, 1), nullptr, 16) & 3];  // the variant
-  std::string decimal_digits = "0";                                 // of 128 bits, the last digit first
-  for (const char digit : hex) {
-    int carry = std::stoi(std::string(1, digit), nullptr, 16);
-    for (char& d : decimal_digits) {
-      const int sum = 16 * (d - '0') + carry;
-      d = static_cast<char>('0' + sum % 10), carry = sum / 10;
-    }
-    for (; carry > 0; carry /= 10) decimal_digits += static_cast<char>('0' + carry % 10);
-  }
-  return "2.25." + std::string(decimal_digits.rbegin(), decimal_digits.rend());
+  unsigned __int128 number = 0;
+  for (const char digit : hex) number = 16 * number + std::stoul(std::string(1, digit), nullptr, 16);
+  return fmt::format("2.25.{}", number);
 }
 
 }  // namespace fhd::io::dicom

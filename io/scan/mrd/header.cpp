@@ -35,19 +35,18 @@ std::array<T, 3> three_of(const pugi::xml_node& node, const std::string& subject
 
 std::optional<Limit> limit_of(const pugi::xml_node& limits, const char* name) {
   const auto limit = limits.child(name);
-  if (!limit) return std::nullopt;
+  if (!limit) return {};
   const auto number = [&](const char* member) { return limit.child(member).text().as_int(); };
   return Limit{number("maximum"), number("center"), number("minimum")};
 }
 
-/// Returns whether the FOV is in metres, as some programs write it. Nobody images 1 mm in-plane with a matrix worth the name, or 1000 mm.
+/// Returns whether the FOV is in metres, as some programs write it: nobody images 1 mm in-plane, or 1000 mm.
 bool in_metres(const std::array<double, 3>& fov) {
   return fov[0] > 0 && fov[0] < 1 && fov[1] > 0 && fov[1] < 1;
 }
+/// An untouched 1 along z is the millimetre that writers put where they know nothing.
 void metres_to_mm(std::array<double, 3>& fov) {
-  for (double& length : fov)
-    if (length < 1)
-      length *= 1000;  // an untouched 1 along z is the millimetre that writers put where they know nothing
+  for (double& length : fov) length *= length < 1 ? 1000 : 1;
 }
 
 /// Returns the matrix to crop to where the encoded FOV is larger than the one to show (readout oversampling); 0 along
@@ -62,33 +61,23 @@ std::array<int, 3> cropped_matrix_size(const EncodingHeader& header, std::vector
     if (recon_fov > 0 && recon_fov < encoded_fov * 0.999) {
       const int shown = std::max(1, static_cast<int>(std::lround(encoded * recon_fov / encoded_fov)));
       if (shown < encoded) cropped[axis] = shown;
-      inferred.push_back(
-          fmt::format("The image is cropped along {} from {} to {} voxels: the header shows {} of {} mm.",
-                      name, encoded, shown, recon_fov, encoded_fov));
-      if (shown != recon)
-        inferred.push_back(
-            fmt::format("The header's reconstructed matrix of {} along {} is not used: the "
-                        "voxels are those that were encoded.",
-                        recon, name));
+      say(inferred, "The image is cropped along {} from {} to {} voxels: the header shows {} of {} mm.", name,
+          encoded, shown, recon_fov, encoded_fov);
     } else if (recon < encoded && encoded_fov == 0) {
       cropped[axis] = recon;
-      inferred.push_back(
-          fmt::format("The image is cropped along {} from {} to {} voxels, as the header's "
-                      "reconstructed matrix says.",
-                      name, encoded, recon));
+      say(inferred, "The image is cropped along {} from {} to {} voxels, the header's reconstructed matrix.",
+          name, encoded, recon);
     } else if (recon != encoded) {
-      inferred.push_back(
-          fmt::format("Along {} the header states {} encoded and {} reconstructed voxels: the "
-                      "encoded matrix is used.",
-                      name, encoded, recon));
+      say(inferred,
+          "Along {} the header states {} encoded and {} reconstructed voxels: the encoded matrix is used.",
+          name, encoded, recon);
     }
   }
   return cropped;
 }
 
 std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
@@ -100,11 +89,10 @@ bool is_ramp_sampled(const pugi::xml_node& description) {
         return parameter.child("value").text().as_double(0);
     return 0.0;
   };
-  const double ramp_us = number("userParameterLong", "rampUpTime"),
-               flat_us = number("userParameterLong", "flatTopTime"),
-               samples = number("userParameterLong", "numSamples"),
-               dwell_us = number("userParameterDouble", "dwellTime");
-  return ramp_us > 0 && samples * dwell_us > 1.01 * flat_us;
+  const double sampled_us =
+      number("userParameterLong", "numSamples") * number("userParameterDouble", "dwellTime");
+  return number("userParameterLong", "rampUpTime") > 0 &&
+         sampled_us > 1.01 * number("userParameterLong", "flatTopTime");
 }
 
 /// Texts of the header, each a member of AcquisitionInfo.
@@ -219,9 +207,8 @@ EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, co
     }
   auto& fov = header.encoded_fov_mm;
   if (in_metres(fov)) {
-    inferred.push_back(
-        fmt::format("The FOV {} x {} of the header is taken to be in metres: no image is that small in mm.",
-                    fov[0], fov[1]));
+    say(inferred, "The FOV {} x {} of the header is taken to be in metres: no image is that small in mm.",
+        fov[0], fov[1]);
     metres_to_mm(fov);
     metres_to_mm(header.recon_fov_mm);
   }
@@ -231,6 +218,29 @@ EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, co
   space.unit_reference.encoded = apply_options(space.geometry, options);
   if (!options.fov_mm) space.unit_reference.recon_fov_mm = header.recon_fov_mm;
   return space;
+}
+
+namespace {
+
+/// Returns the ticks from one stamp to the next; 0 where they are not even, to a tick each.
+double even_step(const std::vector<std::uint32_t>& stamps) {
+  if (stamps.size() < 2 || stamps.back() <= stamps.front()) return 0;
+  const double step = (stamps.back() - stamps.front()) / static_cast<double>(stamps.size() - 1);
+  for (std::size_t i = 0; i < stamps.size(); ++i)
+    if (std::abs(stamps.front() + static_cast<double>(i) * step - stamps[i]) > 1) return 0;
+  return step < 1 ? 0 : step;
+}
+
+}  // namespace
+
+std::pair<double, const char*> repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
+                                               std::size_t readouts_per_image) {
+  constexpr double tick_s = 2.5e-3;
+  const auto& acquisition = header.acquisition;
+  if (lower_case(acquisition.vendor).find("siemens") != std::string::npos)
+    if (const double step = even_step(stamps); step > 0) return {step * tick_s, "time stamps of 2.5 ms"};
+  if (readouts_per_image == 1) return {acquisition.excitation_time_s, "TR, one readout an image"};
+  return {0, ""};
 }
 
 }  // namespace fhd::io::mrd

@@ -2,8 +2,10 @@
 // The XML header of an ISMRMRD measurement. libismrmrd's parser is not used: it refuses the headers of
 // KomaMRI and MRIReco, which lack optional parts.
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/scan/scan_file.hpp"
@@ -47,5 +49,12 @@ struct EncodedSpace {
 /// when neither the header nor the user states a matrix.
 EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, const std::string& subject,
                            std::vector<std::string>& inferred);
+
+/// Returns the time of a repetition, s, 0 where it is unknown, and what tells it: `stamps`, the acquisition_time_stamp of
+/// the first readout of every repetition, where they rise evenly and the scanner is Siemens's, which counts 2.5 ms
+/// (ISMRMRD leaves open what they count); else the TR of the header, where every image is one readout and so one
+/// excitation.
+std::pair<double, const char*> repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
+                                               std::size_t readouts_per_image);
 
 }  // namespace fhd::io::mrd

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <type_traits>
 
+#include "io/hdf5/compound.hpp"
 #include "io/hdf5/hdf5_library.hpp"
 #include "recon/error.hpp"
 
@@ -14,86 +14,25 @@ namespace {
 using hdf5::Handle;
 using hdf5::HeapReference;
 
-template <class T>
-hid_t native_type() {
-  if constexpr (std::is_same_v<T, std::uint16_t>) return H5T_NATIVE_UINT16;
-  if constexpr (std::is_same_v<T, std::uint32_t>) return H5T_NATIVE_UINT32;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return H5T_NATIVE_UINT64;
-  if constexpr (std::is_same_v<T, std::int32_t>) return H5T_NATIVE_INT32;
-  if constexpr (std::is_same_v<T, float>) return H5T_NATIVE_FLOAT;
-}
-
-struct Member {
-  const char* name;
-  std::size_t offset;
-  hid_t type;
-  hsize_t count = 0;  ///< of an array, else 0
-};
-
-/// Describes a member of a struct, which has the same name in the file.
-#define FHD_MEMBER(Struct, member)                                              \
-  Member {                                                                      \
-#member, offsetof(Struct, member),                                          \
-        native_type < std::remove_all_extents_t < decltype(Struct::member)>>(), \
-        std::extent_v < decltype(Struct::member)>                               \
-  }
-
-Handle compound_type(std::size_t size, const std::vector<Member>& members, const std::string& subject) {
-  constexpr auto expected = "the ISMRMRD record type";
-  Handle type(H5Tcreate(H5T_COMPOUND, size), H5Tclose, subject, expected);
-  for (const auto& [name, offset, member, count] : members) {
-    Handle array;
-    if (count > 0) array = {H5Tarray_create2(member, 1, &count), H5Tclose, subject, expected};
-    hdf5::check(H5Tinsert(type.get(), name, offset, count > 0 ? array.get() : member), subject, expected);
-  }
-  return type;
-}
-
 Handle head_type(const std::string& subject) {
-  using C = EncodingCounters;
-  using H = ReadoutHead;
-  const auto counters = compound_type(
-      sizeof(C),
-      {FHD_MEMBER(C, kspace_encode_step_1), FHD_MEMBER(C, kspace_encode_step_2), FHD_MEMBER(C, average),
-       FHD_MEMBER(C, slice), FHD_MEMBER(C, contrast), FHD_MEMBER(C, phase), FHD_MEMBER(C, repetition),
-       FHD_MEMBER(C, set), FHD_MEMBER(C, segment), FHD_MEMBER(C, user)},
-      subject);
-  return compound_type(sizeof(H),
-                       {FHD_MEMBER(H, version),
-                        FHD_MEMBER(H, flags),
-                        FHD_MEMBER(H, measurement_uid),
-                        FHD_MEMBER(H, scan_counter),
-                        FHD_MEMBER(H, acquisition_time_stamp),
-                        FHD_MEMBER(H, physiology_time_stamp),
-                        FHD_MEMBER(H, number_of_samples),
-                        FHD_MEMBER(H, available_channels),
-                        FHD_MEMBER(H, active_channels),
-                        FHD_MEMBER(H, channel_mask),
-                        FHD_MEMBER(H, discard_pre),
-                        FHD_MEMBER(H, discard_post),
-                        FHD_MEMBER(H, center_sample),
-                        FHD_MEMBER(H, encoding_space_ref),
-                        FHD_MEMBER(H, trajectory_dimensions),
-                        FHD_MEMBER(H, sample_time_us),
-                        FHD_MEMBER(H, position),
-                        FHD_MEMBER(H, read_dir),
-                        FHD_MEMBER(H, phase_dir),
-                        FHD_MEMBER(H, slice_dir),
-                        FHD_MEMBER(H, patient_table_position),
-                        Member{"idx", offsetof(H, idx), counters.get()},
-                        FHD_MEMBER(H, user_int),
-                        FHD_MEMBER(H, user_float)},
-                       subject);
+  const auto counters =
+      FHD_COMPOUND(EncodingCounters, subject, H5I_INVALID_HID, kspace_encode_step_1, kspace_encode_step_2,
+                   average, slice, contrast, phase, repetition, set, segment, user);
+  return FHD_COMPOUND(ReadoutHead, subject, counters.get(), version, flags, measurement_uid, scan_counter,
+                      acquisition_time_stamp, physiology_time_stamp, number_of_samples, available_channels,
+                      active_channels, channel_mask, discard_pre, discard_post, center_sample,
+                      encoding_space_ref, trajectory_dimensions, sample_time_us, position, read_dir,
+                      phase_dir, slice_dir, patient_table_position, idx, user_int, user_float);
 }
 
 Handle record_type(const std::string& subject) {
   const Handle floats(H5Tvlen_create(H5T_NATIVE_FLOAT), H5Tclose, subject, "the ISMRMRD record type");
   const auto head = head_type(subject);
-  return compound_type(sizeof(Record),
-                       {{"head", offsetof(Record, head), head.get()},
-                        {"traj", offsetof(Record, trajectory), floats.get()},
-                        {"data", offsetof(Record, values), floats.get()}},
-                       subject);
+  return hdf5::compound_type(sizeof(Record),
+                             {{"head", offsetof(Record, head), head.get()},
+                              {"traj", offsetof(Record, trajectory), floats.get()},
+                              {"data", offsetof(Record, values), floats.get()}},
+                             subject);
 }
 
 /// A record as HDF5 reads it, with references to lists that are not followed.
@@ -104,11 +43,11 @@ struct ReferringRecord {
 
 Handle referring_type(const hdf5::HeapLayout& layout, const std::string& subject) {
   const auto head = head_type(subject), reference = hdf5::reference_type(layout, subject);
-  return compound_type(sizeof(ReferringRecord),
-                       {{"head", offsetof(ReferringRecord, head), head.get()},
-                        {"traj", offsetof(ReferringRecord, trajectory), reference.get()},
-                        {"data", offsetof(ReferringRecord, values), reference.get()}},
-                       subject);
+  return hdf5::compound_type(sizeof(ReferringRecord),
+                             {{"head", offsetof(ReferringRecord, head), head.get()},
+                              {"traj", offsetof(ReferringRecord, trajectory), reference.get()},
+                              {"data", offsetof(ReferringRecord, values), reference.get()}},
+                             subject);
 }
 
 /// Returns the type of the numbers of a list that is a member of a record.
@@ -125,10 +64,11 @@ void require_record_type(hid_t type, const std::string& subject) {
   for (const std::string name : {"head", "traj", "data"}) {
     const int member = H5Tget_member_index(type, name.c_str());
     if (member < 0) throw Error(subject, expected, "no '" + name + "'");
-    const auto wanted = name == "head" ? H5T_COMPOUND : H5T_VLEN;
-    bool right = H5Tget_member_class(type, static_cast<unsigned>(member)) == wanted;
-    if (right && wanted == H5T_VLEN)
-      right = H5Tget_class(number_type(type, name.c_str(), subject).get()) == H5T_FLOAT;
+    const auto found = H5Tget_member_class(type, static_cast<unsigned>(member));
+    const bool right =
+        name == "head"
+            ? found == H5T_COMPOUND
+            : found == H5T_VLEN && H5Tget_class(number_type(type, name.c_str(), subject).get()) == H5T_FLOAT;
     if (!right) throw Error(subject, expected, "another type of '" + name + "'");
   }
 }
@@ -142,13 +82,9 @@ void select(const Handle& space, hsize_t first, hsize_t count, const std::string
 }
 
 void write_header(hdf5::File& file, const std::string& header) {
-  const auto name = header_name(usual_group), subject = file.subject(name);
-  const auto type = hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject);
-  Handle dataset = file.create_dataset(name, type.get(), hdf5::space_of({1}, subject).get());
+  const auto name = header_name(usual_group);
   const char* text = header.c_str();
-  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), subject,
-              "a file that can be written");
-  dataset.close(subject);
+  file.write_list(name, hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, file.subject(name)), &text, 1);
 }
 
 }  // namespace
@@ -185,7 +121,6 @@ Handle transfer_properties(const std::string& subject) {
 }
 
 constexpr hsize_t records_per_chunk = 64;
-constexpr std::int64_t most_records = 256;
 
 }  // namespace
 
@@ -197,11 +132,16 @@ RecordReader::RecordReader(const RecordDataset& records, bool with_values)
       trajectories_(records.heap_layout_, records.trajectory_numbers_),
       values_(records.heap_layout_, records.value_numbers_) {}
 
-/// Reads the heads of readouts, and where their arrays are.
-void RecordReader::read_heads(std::int64_t first, std::int64_t count) {
+/// Reads the heads of some readouts from `number` on, and where their arrays are.
+void RecordReader::read_ahead(std::int64_t number) {
+  constexpr std::int64_t most = 64;
   const auto& subject = records_.subject_;
+  const auto count = std::min(most, records_.count() - number);
+  block_.clear();  // nothing is at hand where the reading fails
+  first_ = number;
   std::vector<ReferringRecord> found(static_cast<std::size_t>(count));
-  select(file_space_, static_cast<hsize_t>(first), static_cast<hsize_t>(count), subject, "readable readouts");
+  select(file_space_, static_cast<hsize_t>(number), static_cast<hsize_t>(count), subject,
+         "readable readouts");
   const auto space = hdf5::space_of({count}, subject);
   hdf5::check(H5Dread(records_.dataset_.get(), records_.type_.get(), space.get(), file_space_.get(),
                       transfer_.get(), found.data()),
@@ -209,24 +149,6 @@ void RecordReader::read_heads(std::int64_t first, std::int64_t count) {
   for (const auto& record : found)
     block_.push_back({record.head, records_.heap_layout_.reference_at(record.trajectory),
                       records_.heap_layout_.reference_at(record.values)});
-}
-
-/// Reads some readouts from `number` on, twice as many as before where it is the next.
-void RecordReader::read_ahead(std::int64_t number) {
-  constexpr std::int64_t least = 16;  // cost hardly more than one
-  const auto at_hand = static_cast<std::int64_t>(block_.size());
-  const auto wanted = at_hand > 0 && number == first_ + at_hand ? 2 * at_hand : least;
-  const auto count =
-      std::max<std::int64_t>(std::min({std::max(wanted, least), most_records, records_.count() - number}), 1);
-  block_.clear();  // nothing is at hand where the reading fails
-  first_ = number;
-  try {
-    read_heads(number, count);
-  } catch (const Error&) {
-    block_.clear();
-    if (count == 1) throw;
-    read_heads(number, 1);
-  }
 }
 
 Readout RecordReader::operator()(std::int64_t number) {
@@ -253,15 +175,15 @@ RecordReader::Lists::Lists(const hdf5::HeapLayout& layout, const Handle& number)
 /// Reads a list. `wrong` tells what is wrong, if anything.
 std::span<const float> RecordReader::Lists::floats(const HeapReference& reference, const char*& wrong) {
   const auto found = heap_.value(reference, number_bytes_);
-  wrong = found.wrong;
-  if (found.bytes.empty()) return {};
-  const char* const bytes = found.bytes.data();
+  wrong = found ? nullptr : "a reference to none of this length";
+  if (!found || found->empty()) return {};
+  const char* const bytes = found->data();
   const std::size_t count = reference.length;
   if (is_native_ && reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) == 0)
     return {reinterpret_cast<const float*>(bytes), count};
   // Converted in place: room for the longer of the two.
   converted_.resize(count * std::max<std::size_t>((number_bytes_ + sizeof(float) - 1) / sizeof(float), 1));
-  std::memcpy(converted_.data(), bytes, found.bytes.size());
+  std::memcpy(converted_.data(), bytes, found->size());
   if (!is_native_ &&
       H5Tconvert(number_, H5T_NATIVE_FLOAT, count, converted_.data(), nullptr, H5P_DEFAULT) < 0)
     wrong = "numbers that cannot be converted";

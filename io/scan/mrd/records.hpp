@@ -41,8 +41,8 @@ class RecordDataset {
   std::int64_t count_ = 0;
 };
 
-/// Reads the readouts of a file one at a time. Asked in their order, it reads heads ahead, up to 256; damage ahead does
-/// not matter until it is asked for. For one thread; several readers may work concurrently where libhdf5 allows threads.
+/// Reads the readouts of a file one at a time, and heads ahead. For one thread; several readers may work concurrently
+/// where libhdf5 allows threads.
 class RecordReader {
  public:
   /// Reads `records`, which must outlive it. Without values, which are then empty, it is much faster.
@@ -69,15 +69,13 @@ class RecordReader {
     std::vector<float> converted_;  ///< of the last list, where it is not as in memory
   };
   void read_ahead(std::int64_t number);
-  void read_heads(std::int64_t first, std::int64_t count);
 
   const RecordDataset& records_;
   const bool with_values_;
   hdf5::Handle transfer_, file_space_;
   std::vector<Entry> block_;  ///< readouts first_ ...
   std::int64_t first_ = 0;
-  Lists trajectories_,
-      values_;  ///< heaps of their own: some writers put them into places far from each other
+  Lists trajectories_, values_;  ///< heaps of their own: some writers put them far from each other
 };
 
 /// Writes the header, then `count` readouts, some at a time, with the packed heads of the format (340 bytes).

@@ -24,8 +24,8 @@ LineKey line_of(const ReadoutHead& head) {
 /// Returns whether the references are samples of the image: see the top of the header.
 bool VolumeAssembler::are_embedded(const Source& source) const {
   const auto& first = *image_readouts_.front().head;
-  const bool alike = std::all_of(references_.begin(), references_.end(), [&](const ReadoutRun& run) {
-    const auto& head = *run.head;
+  const bool alike = std::ranges::all_of(references_, [&](const ListedReadout& reference) {
+    const auto& head = *reference.head;
     return head.encoding_space_ref == 0 && head.sample_count() == first.sample_count() &&
            head.center_sample == first.center_sample &&
            head.trajectory_dimensions == first.trajectory_dimensions;
@@ -35,55 +35,49 @@ bool VolumeAssembler::are_embedded(const Source& source) const {
   if (mode == "embedded" || mode == "interleaved") return true;
   std::set<LineKey> lines;
   std::set<std::array<int, 2>> contrasts;
-  for_each_readout(image_readouts_, [&](std::int64_t number, const ReadoutHead& head) {
+  for (const auto& [number, head] : image_readouts_) {
     lines.insert(line_of(source(number).head));
-    contrasts.insert({head.idx.contrast, head.idx.set});
-  });
+    contrasts.insert({head->idx.contrast, head->idx.set});
+  }
   std::int64_t repeated = 0;
-  bool on_grid = true;
-  for_each_readout(references_, [&](std::int64_t number, const ReadoutHead& head) {
+  for (const auto& [number, head] : references_) {
     const auto readout = source(number);
-    repeated += lines.count(line_of(readout.head)) > 0;
-    Trajectory trajectory{Array<double>({3, head.sample_count()})};
-    copy_positions(number, readout, head, placing_, trajectory.k, 0);
-    on_grid = on_grid && contrasts.count({head.idx.contrast, head.idx.set}) > 0 && lies_on_grid(trajectory);
-  });
+    repeated += lines.contains(line_of(readout.head));
+    Trajectory trajectory{Array<double>({3, head->sample_count()})};
+    copy_positions(number, readout, *head, placing_, trajectory.k, 0);
+    if (!contrasts.contains({head->idx.contrast, head->idx.set}) || !lies_on_grid(trajectory)) return false;
+  }
   // Readouts that repeat the lines of the image are a measurement of their own.
-  return on_grid && 8 * repeated < readout_count(references_);
+  return 8 * repeated < std::ssize(references_);
 }
 
 /// Makes references samples of the image, or a calibration of their own.
 void VolumeAssembler::sort_references(const Source& source, const Source& with_values) {
   if (references_.empty()) return;
   // One encoding is enough: that of the image, if it has some.
-  const auto& chosen =
-      *std::min_element(references_.begin(), references_.end(), [](const auto& a, const auto& b) {
-         return a.head->encoding_space_ref < b.head->encoding_space_ref;
-       })->head;
+  const auto space_of = [](const ListedReadout& each) { return each.head->encoding_space_ref; };
+  const auto& chosen = *std::ranges::min_element(references_, {}, space_of)->head;
   reference_extent_.axis_count = chosen.trajectory_dimensions;
-  if (const auto others = leave_out(references_, [&](const ReadoutHead& head) {
-        return head.encoding_space_ref != chosen.encoding_space_ref ||
-               head.trajectory_dimensions != chosen.trajectory_dimensions;
+  if (const auto others = std::erase_if(references_, [&](const ListedReadout& each) {
+        return space_of(each) != chosen.encoding_space_ref ||
+               each.head->trajectory_dimensions != chosen.trajectory_dimensions;
       }))
-    skipped_["calibration of a further encoding"] += others;
-  const auto count = readout_count(references_);
-  const auto runs = static_cast<std::ptrdiff_t>(references_.size());
+    skipped_["calibration of a further encoding"] += static_cast<std::int64_t>(others);
+  const auto count = std::ssize(references_);
   embedded_ = are_embedded(source);
   if (!embedded_) return place_references(source, with_values);
   const bool stated = header_.calibration_mode == "embedded" || header_.calibration_mode == "interleaved";
-  summary_.inferred.push_back(fmt::format("{} calibration readouts are samples of the image too, because {}.",
-                                          count,
-                                          stated ? "the header calls them " + header_.calibration_mode
-                                                 : "they lie between its lines, and are like them"));
+  say(summary_.inferred, "{} calibration readouts are samples of the image too, because {}.", count,
+      stated ? "the header calls them " + header_.calibration_mode
+             : "they lie between its lines, and are like them");
   summary_.facts.emplace_back("calibration",
                               fmt::format("{} embedded readouts, samples of the image", count));
-  for (const auto& run : image_readouts_)
-    if (run.head->has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING))
-      references_.push_back(run);
-  const auto in_order = [](const ReadoutRun& a, const ReadoutRun& b) { return a.first < b.first; };
-  image_readouts_.insert(image_readouts_.end(), references_.begin(), references_.begin() + runs);
-  std::sort(image_readouts_.begin(), image_readouts_.end(), in_order);
-  std::sort(references_.begin(), references_.end(), in_order);
+  for (const auto& readout : image_readouts_)
+    if (readout.head->has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING))
+      references_.push_back(readout);
+  image_readouts_.insert(image_readouts_.end(), references_.begin(), references_.begin() + count);
+  std::ranges::sort(image_readouts_, {}, &ListedReadout::number);
+  std::ranges::sort(references_, {}, &ListedReadout::number);
   reference_placing_ = placing_;
 }
 
@@ -91,7 +85,7 @@ void VolumeAssembler::sort_references(const Source& source, const Source& with_v
 void VolumeAssembler::place_references(const Source& source, const Source& with_values) {
   const auto space = references_.front().head->encoding_space_ref;
   const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
-  const auto count = readout_count(references_);
+  const auto count = references_.size();
   reference_placing_ = placing_;
   try {
     std::vector<std::string> not_told;
@@ -104,10 +98,9 @@ void VolumeAssembler::place_references(const Source& source, const Source& with_
                            encoded_space(encoding, options, subjects_.header, not_told), reference_extent_,
                            length, subjects_, not_told);
   } catch (const Error& error) {
-    summary_.missing.push_back(
-        fmt::format("{} calibration readouts are left out, because their positions are unknown: {}.", count,
-                    error.what()));
-    skipped_["calibration"] += count;
+    say(summary_.missing, "{} calibration readouts are left out, because their positions are unknown: {}.",
+        count, error.what());
+    skipped_["calibration"] += static_cast<std::int64_t>(count);
     return references_.clear();
   }
   for (int axis = 0; axis < 3; ++axis)
@@ -126,10 +119,10 @@ void VolumeAssembler::place_references(const Source& source, const Source& with_
 /// Leaves out references of another place in the patient, which say nothing about the maps of this one.
 void VolumeAssembler::require_references_in_place() {
   if (embedded_) return;
-  for (const auto& [key, runs] : reference_volumes_) {
+  for (const auto& [key, readouts] : reference_volumes_) {
     const auto* images = of_volume(volumes_, key.second, key.first);
     if (images == nullptr) continue;
-    const auto &reference = *runs.front().head, &image = *images->front().head;
+    const auto &reference = *readouts.front().head, &image = *images->front().head;
     double offset_mm = 0, turned = 0;
     for (int axis = 0; axis < 3; ++axis) {
       offset_mm = std::max(offset_mm, std::abs(double{reference.position[axis]} - image.position[axis]));
@@ -137,10 +130,10 @@ void VolumeAssembler::require_references_in_place() {
                          std::abs(double{reference.phase_dir[axis]} - image.phase_dir[axis])});
     }
     if (offset_mm <= 1 && turned <= 0.01) continue;
-    summary_.missing.push_back(fmt::format(
+    say(summary_.missing,
         "{} calibration readouts are left out, because they lie elsewhere than the image: {:.3g} mm off, "
         "directions that differ by {:.2g}.",
-        readout_count(references_), offset_mm, turned));
+        references_.size(), offset_mm, turned);
     reference_volumes_.clear();
     return;
   }
@@ -149,14 +142,14 @@ void VolumeAssembler::require_references_in_place() {
 /// Returns nothing without a reference, and where it is part of the volume's own samples.
 std::optional<Calibration> VolumeAssembler::calibration(std::int64_t slice, std::int64_t repetition,
                                                         const Source& source, GhostCorrection* ghost) const {
-  const auto* runs = of_volume(reference_volumes_, slice, repetition);
-  if (runs == nullptr || reference_placing_.positions.outside ||
+  const auto* readouts = of_volume(reference_volumes_, slice, repetition);
+  if (readouts == nullptr || reference_placing_.positions.outside ||
       (embedded_ && reference_volumes_.count({repetition, slice}) > 0))
     return std::nullopt;
-  const auto space = runs->front().head->encoding_space_ref;
+  const auto space = readouts->front().head->encoding_space_ref;
   const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
   Calibration calibration{{}, {}, encoding.encoded_matrix, encoding.encoded_fov_mm};
-  collect(*runs, reference_placing_, source, ghost, calibration.trajectory, calibration.kspace);
+  collect(*readouts, reference_placing_, source, ghost, calibration.trajectory, calibration.kspace);
   return calibration;
 }
 

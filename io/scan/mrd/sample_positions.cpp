@@ -154,23 +154,22 @@ int center_step(const std::optional<Limit>& limit, int n, int largest_step, cons
   const int steps = std::max(limit->maximum, largest_step) + 1;
   const auto field = fmt::format("encodingLimits.{}.center", name);
   if (10 * steps > 9 * n) {
-    inferred.push_back(fmt::format(
-        "The centre of k-space is taken to be step {} of {}: the header's {} is 0, though its steps "
-        "reach from 0 to {}.",
-        n / 2, n, field, steps - 1));
+    say(inferred,
+        "The centre of k-space is taken to be step {} of {}: the header's {} is 0, though its steps reach "
+        "from 0 to {}.",
+        n / 2, n, field, steps - 1);
     return n / 2;
   }
   if (largest_step > n / 2)
-    throw Error(
-        subjects.header + ": " + field, "the step at the centre of k-space",
-        fmt::format("0, with steps to {} of {}", largest_step, n),
-        fmt::format("write the centre into the header: {} for a matrix of which the end was not measured, {} "
-                    "where both ends were not",
-                    n / 2, steps / 2));
-  inferred.push_back(
-      fmt::format("The centre of k-space is step 0, as the header's {} says: half of k-space is "
-                  "measured, to step {} of {}.",
-                  field, largest_step, n));
+    throw Error(subjects.header + ": " + field, "the step at the centre of k-space",
+                fmt::format("0, with steps to {} of {}", largest_step, n),
+                fmt::format("write the centre into the header: {} for a matrix of which the end was not "
+                            "measured, {} where both ends were not",
+                            n / 2, steps / 2));
+  say(inferred,
+      "The centre of k-space is step 0, as the header's {} says: half of k-space is measured, to step {} of "
+      "{}.",
+      field, largest_step, n);
   return 0;
 }
 
@@ -196,13 +195,13 @@ SamplePositions choose_positions(const EncodingHeader& encoding, const std::stri
                   "trajectory_dimensions 0", "write the k-space positions into the file");
     positions.center_is_stated = extent.some_center_is_stated;
     if (!positions.center_is_stated)
-      inferred.push_back(
+      say(inferred,
           "No readout states its center_sample: the centre of k-space is taken to be the middle of each.");
     positions.center_step_1 = center_step(encoding.step_1, n[1], extent.largest_step_1,
                                           "kspace_encoding_step_1", subjects, inferred);
     read_center_2();
     if (!encoding.step_1 && n[1] > 1)
-      inferred.push_back(
+      say(inferred,
           "The header states no limits: the centre of k-space is taken to be the middle encoding step.");
     return positions;
   }
@@ -217,11 +216,10 @@ SamplePositions choose_positions(const EncodingHeader& encoding, const std::stri
     inferred.push_back(
         extent.largest_k[2] > 0
             ? "The third axis of the trajectory is taken to be a density weight and not used, because it is "
-              "never "
-              "negative and the same in every partition: k along z is taken from kspace_encode_step_2."
+              "never negative and the same in every partition: k along z is taken from kspace_encode_step_2."
             : "The third axis of the trajectory is zero: k along z is taken from kspace_encode_step_2.");
   else if (positions.stacked)
-    inferred.push_back(
+    say(inferred,
         "The trajectory has two axes and the matrix three: k along z is taken from kspace_encode_step_2.");
   const int axes = n[2] == 1 || positions.stacked ? 2 : 3;
   if (axes == 2) evidence.largest_k[2] = 0;

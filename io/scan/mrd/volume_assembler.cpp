@@ -8,8 +8,6 @@
 #include <set>
 
 #include "io/scan/mrd/noise_readouts.hpp"
-#include "io/scan/mrd/repetition_time.hpp"
-#include "io/scan/mrd/role.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
@@ -19,14 +17,6 @@ namespace {
 /// Returns the counters that make a repetition of the output, in the order of the output.
 RepetitionCounters repetition_of(const ReadoutHead& head) {
   return {head.idx.repetition, head.idx.contrast, head.idx.phase, head.idx.set};
-}
-
-template <class T>
-std::map<T, std::int64_t> ranks_of(const std::set<T>& all) {
-  std::map<T, std::int64_t> ranks;
-  for (const auto& value : all)
-    ranks.emplace_hint(ranks.end(), value, static_cast<std::int64_t>(ranks.size()));
-  return ranks;
 }
 
 std::array<double, 3> position_mm(const ReadoutHead& head) {
@@ -54,32 +44,31 @@ void VolumeAssembler::add(const Readout& readout) {
   const auto number = added_++;
   const auto& head = readout.head;
   const auto [role, name] = role_of(head);
-  if (role == Role::noise) append(noise_readouts_, number, kinds_.of(head));
-  if (role == Role::navigator || role == Role::reference) {
-    const bool usable =
-        head.active_channels > 0 && head.sample_count() > 1 &&
-        readout.trajectory.size() == std::size_t{head.number_of_samples} * head.trajectory_dimensions &&
-        (role == Role::navigator ? 0 : header_.others.size()) >= head.encoding_space_ref;
-    if (!usable) {
-      ++skipped_[name];
-    } else {
-      append(role == Role::navigator ? navigators_ : references_, number, kinds_.of(head));
-      if (role == Role::reference) reference_extent_.add(readout);
-    }
+  const ListedReadout listed{number, kinds_.of(head)};
+  if (role == Role::image) {
+    if (head.active_channels == 0) throw Error(subjects_.readout(number), "at least one channel", "0");
+    if (head.sample_count() < 1)
+      throw Error(
+          subjects_.readout(number), "more samples than discard_pre and discard_post leave out",
+          fmt::format("{} samples, {} and {}", head.number_of_samples, head.discard_pre, head.discard_post));
+    require_trajectory(readout, head, number);
+    extent_.add(readout);
+    image_readouts_.push_back(listed);
     return;
   }
-  if (role != Role::image) {
+  const bool usable =
+      head.active_channels > 0 && head.sample_count() > 1 &&
+      readout.trajectory.size() == std::size_t{head.number_of_samples} * head.trajectory_dimensions &&
+      (role == Role::navigator ? 0 : header_.others.size()) >= head.encoding_space_ref;
+  if (role == Role::noise) noise_readouts_.push_back(listed);
+  if (role == Role::navigator && usable) {
+    navigators_.push_back(listed);
+  } else if (role == Role::reference && usable) {
+    references_.push_back(listed);
+    reference_extent_.add(readout);
+  } else {
     ++skipped_[name];
-    return;
   }
-  if (head.active_channels == 0) throw Error(subjects_.readout(number), "at least one channel", "0");
-  if (head.sample_count() < 1)
-    throw Error(
-        subjects_.readout(number), "more samples than discard_pre and discard_post leave out",
-        fmt::format("{} samples, {} and {}", head.number_of_samples, head.discard_pre, head.discard_post));
-  require_trajectory(readout, head, number);
-  extent_.add(readout);
-  append(image_readouts_, number, kinds_.of(head));
 }
 
 void VolumeAssembler::finish(const Source& source, const Source& with_values) {
@@ -95,12 +84,12 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   read_directions();
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
-  for_each_readout(readouts_of(0, 0), [&](std::int64_t number, const ReadoutHead& head) {
-    copy_positions(number, source(number), head, placing_, trajectory.k, m);
-    m += head.sample_count();
-  });
+  for (const auto& [number, head] : readouts_of(0, 0)) {
+    copy_positions(number, source(number), *head, placing_, trajectory.k, m);
+    m += head->sample_count();
+  }
   summary_.cartesian = lies_on_grid(trajectory);
-  if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
+  note_missing_fov(summary_);
   add_facts();
 }
 
@@ -111,7 +100,7 @@ void VolumeAssembler::require_agreement() {
   const auto& first = *image_readouts_.front().head;
   summary_.coil_count = first.active_channels, summary_.readout_length = first.sample_count();
   extent_.axis_count = first.trajectory_dimensions;
-  for (const auto& [number, count, head] : image_readouts_) {
+  for (const auto& [number, head] : image_readouts_) {
     if (head->active_channels != first.active_channels)
       throw Error(subjects_.readout(number),
                   fmt::format("{} channels as in the first", first.active_channels),
@@ -123,101 +112,103 @@ void VolumeAssembler::require_agreement() {
     if (head->sample_count() != summary_.readout_length) summary_.readout_length = 0;
   }
   // Noise, references and navigators of another set of coils say nothing about these.
-  const auto of_other_coils = [&](const ReadoutHead& head) {
-    return head.active_channels != first.active_channels || head.sample_count() < 1;
+  const auto leave_out = [&](ReadoutList& readouts) {
+    return static_cast<std::int64_t>(std::erase_if(readouts, [&](const ListedReadout& readout) {
+      return readout.head->active_channels != first.active_channels || readout.head->sample_count() < 1;
+    }));
   };
-  leave_out(noise_readouts_, of_other_coils);
-  if (const auto left_out = leave_out(references_, of_other_coils)) skipped_["calibration"] += left_out;
-  if (const auto left_out = leave_out(navigators_, of_other_coils)) skipped_["phase correction"] += left_out;
+  leave_out(noise_readouts_);
+  if (const auto left_out = leave_out(references_)) skipped_["calibration"] += left_out;
+  if (const auto left_out = leave_out(navigators_)) skipped_["phase correction"] += left_out;
 }
 
 /// Adds to the summary what is known of the delay between echoes of opposite directions.
 void VolumeAssembler::tell_ghost() {
-  const auto reversed = [](const ReadoutRun& run) { return is_reversed(*run.head); };
-  const auto has_both = [&](const ReadoutRuns& runs) {
-    const auto count = std::count_if(runs.begin(), runs.end(), reversed);
-    return count > 0 && count < static_cast<std::ptrdiff_t>(runs.size());
+  const auto has_both = [&](const ReadoutList& readouts) {
+    const auto reversed = std::ranges::count_if(
+        readouts, &ReadoutHead::is_reversed, [](const auto& each) -> auto& { return *each.head; });
+    return reversed > 0 && reversed < std::ssize(readouts);
   };
-  if (extent_.axis_count == 0 && header_.ramp_sampled)
-    summary_.missing.emplace_back(
+  const bool has_trajectory = extent_.axis_count > 0;
+  if (!has_trajectory && header_.ramp_sampled)
+    say(summary_.missing,
         "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
-        "taken to be "
-        "equally spaced; the image is distorted along x unless they were regridded.");
+        "taken to be equally spaced; the image is distorted along x unless they were regridded.");
   if (!has_both(image_readouts_)) return;
-  if (extent_.axis_count == 0 && has_both(navigators_))
-    summary_.inferred.push_back(
-        fmt::format("Echoes of opposite directions are aligned by {} phase-correction readouts.",
-                    readout_count(navigators_)));
+  if (!has_both(navigators_))
+    say(summary_.missing,
+        "No phase-correction readouts of both directions tell how echoes of opposite directions are delayed: "
+        "the image may have a ghost at half the FOV.");
+  else if (has_trajectory)
+    say(summary_.missing,
+        "Echoes of opposite directions are taken as the trajectory says: phase-correction readouts are not "
+        "used.");
   else
-    summary_.missing.emplace_back(extent_.axis_count > 0 && has_both(navigators_)
-                                      ? "Echoes of opposite directions are taken as the trajectory says: "
-                                        "phase-correction readouts are not used."
-                                      : "No phase-correction readouts of both directions tell how echoes of "
-                                        "opposite directions are delayed: the "
-                                        "image may have a ghost at half the FOV.");
+    say(summary_.inferred, "Echoes of opposite directions are aligned by {} phase-correction readouts.",
+        navigators_.size());
 }
 
 /// Returns whether the readouts count slices that the header denies.
 bool VolumeAssembler::is_one_slice() const {
   const auto& first = *image_readouts_.front().head;
   return header_.slice && header_.slice->maximum == 0 &&
-         std::any_of(image_readouts_.begin(), image_readouts_.end(),
-                     [](const ReadoutRun& run) { return run.head->idx.slice > 0; }) &&
-         std::all_of(image_readouts_.begin(), image_readouts_.end(), [&](const ReadoutRun& run) {
-           return std::equal(run.head->position, run.head->position + 3, first.position);
+         std::ranges::any_of(image_readouts_, [](const auto& each) { return each.head->idx.slice > 0; }) &&
+         std::ranges::all_of(image_readouts_, [&](const auto& each) {
+           return std::ranges::equal(each.head->position, first.position);
          });
 }
 
 void VolumeAssembler::group_by_volume() {
   const bool one_slice = is_one_slice();
   if (one_slice)
-    summary_.inferred.push_back(
+    say(summary_.inferred,
         "All readouts are taken to be of one slice: the header's limits state one, and all positions are the "
         "same, though the readouts count slices.");
   const auto slice_of = [&](const ReadoutHead& head) { return one_slice ? 0 : int{head.idx.slice}; };
   std::set<RepetitionCounters> repetitions;
-  std::set<int> slices, averages, distinct[4];
-  for (const auto& run : image_readouts_) {
-    const auto& idx = run.head->idx;
-    repetitions.insert(repetition_of(*run.head));
-    slices.insert(slice_of(*run.head));
-    averages.insert(idx.average);
-    const int counters[]{idx.repetition, idx.contrast, idx.phase, idx.set};
-    for (int i = 0; i < 4; ++i) distinct[i].insert(counters[i]);
+  std::set<int> slices, averages;
+  for (const auto& [number, head] : image_readouts_) {
+    repetitions.insert(repetition_of(*head));
+    slices.insert(slice_of(*head));
+    averages.insert(head->idx.average);
   }
-  summary_.slice_count = static_cast<std::int64_t>(slices.size());
-  summary_.repetition_count = static_cast<std::int64_t>(repetitions.size());
-  summary_.repetition_counters.assign(repetitions.begin(), repetitions.end());
+  auto& counters = summary_.repetition_counters;
+  counters.assign(repetitions.begin(), repetitions.end());
   summary_.slice_counters.assign(slices.begin(), slices.end());
-  if (distinct[1].size() > 1 || distinct[2].size() > 1 || distinct[3].size() > 1)
-    summary_.inferred.push_back(fmt::format(
-        "Each combination of {} repetitions, {} contrasts, {} phases and {} sets is one repetition.",
-        distinct[0].size(), distinct[1].size(), distinct[2].size(), distinct[3].size()));
+  summary_.slice_count = std::ssize(slices), summary_.repetition_count = std::ssize(counters);
+  if (std::ranges::any_of(counters, [&](const RepetitionCounters& own) { return is_other_kind(own); }))
+    say(summary_.inferred, "Each combination of repetition, contrast, phase and set is one repetition.");
   if (averages.size() > 1)
-    summary_.inferred.push_back(
-        fmt::format("The {} averages are further samples of the same image.", averages.size()));
-  const auto ranks = ranks_of(repetitions);
-  const auto slice_ranks = ranks_of(slices);
-  const auto grouped = [&](const ReadoutRuns& runs) {
+    say(summary_.inferred, "The {} averages are further samples of the same image.", averages.size());
+  const auto rank = [](const auto& all, const auto& value) -> std::int64_t {
+    const auto found = std::ranges::lower_bound(all, value);
+    return found == all.end() || *found != value ? -1 : found - all.begin();
+  };
+  const auto grouped = [&](const ReadoutList& readouts) {
     Volumes volumes;
-    for (const auto& run : runs)
-      if (const auto slice = slice_ranks.find(slice_of(*run.head)); slice != slice_ranks.end()) {
-        const auto repetition = ranks.find(repetition_of(*run.head));
-        volumes[{repetition == ranks.end() ? -1 : repetition->second, slice->second}].push_back(run);
-      }
+    for (const auto& readout : readouts)
+      if (const auto slice = rank(summary_.slice_counters, slice_of(*readout.head)); slice >= 0)
+        volumes[{rank(counters, repetition_of(*readout.head)), slice}].push_back(readout);
     return volumes;
   };
   volumes_ = grouped(image_readouts_);
   reference_volumes_ = grouped(references_);
   navigator_volumes_ = grouped(navigators_);
   const auto expected = summary_.slice_count * summary_.repetition_count;
-  if (static_cast<std::int64_t>(volumes_.size()) < expected)
-    summary_.missing.push_back(fmt::format(
+  if (std::ssize(volumes_) < expected)
+    say(summary_.missing,
         "{} of {} slices and repetitions have no readout; choose others with --slices and --repetitions.",
-        expected - static_cast<std::int64_t>(volumes_.size()), expected));
+        expected - std::ssize(volumes_), expected);
   const auto& first = volumes_.begin()->second;
   summary_.samples_per_scan = sample_count(first);
   summary_.has_sample_time = states_times(first);
+  if (summary_.has_sample_time) summary_.time_origin = TimeOrigin::readout_start;
+}
+
+/// Returns whether a repetition is another contrast, phase or set than the first.
+bool VolumeAssembler::is_other_kind(const RepetitionCounters& own) const {
+  const auto& first = summary_.repetition_counters.front();
+  return own != RepetitionCounters{own.repetition, first.contrast, first.phase, first.set};
 }
 
 /// Adds the time of a repetition, unless there are several contrasts, phases or sets, which have no common time between
@@ -225,19 +216,14 @@ void VolumeAssembler::group_by_volume() {
 void VolumeAssembler::tell_repetition_time(const Source& source) {
   if (summary_.slice_count == 1)
     summary_.readout_time_s = header_.acquisition.excitation_time_s;  // else slices may take turns
-  const auto& counters = summary_.repetition_counters;
-  std::vector<std::int64_t> numbers;  // of the first readouts
-  std::int64_t most_readouts = 0;
-  for (const auto& [key, runs] : volumes_) {
-    most_readouts = std::max(most_readouts, readout_count(runs));
-    if (key.second == 0) numbers.push_back(runs.front().first);
-    const auto& own = counters[static_cast<std::size_t>(key.first)];
-    if (own != RepetitionCounters{own.repetition, counters[0].contrast, counters[0].phase, counters[0].set})
-      return;
+  std::vector<std::uint32_t> stamps;                                  // of the first readouts
+  std::size_t most_readouts = 0;
+  for (const auto& [key, readouts] : volumes_) {
+    most_readouts = std::max(most_readouts, readouts.size());
+    if (key.second == 0) stamps.push_back(source(readouts.front().number).head.acquisition_time_stamp);
+    if (is_other_kind(summary_.repetition_counters[static_cast<std::size_t>(key.first)])) return;
   }
-  if (numbers.size() < 2 || numbers.size() != counters.size()) return;
-  std::vector<std::uint32_t> stamps;
-  for (const auto number : numbers) stamps.push_back(source(number).head.acquisition_time_stamp);
+  if (stamps.size() < 2 || stamps.size() != summary_.repetition_counters.size()) return;
   const auto [seconds, origin] = repetition_time(header_, stamps, most_readouts);
   summary_.repetition_time_s = seconds;
   if (seconds > 0)
@@ -259,26 +245,24 @@ void VolumeAssembler::read_directions() {
   if (summary_.states_directions)
     geometry = read;
   else
-    summary_.inferred.push_back(
+    say(summary_.inferred,
         "The directions of the image are not stated, or not at right angles: x, y, z are taken to be the "
         "patient's left, posterior and superior.");
   geometry.position_mm = position_mm(head);
 }
 
-/// Returns the length of the object along the axes of the trajectory (in 1 / its unit), from the readouts of the first
-/// volume among `runs`.
-std::array<double, 3> VolumeAssembler::object_length(const ReadoutRuns& runs, const Source& source,
+/// Returns the length of the object along the axes of the trajectory (in 1 / its unit), from the first volume among
+/// `readouts`.
+std::array<double, 3> VolumeAssembler::object_length(const ReadoutList& readouts, const Source& source,
                                                      const Source& with_values, int axes) const {
   const bool one_slice = is_one_slice();
-  const auto volume_of = [&](const ReadoutHead& head) {
-    return std::pair(repetition_of(head), one_slice ? 0 : int{head.idx.slice});
+  const auto volume_of = [&](const ListedReadout& readout) {
+    return std::pair(repetition_of(*readout.head), one_slice ? 0 : int{readout.head->idx.slice});
   };
-  auto first = volume_of(*runs.front().head);
-  for (const auto& run : runs) first = std::min(first, volume_of(*run.head));
+  const auto first = volume_of(*std::ranges::min_element(readouts, {}, volume_of));
   std::vector<std::int64_t> numbers;
-  for_each_readout(runs, [&](std::int64_t number, const ReadoutHead& head) {
-    if (volume_of(head) == first) numbers.push_back(number);
-  });
+  for (const auto& readout : readouts)
+    if (volume_of(readout) == first) numbers.push_back(readout.number);
   const auto checked = [&](const Readout& readout, std::int64_t number) {
     require_trajectory(readout, readout.head, number);
     return readout;
@@ -303,14 +287,14 @@ void VolumeAssembler::add_facts() {
   };
   if (!noise_readouts_.empty())
     add_fact("noise readouts",
-             std::to_string(readout_count(noise_readouts_)) +
+             std::to_string(noise_readouts_.size()) +
                  (noise_scale() == 1
                       ? ""
                       : fmt::format(", scaled by {:.4g} to the dwell time of the image", noise_scale())));
   add_fact("system", header_.acquisition.vendor);
   add_fact("protocol", header_.acquisition.protocol);
   add_fact("trajectory", header_.trajectory);
-  add_fact("readouts used", std::to_string(readout_count(image_readouts_)));
+  add_fact("readouts used", std::to_string(image_readouts_.size()));
   std::string skipped;
   for (const auto& [what, count] : skipped_)
     skipped += fmt::format("{}{} {}", skipped.empty() ? "" : ", ", count, what);
@@ -319,10 +303,10 @@ void VolumeAssembler::add_facts() {
 }
 
 Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& source) const {
-  const auto& runs = readouts_of(slice, repetition);
+  const auto& readouts = readouts_of(slice, repetition);
   Scan scan;
   scan.geometry = summary_.geometry;
-  scan.geometry.position_mm = position_mm(*runs.front().head);
+  scan.geometry.position_mm = position_mm(*readouts.front().head);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
   auto found = ghost_correction(slice, repetition, source, scan.messages);
   auto* const ghost = found ? &*found : nullptr;
@@ -332,42 +316,42 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
     stamps.push_back(std::to_array(readout.head.physiology_time_stamp));
     return readout;
   };
-  collect(runs, placing_, noting_stamps, ghost, scan.trajectory, scan.kspace);
+  collect(readouts, placing_, noting_stamps, ghost, scan.trajectory, scan.kspace);
   const auto is_zero = [](const auto& times) { return times == std::array<std::uint32_t, 3>{}; };
   if (std::all_of(stamps.begin(), stamps.end(), is_zero)) stamps.clear();
   scan.calibration = calibration(slice, repetition, source, ghost);
-  if (!states_times(runs)) return scan;
-  double* time_s = scan.sample_time_s.emplace(Shape{sample_count(runs)}).data();
-  for_each_readout(runs, [&](std::int64_t, const ReadoutHead& head) {
-    for (std::int64_t s = 0; s < head.sample_count(); ++s)
-      *time_s++ = static_cast<double>(head.first_sample() + s) * head.sample_time_us * 1e-6;
-  });
+  if (!noise_readouts_.empty()) scan.noise = noise(source);
+  if (!states_times(readouts)) return scan;
+  double* time_s = scan.sample_time_s.emplace(Shape{sample_count(readouts)}).data();
+  for (const auto& [number, head] : readouts)
+    for (std::int64_t s = 0; s < head->sample_count(); ++s)
+      *time_s++ = static_cast<double>(head->first_sample() + s) * head->sample_time_us * 1e-6;
   return scan;
 }
 
 /// Copies the samples of readouts, one after the other.
-void VolumeAssembler::collect(const ReadoutRuns& runs, const Placing& placing, const Source& source,
+void VolumeAssembler::collect(const ReadoutList& readouts, const Placing& placing, const Source& source,
                               GhostCorrection* ghost, Trajectory& trajectory, KSpace& kspace) const {
-  const auto samples = sample_count(runs);
+  const auto samples = sample_count(readouts);
   trajectory.k = Array<double>({3, samples});
   kspace.values = Array<Complex<float>>({summary_.coil_count, samples});
   std::int64_t m = 0;
-  for_each_readout(runs, [&](std::int64_t number, const ReadoutHead& head) {
+  for (const auto& [number, head] : readouts) {
     const auto readout = source(number);
-    copy_positions(number, readout, head, placing, trajectory.k, m);
-    copy_values(readout, head, subjects_.readout(number), kspace.values, m);
-    if (ghost != nullptr && is_reversed(head) && head.sample_count() == ghost->sample_count())
+    copy_positions(number, readout, *head, placing, trajectory.k, m);
+    copy_values(readout, *head, subjects_.readout(number), kspace.values, m);
+    if (ghost != nullptr && head->is_reversed() && head->sample_count() == ghost->sample_count())
       ghost->apply(kspace.values, m);
-    m += head.sample_count();
-  });
+    m += head->sample_count();
+  }
 }
 
 /// Returns the readouts of the slice and repetition; else of the slice in the first repetition that has some; else null.
-const ReadoutRuns* VolumeAssembler::of_volume(const Volumes& volumes, std::int64_t slice,
+const ReadoutList* VolumeAssembler::of_volume(const Volumes& volumes, std::int64_t slice,
                                               std::int64_t repetition) {
   if (const auto found = volumes.find({repetition, slice}); found != volumes.end()) return &found->second;
-  for (const auto& [key, runs] : volumes)
-    if (key.second == slice) return &runs;
+  for (const auto& [key, readouts] : volumes)
+    if (key.second == slice) return &readouts;
   return nullptr;
 }
 
@@ -379,44 +363,47 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
   const auto* navigators = of_volume(navigator_volumes_, slice, repetition);
   const auto coils = summary_.coil_count, length = lines.front().head->sample_count();
   if (navigators == nullptr || extent_.axis_count > 0 ||
-      std::none_of(lines.begin(), lines.end(), [](const ReadoutRun& run) { return is_reversed(*run.head); }))
+      std::ranges::none_of(lines, [](const auto& line) { return line.head->is_reversed(); }))
     return std::nullopt;
   Array<Complex<double>> sums[2]{Array<Complex<double>>({coils, length}),
                                  Array<Complex<double>>({coils, length})};
   std::int64_t counts[2]{};
-  for_each_readout(*navigators, [&](std::int64_t number, const ReadoutHead& head) {
-    if (head.sample_count() != length) return;
+  for (const auto& [number, head] : *navigators) {
+    if (head->sample_count() != length) continue;
     Array<Complex<float>> line({coils, length});
-    copy_values(source(number), head, subjects_.readout(number), line, 0);
-    const bool reversed = is_reversed(head);
+    copy_values(source(number), *head, subjects_.readout(number), line, 0);
+    const bool reversed = head->is_reversed();
     ++counts[reversed];
     for (std::int64_t coil = 0; coil < coils; ++coil)
       for (std::int64_t s = 0; s < length; ++s)
         sums[reversed][coil * length + s] +=
             Complex<double>(line[coil * length + (reversed ? length - 1 - s : s)]);
-  });
+  }
   const auto phase = counts[0] > 0 && counts[1] > 0 ? ghost_phase(sums[0], sums[1]) : std::nullopt;
-  const auto note = [&](std::string text) { messages.push_back({"ghosts", Severity::note, std::move(text)}); };
+  const auto note = [&](std::string text) {
+    messages.push_back({"ghosts", Severity::note, std::move(text)});
+  };
   if (!phase) {
     note("the phase-correction readouts do not tell how echoes of opposite directions are delayed");
     return std::nullopt;
   }
-  note(fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
-                   "phase-correction readouts tell: they are aligned",
-                   phase->slope_rad * static_cast<double>(length) / (2 * std::numbers::pi), phase->offset_rad,
-                   counts[0] + counts[1]));
+  note(
+      fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
+                  "phase-correction readouts tell: they are aligned",
+                  phase->slope_rad * static_cast<double>(length) / (2 * std::numbers::pi), phase->offset_rad,
+                  counts[0] + counts[1]));
   return std::optional<GhostCorrection>(std::in_place, *phase, static_cast<int>(length),
                                         static_cast<int>(coils));
 }
 
-std::optional<Array<Complex<float>>> VolumeAssembler::noise(const Source& source) const {
-  if (noise_readouts_.empty()) return {};
+/// Returns the samples of all noise readouts, [coil][sample], scaled to those of the image (noise_readouts.hpp).
+Array<Complex<float>> VolumeAssembler::noise(const Source& source) const {
   Array<Complex<float>> noise({summary_.coil_count, sample_count(noise_readouts_)});
   std::int64_t m = 0;
-  for_each_readout(noise_readouts_, [&](std::int64_t number, const ReadoutHead& head) {
-    copy_values(source(number), head, subjects_.readout(number), noise, m);
-    m += head.sample_count();
-  });
+  for (const auto& [number, head] : noise_readouts_) {
+    copy_values(source(number), *head, subjects_.readout(number), noise, m);
+    m += head->sample_count();
+  }
   multiply(noise, noise_scale());
   return noise;
 }
@@ -429,13 +416,12 @@ double VolumeAssembler::noise_scale() const {
 
 /// Returns whether sample times are known: lines of an echo train share an excitation, and their heads do not say when
 /// each begins.
-bool VolumeAssembler::states_times(const ReadoutRuns& runs) const {
-  const auto has_dwell = [](const ReadoutRun& run) { return run.head->sample_time_us > 0; };
-  return header_.trajectory != "epi" && std::all_of(runs.begin(), runs.end(), has_dwell);
+bool VolumeAssembler::states_times(const ReadoutList& readouts) const {
+  const auto has_dwell = [](const ListedReadout& readout) { return readout.head->sample_time_us > 0; };
+  return header_.trajectory != "epi" && std::ranges::all_of(readouts, has_dwell);
 }
 
-const ReadoutRuns& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t repetition) const {
-  require_volume(summary_, slice, repetition);
+const ReadoutList& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t repetition) const {
   const auto found = volumes_.find({repetition, slice});
   if (found == volumes_.end())
     throw Error(
@@ -461,6 +447,18 @@ void VolumeAssembler::require_trajectory(const Readout& readout, const ReadoutHe
                                          std::int64_t number) const {
   require_length(readout.trajectory.size(), std::size_t{head.number_of_samples} * head.trajectory_dimensions,
                  subjects_.readout(number) + ".traj");
+}
+
+ReadoutScan::ReadoutScan(Header header, const ReadOptions& options, Subjects subjects,
+                         std::vector<SharedReadout> readouts)
+    : readouts_(std::move(readouts)), volumes_(std::move(header), options, std::move(subjects)) {
+  for (const auto& one : readouts_) volumes_.add(one->view());
+  const auto source = [this](std::int64_t number) { return readout(number); };
+  volumes_.finish(source, source);
+}
+
+Scan ReadoutScan::read(std::int64_t slice, std::int64_t repetition) const {
+  return volumes_.volume(slice, repetition, [this](std::int64_t number) { return readout(number); });
 }
 
 }  // namespace fhd::io::mrd

@@ -2,7 +2,7 @@
 // Readouts -> volumes: what the flags, counters and encoding spaces of an ISMRMRD measurement mean, from a file or a
 // connection.
 //
-//   - The role of a readout follows from its flags and encoding space: role.cpp. Noise readouts become the noise of
+//   - The role of a readout follows from its flags and encoding space: readout.cpp. Noise readouts become the noise of
 //     every scan; readouts of other roles than image, reference and navigator are skipped.
 //   - References (flagged as calibration alone) are samples of the image where the header calls them embedded or
 //     interleaved or, where it says nothing, where they are Cartesian readouts of the image's own encoding space,
@@ -23,14 +23,12 @@
 #include <vector>
 
 #include "io/scan/mrd/epi_ghost.hpp"
-#include "io/scan/mrd/readout_runs.hpp"
 #include "io/scan/mrd/sample_positions.hpp"
 
 namespace fhd::io::mrd {
 
-/// Takes every readout once (`add`), then describes the measurement (`finish`, `summary`), then makes volumes. It keeps
-/// runs of readouts alone (readout_runs.hpp): to make a volume it asks for the volume's readouts again, by the number in
-/// which they were added.
+/// Takes every readout once (`add`), then describes the measurement (`finish`, `summary`), then makes volumes, for which
+/// it asks for their readouts again, by the number in which they were added.
 class VolumeAssembler {
  public:
   /// Delivers readout `number` again; its arrays live until the next call.
@@ -52,23 +50,21 @@ class VolumeAssembler {
   const std::array<int, 3>& map_matrix_size() const { return space_.map_matrix_size; }
   /// Returns how trajectories become positions; `axis_count` is that of the readouts of the image.
   const SamplePositions& positions() const { return placing_.positions; }
-  /// Returns geometry, trajectory, k-space and sample times of one volume; not validated. Throws Error.
+  /// Returns geometry, trajectory, k-space, sample times and noise of one volume; not validated. Throws Error.
   Scan volume(std::int64_t slice, std::int64_t repetition, const Source& source) const;
-  /// Returns the samples of all noise readouts, [coil][sample], scaled to the samples of the image (noise_readouts.hpp); none
-  /// without such readouts.
-  std::optional<Array<Complex<float>>> noise(const Source& source) const;
 
  private:
-  using Volumes = std::map<std::pair<std::int64_t, std::int64_t>,
-                           ReadoutRuns>;  ///< by repetition (-1: none of the image's) and slice
+  /// By repetition (-1: none of the image's) and slice.
+  using Volumes = std::map<std::pair<std::int64_t, std::int64_t>, ReadoutList>;
   /// Decides where samples of readouts lie in k-space.
   struct Placing {
     SamplePositions positions;
     std::array<double, 3> scale{1, 1, 1};  ///< to the FOV of the image
   };
-  const ReadoutRuns& readouts_of(std::int64_t slice, std::int64_t repetition) const;
+  const ReadoutList& readouts_of(std::int64_t slice, std::int64_t repetition) const;
   void require_agreement();
   bool is_one_slice() const;
+  bool is_other_kind(const RepetitionCounters& own) const;
   void sort_references(const Source& source, const Source& with_values);
   bool are_embedded(const Source& source) const;
   void place_references(const Source& source, const Source& with_values);
@@ -77,18 +73,19 @@ class VolumeAssembler {
   void tell_repetition_time(const Source& source);
   void tell_ghost();
   void read_directions();
-  std::array<double, 3> object_length(const ReadoutRuns& runs, const Source& source,
+  std::array<double, 3> object_length(const ReadoutList& readouts, const Source& source,
                                       const Source& with_values, int axes) const;
   void add_facts();
   double noise_scale() const;
-  bool states_times(const ReadoutRuns& runs) const;
-  static const ReadoutRuns* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
+  Array<Complex<float>> noise(const Source& source) const;
+  bool states_times(const ReadoutList& readouts) const;
+  static const ReadoutList* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
   std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
                                                   const Source& source, std::vector<Message>& messages) const;
   std::optional<Calibration> calibration(std::int64_t slice, std::int64_t repetition, const Source& source,
                                          GhostCorrection* ghost) const;
-  void collect(const ReadoutRuns& runs, const Placing& placing, const Source& source, GhostCorrection* ghost,
-               Trajectory& trajectory, KSpace& kspace) const;
+  void collect(const ReadoutList& readouts, const Placing& placing, const Source& source,
+               GhostCorrection* ghost, Trajectory& trajectory, KSpace& kspace) const;
   void copy_positions(std::int64_t number, const Readout& readout, const ReadoutHead& head,
                       const Placing& placing, Array<double>& k, std::int64_t m) const;
   void require_trajectory(const Readout& readout, const ReadoutHead& head, std::int64_t number) const;
@@ -101,11 +98,29 @@ class VolumeAssembler {
   std::int64_t added_ = 0;
   std::map<std::string, std::int64_t> skipped_;  ///< readouts that are left out, by the name of their role
   ReadoutKinds kinds_;
-  ReadoutRuns image_readouts_, noise_readouts_, references_, navigators_;
+  ReadoutList image_readouts_, noise_readouts_, references_, navigators_;
   Volumes volumes_, reference_volumes_, navigator_volumes_;
   TrajectoryExtent extent_, reference_extent_;
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too
+};
+
+/// Readouts of one measurement in memory, in the order in which they were acquired, as they come over a connection.
+/// io::source_of makes a source of it, which may be read concurrently.
+class ReadoutScan {
+ public:
+  /// `subjects`: what errors call the measurement and its parts. Throws Error as open_scan does of a file.
+  ReadoutScan(Header header, const ReadOptions& options, Subjects subjects,
+              std::vector<SharedReadout> readouts);
+  const ScanSummary& summary() const { return volumes_.summary(); }
+  Scan read(std::int64_t slice, std::int64_t repetition) const;
+  /// Returns how trajectories became positions.
+  const SamplePositions& positions() const { return volumes_.positions(); }
+
+ private:
+  Readout readout(std::int64_t number) const { return readouts_[static_cast<std::size_t>(number)]->view(); }
+  std::vector<SharedReadout> readouts_;
+  VolumeAssembler volumes_;
 };
 
 }  // namespace fhd::io::mrd

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "io/hdf5/hdf5.hpp"
-#include "io/hdf5/made_by.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/header.hpp"
-#include "io/scan/mrd/readout_scan.hpp"
 #include "io/scan/mrd/records.hpp"
+#include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
@@ -159,8 +159,7 @@ Sentences write_ismrmrd(FileSet& files, const std::string& path, const ScanSerie
   if (!series.made_by.empty()) file.write_attribute("/", made_by_attribute, series.made_by);
   file.close();
   auto lost = lost_calibration(series);
-  if (!series.scans.front().kspace.in_double.empty())
-    lost.emplace_back("Samples are rounded to single precision.");
+  if (!series.scans.front().kspace.in_double.empty()) say(lost, "Samples are rounded to single precision.");
   return lost;
 }
 

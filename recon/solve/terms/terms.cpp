@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "recon/array/vector_math.hpp"
-#include "recon/solve/terms/roughness_functor.hpp"
+#include "recon/solve/terms/difference_functors.hpp"
 
 namespace fhd {
 namespace {

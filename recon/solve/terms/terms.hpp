@@ -52,25 +52,7 @@ Array<T> edge_weights(const Array<float>& image, double strength);
 template <class T>
 std::shared_ptr<const SparseTerm<T>> wavelet_term(const Shape& image, Device device);
 
-/// Total variation, isotropic: A rho = the differences rho(p + 1) - rho(p) along every axis with more than one voxel, 0 at
-/// its end; g = sum over voxels of sqrt(sum over axes |.|^2). Source: Rudin, Osher and Fatemi, Physica D 60:259 (1992).
-template <class T>
-std::shared_ptr<const SparseTerm<T>> tv_term(const Shape& image);
-
-/// Total generalised variation of second order: the least, over vector fields v, of sum |D rho - v| + 2 sum |E v|, D as
-/// for tv, E v = (D' v + (D' v)^T) / 2 with backward differences D' and the norm of matrices. Slopes cost nothing, so that
-/// they do not become stairs. Source: Bredies, Kunisch and Pock, SIAM J. Imaging Sci. 3:492 (2010); the ratio 2: Knoll
-/// et al., MRM 65:480 (2011).
-template <class T>
-std::shared_ptr<const SparseTerm<T>> tgv_term(const Shape& image);
-
 // --- Of frames: `image` [z][y][x] is one of them, unknowns are [frame and z][y][x] ---
-
-/// Total variation along time: A rho = the differences rho(t + 1) - rho(t) of every voxel, 0 after the last frame;
-/// g = sum |.|, of complex numbers. Source: Feng et al., "GRASP", MRM 72:707 (2014), equation 1. Throws Error for fewer
-/// than two frames.
-template <class T>
-std::shared_ptr<const SparseTerm<T>> temporal_tv_term(const Shape& image, std::int64_t frames);
 
 /// Locally low rank: the nuclear norm of every block of neighbouring voxels as a matrix [frame][voxel of the block].
 /// Blocks have 64 voxels (8 x 8, or 4 x 4 x 4), in two grids that are shifted against each other by half a block along every
@@ -89,11 +71,11 @@ std::shared_ptr<const SparseTerm<T>> temporal_tv_term(const Shape& image, std::i
 template <class T>
 std::shared_ptr<const SparseTerm<T>> low_rank_term(const Shape& image, std::int64_t frames);
 
-/// The one of that kind, of frames. Throws Error for other kinds.
+/// The one of that kind, of frames: temporal-tv or llr. Throws Error for fewer than two frames and for other kinds.
 template <class T>
 std::shared_ptr<const SparseTerm<T>> temporal_term(SparseKind kind, const Shape& image, std::int64_t frames);
 
-/// The one of that kind, of one image. Throws Error for 2^32 voxels and more, and for terms of frames.
+/// The one of that kind, of one image: wavelet, tv or tgv. Throws Error for 2^32 voxels and more, and for terms of frames.
 template <class T>
 std::shared_ptr<const SparseTerm<T>> sparse_term(SparseKind kind, const Shape& image, Device device);
 

@@ -35,9 +35,4 @@ Array<Complex<double>> general_sum(const Array<double>& sources, const Array<dou
 
 /// The instruction set that the CPU transforms use on this processor: "avx512", "avx2" or "sse2".
 std::string instruction_set();
-/// Keeps the CPU transforms from using instruction sets above `limit` ("avx512": no limit), so that each can
-/// be tested and measured on one machine. Throws Error for another name. Not to be called while a transform
-/// runs.
-void limit_instruction_set(const std::string& limit);
-
 }  // namespace fhd

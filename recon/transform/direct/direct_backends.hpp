@@ -1,26 +1,34 @@
 #pragma once
-// The CPU and the CUDA side of direct.hpp and make_direct_transform; direct.cpp chooses the device. What is of CUDA is
-// not in a build without it.
+// The CUDA side of direct.hpp and make_direct_transform, which is not in a build without it; direct_cpu.cpp chooses the
+// device.
 #include "recon/array/pointwise.hpp"
-#include "recon/transform/direct/pair_arithmetic.hpp"
+#include "recon/transform/direct/separable.hpp"
 #include "recon/transform/transform.hpp"
 
 namespace fhd {
 
 template <class T>
-std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu(const Trajectory& trajectory,
-                                                               std::array<int, 3> matrix_size);
-template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
                                                                 std::array<int, 3> matrix_size, Device device,
                                                                 DirectChoice choice);
-template <class T>
-Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                          const Array<double>* weights);
 /// The result lies on the device.
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                            const Array<double>* weights, Device device, DirectChoice choice);
+
+/// Sums of one trajectory over one grid, on the device that is current. One call at a time: buffers are kept.
+template <class T>
+struct GridSums {
+  virtual ~GridSums() = default;
+  /// data [coil][sample] -> values [coil][z][y][x] of the grid, both on the device.
+  virtual void adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values) = 0;
+  /// values [coil][z][y][x] of the grid -> data [coil][sample].
+  virtual void forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) = 0;
+};
+/// Makes sums by products of matrices: matrix_sums_cuda.cu. `matrix_size` as in r = n / N; Parts::whole for double.
+template <class T>
+std::unique_ptr<GridSums<T>> make_matrix_sums(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                              const VoxelGrid& grid, Device device, matrix_sums::Parts parts);
 
 /// q on the periodic difference grid [z][y][x] from its values at the differences of `part`, on their device;
 /// those before its first are given by q(-n) = conj q(n), those that no pair of voxels reaches are zero.
@@ -67,13 +75,5 @@ struct SumOfParts {
     out[i] = sum;
   }
 };
-
-/// Resources that the single-precision kernel for so many coils (passes of 4, of 1 for the rest) takes of the GPU.
-struct DirectKernelUse {
-  int block_size = 0;  ///< threads
-  int registers = 0;   ///< per thread
-};
-/// choice.sums is not automatic.
-DirectKernelUse direct_kernel_use(int coils, DirectChoice choice, bool forward);
 
 }  // namespace fhd

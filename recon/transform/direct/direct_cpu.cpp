@@ -407,6 +407,12 @@ class ForwardSums {
   std::vector<Thread> threads_;
 };
 
+void require_sizes(const Trajectory& trajectory, std::array<int, 3> matrix_size) {
+  require_trajectory(trajectory);
+  for (int n : matrix_size)
+    if (n < 1) throw Error("matrix size", "at least 1 voxel per axis", std::to_string(n));
+}
+
 std::array<Axis, 3> axes_of(std::array<int, 3> counts, std::array<int, 3> matrix_size) {
   std::array<Axis, 3> axes;
   for (std::size_t axis = 0; axis < 3; ++axis) axes[axis] = {counts[axis], 1.0 / matrix_size[axis]};
@@ -462,15 +468,32 @@ class DirectTransformCpu final : public FourierTransform<T> {
 
 }  // namespace
 
-template <class T>
-std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu(const Trajectory& trajectory,
-                                                               std::array<int, 3> matrix_size) {
-  return std::make_unique<DirectTransformCpu<T>>(trajectory, matrix_size);
+std::array<int, 3> difference_grid(std::array<int, 3> matrix_size) {
+  for (int& n : matrix_size) n = n == 1 ? 1 : 2 * n;
+  return matrix_size;
 }
 
 template <class T>
-Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                          const Array<double>* weights) {
+std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory,
+                                                           std::array<int, 3> matrix_size, Device device,
+                                                           DirectChoice choice) {
+  require_sizes(trajectory, matrix_size);
+  if (device.is_cpu()) return std::make_unique<DirectTransformCpu<T>>(trajectory, matrix_size);
+  if constexpr (built_with_cuda)
+    return make_direct_transform_cuda<T>(trajectory, matrix_size, device, choice);
+  refuse_cuda();
+}
+
+template <class T>
+Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                      const Array<double>* weights, Device device, DirectChoice choice) {
+  require_sizes(trajectory, matrix_size);
+  if (weights != nullptr) require_shape(*weights, {trajectory.sample_count()}, "weights");
+  if (device.is_cuda()) {
+    if constexpr (built_with_cuda)
+      return point_spread_direct_cuda<T>(trajectory, matrix_size, weights, device, choice);
+    refuse_cuda();
+  }
   const auto grid = difference_grid(matrix_size);
   // Compute the rows of the centred grid n = -N ... N-1 from (z, y) = (0, 0) on; the mirrored rows follow by symmetry.
   const int centre_y = grid[1] / 2, centre_z = grid[2] / 2;
@@ -487,6 +510,17 @@ Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::arr
             half.data(), memory);
   }
   return periodic_point_spread(half, {{grid[0], grid[1], grid[2]}, {-2 * (grid[0] / 2), 0, 0}}, matrix_size);
+}
+
+template <class T>
+Array<Complex<T>> periodic_point_spread(const Array<Complex<T>>& values, const VoxelGrid& part,
+                                        std::array<int, 3> matrix_size) {
+  const auto grid = difference_grid(matrix_size);
+  Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]}, values.device());
+  UnfoldPointSpread<T> unfold{q.data(), values.data(), part, {}};
+  std::copy(matrix_size.begin(), matrix_size.end(), unfold.matrix_size);
+  for_each_index(q.device(), q.size(), unfold);
+  return q;
 }
 
 template <class T>
@@ -531,10 +565,12 @@ Array<Complex<double>> general_sum(const Array<double>& sources, const Array<dou
 }
 
 #define FHD_INSTANTIATE(T)                                                                           \
-  template std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu<T>(const Trajectory&,      \
-                                                                             std::array<int, 3>);    \
-  template Array<Complex<T>> point_spread_direct_cpu<T>(const Trajectory&, std::array<int, 3>,       \
-                                                        const Array<double>*);                       \
+  template std::unique_ptr<FourierTransform<T>> make_direct_transform<T>(                            \
+      const Trajectory&, std::array<int, 3>, Device, DirectChoice);                                  \
+  template Array<Complex<T>> point_spread_direct<T>(const Trajectory&, std::array<int, 3>,           \
+                                                    const Array<double>*, Device, DirectChoice);     \
+  template Array<Complex<T>> periodic_point_spread<T>(const Array<Complex<T>>&, const VoxelGrid&,    \
+                                                      std::array<int, 3>);                           \
   template Array<Complex<double>> general_sum<T>(const Array<double>&, const Array<double>&, double, \
                                                  const Array<Complex<T>>&);
 FHD_INSTANTIATE(float)

@@ -14,12 +14,10 @@
 #include <array>
 #include <memory>
 #include <mutex>
-#include <variant>
 
 #include "recon/array/pointwise_cuda.cuh"
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
-#include "recon/transform/direct/matrix_sums.hpp"
 #include "recon/transform/direct/tiles.hpp"
 
 namespace fhd {
@@ -306,7 +304,7 @@ unsigned blocks_for(std::int64_t threads, int size = small_block) {
 
 /// One trajectory and one grid: plans, buffers and events of the direct sums, made once.
 template <class T>
-class DirectSums {
+class DirectSums final : public GridSums<T> {
  public:
   /// `device` is current.
   DirectSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, VoxelGrid grid, Device device,
@@ -335,8 +333,7 @@ class DirectSums {
     }
   }
 
-  /// data [coil][sample] -> values [coil][z][y][x] of the grid, both on the device.
-  void adjoint(const Complex<T>* data, std::int64_t coil_count, Complex<T>* values) {
+  void adjoint(const Complex<T>* data, std::int64_t coil_count, Complex<T>* values) override {
     for_each_pass(coil_count, [&]<int coils>(std::int64_t coil) {
       const Complex<T>* in = data + coil * samples_;
       const auto pack = [&](std::int64_t first, int count) {
@@ -358,8 +355,7 @@ class DirectSums {
     });
   }
 
-  /// values [coil][z][y][x] of the grid -> data [coil][sample], both on the device.
-  void forward(const Complex<T>* values, std::int64_t coil_count, Complex<T>* data) {
+  void forward(const Complex<T>* values, std::int64_t coil_count, Complex<T>* data) override {
     for_each_pass(coil_count, [&]<int coils>(std::int64_t coil) {
       const std::int64_t runs =
           std::int64_t{grid_.runs_per_row(half_run<coils>)} * grid_.extent[1] * grid_.extent[2];
@@ -378,20 +374,6 @@ class DirectSums {
       run_tiles(runs, sizeof(VoxelRun<T, coils>), forward_threads<T>(samples_), forward_block,
                 coils * samples_, data + coil * samples_, pack, launch);
     });
-  }
-
-  static DirectKernelUse kernel_use(int coils, SinCos sin_cos, bool forward) {
-    const auto use = [&](auto kernel, int block_size) {
-      cudaFuncAttributes attributes{};
-      device::check(cudaFuncGetAttributes(&attributes, kernel), "reading the properties of a kernel");
-      return DirectKernelUse{block_size, attributes.numRegs};
-    };
-    constexpr int most = coils_per_pass<T>;
-    if (coils < most)
-      return forward ? use(forward_kernel<1>(sin_cos), forward_block)
-                     : use(adjoint_kernel<1>(sin_cos), adjoint_block<T>);
-    return forward ? use(forward_kernel<most>(sin_cos), forward_block)
-                   : use(adjoint_kernel<most>(sin_cos), adjoint_block<T>);
   }
 
  private:
@@ -483,36 +465,13 @@ class DirectSums {
   device::Event packed_event_, uploaded_[2], computed_[2];
 };
 
-/// Sums over a grid, taken either way.
 template <class T>
-class SumsOnGrid {
- public:
-  SumsOnGrid(const Trajectory& trajectory, std::array<int, 3> matrix_size, const VoxelGrid& grid, Device device,
-             DirectChoice choice) {
-    const DirectWay way = direct_way(choice, grid, precision_of<T>(), device);
-    if (way.matrices)
-      sums_.template emplace<matrix_sums::MatrixSums<T>>(trajectory, matrix_size, grid, device, *way.matrices);
-    else
-      sums_.template emplace<DirectSums<T>>(trajectory, matrix_size, grid, device, way.sin_cos);
-  }
-  void forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) {
-    visit([&](auto& sums) { sums.forward(values, coils, data); });
-  }
-  void adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values) {
-    visit([&](auto& sums) { sums.adjoint(data, coils, values); });
-  }
-
- private:
-  template <class F>
-  void visit(const F& f) {
-    std::visit(
-        [&](auto& sums) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(sums)>, std::monostate>) f(sums);
-        },
-        sums_);
-  }
-  std::variant<std::monostate, DirectSums<T>, matrix_sums::MatrixSums<T>> sums_;
-};
+std::unique_ptr<GridSums<T>> make_sums(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                       const VoxelGrid& grid, Device device, DirectChoice choice) {
+  const DirectWay way = direct_way(choice, grid, precision_of<T>(), device);
+  if (way.matrices) return make_matrix_sums<T>(trajectory, matrix_size, grid, device, *way.matrices);
+  return std::make_unique<DirectSums<T>>(trajectory, matrix_size, grid, device, way.sin_cos);
+}
 
 template <class T>
 class DirectTransformCuda final : public FourierTransform<T> {
@@ -521,21 +480,21 @@ class DirectTransformCuda final : public FourierTransform<T> {
                       DirectChoice choice)
       : FourierTransform<T>(matrix_size, trajectory.sample_count(), device),
         cost_({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}, choice),
-        sums_(trajectory, matrix_size, image_grid(matrix_size), device, choice) {}
+        sums_(make_sums<T>(trajectory, matrix_size, image_grid(matrix_size), device, choice)) {}
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
     const CurrentDevice guard(this->device());
-    sums_.forward(images.data(), this->check_batch(images, samples), samples.data());
+    sums_->forward(images.data(), this->check_batch(images, samples), samples.data());
   }
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
     const CurrentDevice guard(this->device());
-    sums_.adjoint(samples.data(), this->check_batch(images, samples), images.data());
+    sums_->adjoint(samples.data(), this->check_batch(images, samples), images.data());
   }
   const TransformCost& cost() const override { return cost_; }
 
  private:
   DirectCost cost_;
-  mutable SumsOnGrid<T> sums_;  // its buffers are scratch
+  std::unique_ptr<GridSums<T>> sums_;  // its buffers are scratch
 };
 
 }  // namespace
@@ -546,12 +505,6 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory
                                                                 DirectChoice choice) {
   const CurrentDevice guard(device);
   return std::make_unique<DirectTransformCuda<T>>(trajectory, matrix_size, device, choice);
-}
-
-DirectKernelUse direct_kernel_use(int coils, DirectChoice choice, bool forward) {
-  const auto way = direct_way(choice, image_grid({2, 2, 2}), Precision::single_precision, Device::cuda());
-  return way.matrices ? matrix_sums::MatrixSums<float>::kernel_use(*way.matrices, forward)
-                      : DirectSums<float>::kernel_use(coils, way.sin_cos, forward);
 }
 
 template <class T>
@@ -565,7 +518,7 @@ Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::ar
 
   const VoxelGrid grid = half_difference_grid(matrix_size);
   Array<Complex<T>> half({grid.extent[2], grid.extent[1], grid.extent[0]}, device);
-  SumsOnGrid<T>(trajectory, matrix_size, grid, device, choice).adjoint(values.data(), 1, half.data());
+  make_sums<T>(trajectory, matrix_size, grid, device, choice)->adjoint(values.data(), 1, half.data());
   return periodic_point_spread(half, grid, matrix_size);
 }
 

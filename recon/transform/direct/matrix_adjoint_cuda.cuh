@@ -15,8 +15,10 @@
 //
 // A block of threads owns 64 pairs (a, b), 256 rows, and one tile of columns of a coil, over one share of the samples; two
 // groups of four warps take half of the rows each. Each warp has one step a and all steps b of its group. No other thread
-// adds to what a thread adds to: two runs give the same bits.
-// Floor: 2 half-precision multiply-adds of a tensor core per pair of point and sample and product of parts.
+// adds to what a thread adds to: two runs give the same bits. In double precision numbers are as they are, blocks half as
+// long and wide.
+// Floor: 2 half-precision multiply-adds of a tensor core per pair of point and sample and product of parts, or 2 of double
+// precision.
 // Source of the form: the factors of a separable sum as a Khatri-Rao product; splitting as in Markidis et al., IPDPSW 2018.
 #include <climits>
 
@@ -38,86 +40,94 @@ __device__ inline int sample_at(int place) {
 }
 
 // factors[group][block][step of 16][pair][part][t][cos x 4, sin x 4]: of steps +-a, for samples 4t ... 4t + 3. Parts change
-// places in odd rows, so that eight lanes read all banks. One thread writes a t.
+// places in odd rows, so that eight lanes read all banks. In double precision [step of 8][cos, sin][pair][t][2], for samples
+// 2t, 2t + 1. One thread writes a t.
 template <Parts parts>
 __device__ inline void make_factor(std::int64_t i, const SeparableGrid& cut, int axis,
-                                   SamplePhases<float> phases, std::int64_t first, std::int64_t count,
-                                   std::int64_t blocks, unsigned char* factors) {
+                                   const SamplePhases<Number<parts>>& phases, std::int64_t first,
+                                   std::int64_t count, std::int64_t blocks, unsigned char* factors) {
+  using T = Number<parts>;
+  constexpr int samples = block_length(parts) / 16;  // of a thread
+  constexpr T scale = parts == Parts::whole ? 1 : factor_scale;
   const int t = i & 3, pair = (i >> 2) & 7, step = (i >> 5) & 3;
   const std::int64_t block = (i >> 7) % blocks;
   const int group = static_cast<int>((i >> 7) / blocks);
   if (group >= cut.groups(axis)) return;
-  const auto distance = static_cast<std::uint32_t>(cut.distance(axis, group * group_pairs + pair));
-  float values[8];
+  const auto distance = static_cast<Phase<T>>(cut.distance(axis, group * group_pairs + pair));
+  T values[2 * samples];
 #pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    const std::int64_t m = block * block_length(parts) + step * 16 + t * 4 + j;
-    const std::uint32_t phase = m < count ? distance * phases.at(axis, first + m) : 0;
-    const Complex<float> phasor = unit_phasor<float>(half_turns<float>(phase));
-    values[j] = factor_scale * phasor.re, values[4 + j] = factor_scale * phasor.im;
+  for (int j = 0; j < samples; ++j) {
+    const std::int64_t m = block * block_length(parts) + step * 4 * samples + t * samples + j;
+    const Phase<T> phase = m < count ? distance * phases.at(axis, first + m) : 0;
+    const Complex<T> phasor = unit_phasor<T>(half_turns<T>(phase));
+    values[j] = scale * phasor.re, values[samples + j] = scale * phasor.im;
   }
-  std::uint32_t high[4], low[4];
-  pack(values, high, low);
-  constexpr int row_bytes = 64 * parts_of(parts);
-  unsigned char* row = factors + (static_cast<std::int64_t>(group) * blocks + block) * factor_bytes(parts) +
-                       (step * group_pairs + pair) * row_bytes;
-  const int turned = parts == Parts::two && pair % 2 == 1 ? 64 : 0;
-  *reinterpret_cast<uint4*>(row + (0 ^ turned) + t * 16) = make_uint4(high[0], high[1], high[2], high[3]);
-  if (parts == Parts::two)
-    *reinterpret_cast<uint4*>(row + (64 ^ turned) + t * 16) = make_uint4(low[0], low[1], low[2], low[3]);
+  factors += (static_cast<std::int64_t>(group) * blocks + block) * factor_bytes(parts);
+  if constexpr (parts == Parts::whole) {
+    auto* row = reinterpret_cast<double2*>(factors) + step * 2 * group_pairs * 4 + pair * 4 + t;
+    row[0] = make_double2(values[0], values[1]);
+    row[group_pairs * 4] = make_double2(values[2], values[3]);
+  } else {
+    std::uint32_t high[4], low[4];
+    pack(values, high, low);
+    unsigned char* row = factors + (step * group_pairs + pair) * 64 * parts_of(parts);
+    const int turned = parts == Parts::two && pair % 2 == 1 ? 64 : 0;
+    *reinterpret_cast<uint4*>(row + (0 ^ turned) + t * 16) = make_uint4(high[0], high[1], high[2], high[3]);
+    if (parts == Parts::two)
+      *reinterpret_cast<uint4*>(row + (64 ^ turned) + t * 16) = make_uint4(low[0], low[1], low[2], low[3]);
+  }
 }
 
-// images[coil][tile][block]: beta of 64 samples and 64 columns. One thread makes a column of 8 samples.
+// images[coil][tile][block]: beta of 64 samples and 64 columns, or 32 and 32 in double precision. One thread makes a column
+// of 8 samples, or of 2.
 template <Parts parts>
-__device__ inline void make_moving(std::int64_t i, const SeparableGrid& cut, SamplePhases<float> phases,
-                                   const float2* data, const float* scale, std::int64_t first,
+__device__ inline void make_moving(std::int64_t i, const SeparableGrid& cut,
+                                   const SamplePhases<Number<parts>>& phases,
+                                   const Value<Number<parts>>* data, const float* scale, std::int64_t first,
                                    std::int64_t count, std::int64_t blocks, int coils,
                                    unsigned char* images) {
-  const int eighth = i & 7, column = (i >> 3) & 63;
+  using T = Number<parts>;
+  constexpr int samples = parts == Parts::whole ? 2 : 8, per_column = block_length(parts) / samples;
+  const int part = i & (per_column - 1), column = (i / per_column) & (adjoint_columns(parts) - 1);
   const std::int64_t block = (i >> 9) % blocks, image = (i >> 9) / blocks;
   const int tiles = cut.inner_tiles(), coil = static_cast<int>(image / tiles);
   if (coil >= coils) return;
-  const int place = static_cast<int>(image % tiles) * tile_points + column;
+  const int place = static_cast<int>(image % tiles) * adjoint_columns(parts) + column;
   const int inside[3] = {place % cut.inner[0], place / cut.inner[0] % cut.inner[1],
                          place / cut.inner[0] / cut.inner[1]};
-  float re[8], im[8];
+  T re[samples], im[samples];
 #pragma unroll
-  for (int j = 0; j < 8; ++j) {
-    const int in_block = eighth * 8 + j;
-    const std::int64_t m = block * block_length(parts) + in_block / 16 * 16 + sample_at(in_block % 16);
+  for (int j = 0; j < samples; ++j) {
+    const int in_block = part * samples + j;
+    const std::int64_t m = block * block_length(parts) +
+                           (parts == Parts::whole ? in_block : in_block / 16 * 16 + sample_at(in_block % 16));
     re[j] = im[j] = 0;
     if (m >= count || place >= cut.inner_points()) continue;
-    std::uint32_t phase = 0;
+    Phase<T> phase = 0;
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis)
-      phase += phases.at(axis, first + m) * static_cast<std::uint32_t>(cut.coordinate(axis, inside[axis]));
-    const Complex<float> phasor = unit_phasor<float>(half_turns<float>(phase));
-    const float2 d = data[coil * phases.samples + first + m];
-    const float s = scale[coil];
+      phase += phases.at(axis, first + m) *
+               static_cast<Phase<T>>(static_cast<SignedPhase<T>>(cut.coordinate(axis, inside[axis])));
+    const Complex<T> phasor = unit_phasor<T>(half_turns<T>(phase));
+    const Value<T> d = data[coil * phases.samples + first + m];
+    const T s = parts == Parts::whole ? T(1) : T(scale[coil]);
     re[j] = s * (d.x * phasor.re - d.y * phasor.im), im[j] = s * (d.x * phasor.im + d.y * phasor.re);
   }
-  unsigned char* to = images + (image * blocks + block) * image_bytes(parts);
-#pragma unroll
-  for (int c = 0; c < 2; ++c) {
-    std::uint32_t high[4], low[4];
-    pack(c == 0 ? re : im, high, low);
-    unsigned char* at = to + place_in_image(2 * column + c, eighth);
-    *reinterpret_cast<uint4*>(at) = make_uint4(high[0], high[1], high[2], high[3]);
-    if (parts == Parts::two)
-      *reinterpret_cast<uint4*>(at + image_bytes(Parts::one)) = make_uint4(low[0], low[1], low[2], low[3]);
-  }
+  write_column<parts>(images + (image * blocks + block) * image_bytes(parts, adjoint_columns(parts)), column,
+                      part, re, im);
 }
 
 /// Threads that make the factors of a group for 64 samples.
 inline constexpr int factor_threads = 128;
 
-// The matrices of `count` samples from `first` on, in whole blocks of 64: the first thread blocks make the factors of the
+// The matrices of `count` samples from `first` on, in whole blocks: the first thread blocks make the factors of the
 // first outer axis, then of the second, the rest the moving matrix. Floor: their bytes.
 template <Parts parts>
-__global__ void make_matrices_kernel(const __grid_constant__ SeparableGrid cut, SamplePhases<float> phases,
-                                     const float2* data, const float* scale, std::int64_t first,
-                                     std::int64_t count, int coils, unsigned char* factors_0,
-                                     unsigned char* factors_1, unsigned char* images) {
+__global__ void make_matrices_kernel(const __grid_constant__ SeparableGrid cut,
+                                     SamplePhases<Number<parts>> phases, const Value<Number<parts>>* data,
+                                     const float* scale, std::int64_t first, std::int64_t count, int coils,
+                                     unsigned char* factors_0, unsigned char* factors_1,
+                                     unsigned char* images) {
   const std::int64_t blocks = (count + block_length(parts) - 1) / block_length(parts);
   const auto thread_blocks = [&](std::int64_t threads) { return (threads + blockDim.x - 1) / blockDim.x; };
   const std::int64_t of_0 = thread_blocks(cut.groups(cut.outer_axis[0]) * blocks * factor_threads),
@@ -214,12 +224,10 @@ __device__ inline void make_column_table(const SeparableGrid& cut, int tile, int
 /// The four points of this thread's steps, to which the sums of its columns are added.
 template <class T>
 class PointsOfThread {
-  using Value = std::conditional_t<std::is_same_v<T, float>, float2, double2>;
-
  public:
   /// images [coil][z][y][x] of this share of the samples; columns: make_column_table.
   __device__ PointsOfThread(const SeparableGrid& cut, const BlockOfSums& block, int pair_0, int pair_1,
-                            Value* images, const int4* columns)
+                            Value<T>* images, const int4* columns)
       : columns_(columns + (threadIdx.x & 3)) {
     const std::int64_t stride[3] = {1, cut.grid.extent[0],
                                     std::int64_t{cut.grid.extent[0]} * cut.grid.extent[1]};
@@ -263,7 +271,7 @@ class PointsOfThread {
  private:
   __device__ inline void add_point(int first, int second, int4 column, T re, T im) const {
     if (column.y >= limit_[0][first] || column.z >= limit_[1][second]) return;
-    Value* const point = points_[first][second] + column.x;
+    Value<T>* const point = points_[first][second] + column.x;
     if constexpr (std::is_same_v<T, float>)
       device::add_in_memory(point, re, im);
     else
@@ -271,7 +279,7 @@ class PointsOfThread {
   }
 
   const int4* columns_;
-  Value* points_[2][2];  ///< of the steps +-a along the first outer axis, +-b along the second
+  Value<T>* points_[2][2];  ///< of the steps +-a along the first outer axis, +-b along the second
   int limit_[2][2];      ///< so many places from the step on are of the grid
 };
 
@@ -279,7 +287,7 @@ class PointsOfThread {
 
 /// A stage of the pipeline: a block of the moving matrix, and of the factors of both axes.
 template <Parts parts>
-inline constexpr int stage_bytes = image_bytes(parts) + 2 * factor_bytes(parts);
+inline constexpr int stage_bytes = image_bytes(parts, adjoint_columns(parts)) + 2 * factor_bytes(parts);
 
 /// The source of the stages of a block, one after the other in memory for each of three matrices.
 template <Parts parts>
@@ -315,7 +323,7 @@ struct StageSource {
 #endif
 };
 
-/// Rows of the factors of this thread within a stage.
+/// Rows of the factors of this thread within a stage; as they are in double precision.
 template <Parts parts>
 struct FactorRows {
   static constexpr int row_bytes = 64 * parts_of(parts), step_bytes = group_pairs * row_bytes;
@@ -331,14 +339,34 @@ struct FactorRows {
     made.make(stage + a + step * step_bytes, a_turned, stage + b + step * step_bytes, b_turned, t);
   }
 };
+template <>
+struct FactorRows<Parts::whole> {
+  static constexpr int sine = group_pairs * 4;  // behind the cosines
+  int a, b;
+  __device__ FactorRows(int warp, int g)
+      : a(image_bytes(Parts::whole, adjoint_columns(Parts::whole)) + warp * 64),
+        b(image_bytes(Parts::whole, adjoint_columns(Parts::whole)) + factor_bytes(Parts::whole) + g * 64) {}
+  __device__ inline void fragments(const unsigned char* stage, int step, int t, double (&made)[2][4]) const {
+    const auto *x = reinterpret_cast<const double2*>(stage + a) + step * 2 * sine + t,
+               *y = reinterpret_cast<const double2*>(stage + b) + step * 2 * sine + t;
+    const double2 cos_a = x[0], sin_a = x[sine], cos_b = y[0], sin_b = y[sine];
+    made[0][0] = cos_a.x * cos_b.x, made[0][1] = sin_a.x * sin_b.x;
+    made[0][2] = cos_a.y * cos_b.y, made[0][3] = sin_a.y * sin_b.y;
+    made[1][0] = cos_a.x * sin_b.x, made[1][1] = sin_a.x * cos_b.x;
+    made[1][2] = cos_a.y * sin_b.y, made[1][3] = sin_a.y * cos_b.y;
+  }
+};
 
 // images[split][coil][z][y][x] += the sums over the samples of the matrices. Grid: {tiles x coils, splits}, 256 threads,
-// stages x stage_bytes + column_table_bytes of shared memory. mma.sync and cp.async: from compute capability 8.0 on.
+// stages x stage_bytes + column_table_bytes of shared memory. mma.sync and cp.async: from compute capability 8.0 on. Sums
+// of double precision, whose additions are those of IEEE 754, stay where they are until the end. `scale` is not of these.
 template <Parts parts, int stages>
 __global__ void __launch_bounds__(consumer_threads, 1)
     adjoint_matrix_kernel(const __grid_constant__ SeparableGrid cut, std::int64_t blocks, int coils,
                           const unsigned char* images_in, const unsigned char* factors_0,
-                          const unsigned char* factors_1, const float* scale, float2* images) {
+                          const unsigned char* factors_1, const float* scale, Value<Number<parts>>* images) {
+  using T = Number<parts>;
+  constexpr bool is_whole = parts == Parts::whole;
   extern __shared__ __align__(1024) unsigned char stage_memory[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const BlockOfSums block(cut, blocks);
@@ -352,11 +380,11 @@ __global__ void __launch_bounds__(consumer_threads, 1)
   auto* columns = reinterpret_cast<int4*>(stage_memory + stages * stage_bytes<parts>);
   make_column_table(cut, block.tile, columns);
   const FactorRows<parts> rows(warp, g);
-  const PointsOfThread<float> points(cut, block, block.group[0] * group_pairs + warp,
-                                     block.group[1] * group_pairs + g,
-                                     images + blockIdx.y * coils * cut.points(), columns);
-  const float unscale = 1 / (factor_scale * factor_scale * scale[block.coil]);
-  float sums[2][64] = {};
+  const PointsOfThread<T> points(cut, block, block.group[0] * group_pairs + warp,
+                                 block.group[1] * group_pairs + g, images + blockIdx.y * coils * cut.points(),
+                                 columns);
+  const T unscale = is_whole ? T(1) : T(1 / (factor_scale * factor_scale * scale[block.coil]));
+  T sums[2][adjoint_columns(parts)] = {};
   for (int i = 0; i < count; ++i) {
     device::wait_copies<stages - 2>();
     __syncthreads();  // stage i is there, and nobody reads stage i - 1 any more
@@ -364,12 +392,21 @@ __global__ void __launch_bounds__(consumer_threads, 1)
     const unsigned char* stage = stage_memory + i % stages * stage_bytes<parts>;
 #pragma unroll
     for (int step = 0; step < 4; ++step) {
-      FactorFragments<parts> fragments;
-      rows.fragments(stage, step, t, fragments);
-      multiply<parts>(sums, fragments, stage, step);
+      if constexpr (is_whole) {
+        double fragments[2][4];
+        rows.fragments(stage, step, t, fragments);
+        multiply_double(sums, fragments, stage, step);
+      } else {
+        FactorFragments<parts> fragments;
+        rows.fragments(stage, step, t, fragments);
+        multiply<parts>(sums, fragments, stage, step);
+      }
     }
-    if ((i + 1) % flush_blocks<parts> == 0 || i + 1 == count) points.add(sums, unscale);
+    if constexpr (!is_whole)
+      if ((i + 1) % flush_blocks<parts> == 0 || i + 1 == count) points.add(sums, unscale);
   }
+  if constexpr (is_whole)
+    if (count > 0) points.add(sums, unscale);
 }
 
 #ifdef FHD_HOPPER

@@ -15,7 +15,8 @@
 //
 // A block of threads owns some samples and a share of the tiles of one image. Each sample belongs to four lanes of one
 // warp, who add their columns up in one order: two runs give the same bits.
-// Floor: 2 half-precision multiply-adds of a tensor core per pair of point and sample and product of parts.
+// Floor: 2 half-precision multiply-adds of a tensor core per pair of point and sample and product of parts, or 2 of double
+// precision.
 #include "recon/transform/direct/matrix_plan.hpp"
 #include "recon/transform/direct/matrix_product_cuda.cuh"
 
@@ -45,74 +46,77 @@ struct RowOfTile {
   }
 };
 
-// images[coil][tile of the range][block of 32 pairs]: total and difference of 64 rows. One thread makes a column of 4
-// pairs.
+// images[coil][tile of the range][block of 32 pairs]: total and difference of 64 rows; blocks of 16 in double precision. One
+// thread makes a column of 4 pairs, or of one.
 template <Parts parts>
-__global__ void make_rows_kernel(const __grid_constant__ RowGrid cut, TileRange tiles, const float2* voxels,
-                                 const float* scale, int coils, unsigned char* images) {
+__global__ void make_rows_kernel(const __grid_constant__ RowGrid cut, TileRange tiles,
+                                 const Value<Number<parts>>* voxels, const float* scale, int coils,
+                                 unsigned char* images) {
+  using T = Number<parts>;
+  constexpr int pairs = parts == Parts::whole ? 1 : 4, per_column = block_length(parts) / 2 / pairs;
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const int eighth = i & 7, column = (i >> 3) & 63;
-  const std::int64_t image = i >> 9;
+  const int part = i & (per_column - 1), column = (i / per_column) & 63;
+  const std::int64_t image = i / row_makers(parts);
   const RowOfTile row(cut, tiles, image, column);
   if (row.coil >= coils) return;
-  const float s = scale[row.coil];
-  const float2* const line = voxels + row.voxel(cut);
+  const T s = parts == Parts::whole ? T(1) : T(scale[row.coil]);
+  const Value<T>* const line = voxels + row.voxel(cut);
   const auto voxel = [&](int x) {
-    return row.inside && x < cut.grid.extent[0] ? make_float2(s * line[x].x, s * line[x].y)
-                                                : make_float2(0, 0);
+    return row.inside && x < cut.grid.extent[0] ? Value<T>{s * line[x].x, s * line[x].y} : Value<T>{0, 0};
   };
-  float re[8], im[8];
+  T re[2 * pairs], im[2 * pairs];
 #pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    const int pair = row.block * cut.block_pairs + eighth * 4 + j, centre = (2 * row.run + 1) * cut.half_run;
+  for (int j = 0; j < pairs; ++j) {
+    const int pair = row.block * cut.block_pairs + part * pairs + j,
+              centre = (2 * row.run + 1) * cut.half_run;
     const bool of_run = pair < cut.half_run;
-    const float2 upper = of_run ? voxel(centre + pair) : make_float2(0, 0),
-                 lower = of_run ? voxel(centre - 1 - pair) : make_float2(0, 0);
+    const Value<T> upper = of_run ? voxel(centre + pair) : Value<T>{0, 0},
+                   lower = of_run ? voxel(centre - 1 - pair) : Value<T>{0, 0};
     re[2 * j] = upper.x + lower.x, re[2 * j + 1] = upper.y - lower.y;
     im[2 * j] = upper.y + lower.y, im[2 * j + 1] = lower.x - upper.x;
   }
-  unsigned char* to = images + image * image_bytes(parts);
-#pragma unroll
-  for (int c = 0; c < 2; ++c) {
-    std::uint32_t high[4], low[4];
-    pack(c == 0 ? re : im, high, low);
-    unsigned char* at = to + place_in_image(2 * column + c, eighth);
-    *reinterpret_cast<uint4*>(at) = make_uint4(high[0], high[1], high[2], high[3]);
-    if (parts == Parts::two)
-      *reinterpret_cast<uint4*>(at + image_bytes(Parts::one)) = make_uint4(low[0], low[1], low[2], low[3]);
-  }
+  write_column<parts>(images + image * image_bytes(parts), column, part, re, im);
 }
 
 /// Phasors of the pairs of a run for 16 samples to a tile, in shared memory as the lanes of mma_f16 hold them:
-/// [tile of 16 samples][step of 8 pairs][part][lane][4 words]; places 2j and 2j + 1 of the sum are cos and sin of pair j.
+/// [tile of 16 samples][step of 8 pairs][part][lane][4 words]; places 2j and 2j + 1 of the sum are cos and sin of pair j. In
+/// double precision [tile][step of 4 pairs][row g or g + 8][lane][cos, sin of pair t].
 template <Parts parts>
 struct PhasorTable {
-  static constexpr int step_bytes = 512 * parts_of(parts);
+  static constexpr int step_bytes = parts == Parts::whole ? 1024 : 512 * parts_of(parts);
   unsigned char* table;
   int steps;
 
   __device__ unsigned char* at(int tile, int step, int lane) const {
     return table + (tile * steps + step) * step_bytes + lane * 16;
   }
-  /// Every thread of a warp makes its own words of tiles first ... first + count; `sample` is that of row 0 of tile 0.
-  __device__ void make(const SamplePhases<float>& phases, std::int64_t sample, int first, int count) const {
+  /// Every thread of a warp makes its own words of a tile; `sample` is that of row 0 of tile 0.
+  __device__ void make(const SamplePhases<float>& phases, std::int64_t sample, int tile) const {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    for (int tile = first; tile < first + count; ++tile) {
-      const std::uint32_t half_voxel[2] = {phases.at(0, sample + tile * 16 + g),
-                                           phases.at(0, sample + tile * 16 + g + 8)};
-      for (int step = 0; step < steps; ++step) {
-        std::uint32_t high[4], low[4];
+    const std::uint32_t half_voxel[2] = {phases.at(0, sample + tile * 16 + g),
+                                         phases.at(0, sample + tile * 16 + g + 8)};
+    for (int step = 0; step < steps; ++step) {
+      std::uint32_t high[4], low[4];
 #pragma unroll
-        for (int word = 0; word < 4; ++word) {
-          const auto distance = static_cast<std::uint32_t>(2 * (step * 8 + t + word / 2 * 4) + 1);
-          const Complex<float> phasor =
-              unit_phasor<float>(half_turns<float>(distance * half_voxel[word % 2]));
-          high[word] = pack_high(factor_scale * phasor.re, factor_scale * phasor.im);
-          low[word] = pack_low(factor_scale * phasor.re, factor_scale * phasor.im);
-        }
-        *reinterpret_cast<uint4*>(at(tile, step, lane)) = make_uint4(high[0], high[1], high[2], high[3]);
-        if (parts == Parts::two)
-          *reinterpret_cast<uint4*>(at(tile, step, lane) + 512) = make_uint4(low[0], low[1], low[2], low[3]);
+      for (int word = 0; word < 4; ++word) {
+        const auto distance = static_cast<std::uint32_t>(2 * (step * 8 + t + word / 2 * 4) + 1);
+        const Complex<float> phasor = unit_phasor<float>(half_turns<float>(distance * half_voxel[word % 2]));
+        high[word] = pack_high(factor_scale * phasor.re, factor_scale * phasor.im);
+        low[word] = pack_low(factor_scale * phasor.re, factor_scale * phasor.im);
+      }
+      *reinterpret_cast<uint4*>(at(tile, step, lane)) = make_uint4(high[0], high[1], high[2], high[3]);
+      if (parts == Parts::two)
+        *reinterpret_cast<uint4*>(at(tile, step, lane) + 512) = make_uint4(low[0], low[1], low[2], low[3]);
+    }
+  }
+  __device__ void make(const SamplePhases<double>& phases, std::int64_t sample, int tile) const {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    for (int row = 0; row < 2; ++row) {
+      const std::uint64_t half_voxel = phases.at(0, sample + tile * 16 + g + 8 * row);
+      for (int step = 0; step < steps; ++step) {
+        const auto distance = static_cast<std::uint64_t>(2 * (4 * step + t) + 1);
+        const auto phasor = unit_phasor<double>(half_turns<double>(distance * half_voxel));
+        *reinterpret_cast<double2*>(at(tile, step, lane) + 512 * row) = make_double2(phasor.re, phasor.im);
       }
     }
   }
@@ -215,15 +219,15 @@ struct SampleSum {
 };
 
 /// Writes, or adds, the sum of a sample to data [split][coil][sample].
-template <class T, class Value>
+template <class T>
 __device__ inline void write_sample(const SampleSum<T>& sum, std::int64_t sample,
                                     const SamplePhases<T>& phases, int coil, T unscale, bool add,
-                                    Value* data) {
+                                    Value<T>* data) {
   const Complex<T> all = sum.of_four_lanes();
   if (threadIdx.x % 4 != 0 || sample >= phases.samples) return;
-  Value& out = data[(std::int64_t{blockIdx.y} * gridDim.z + coil) * phases.samples + sample];
-  const Value before = add ? out : Value{0, 0};
-  out = Value{before.x + all.re * unscale, before.y + all.im * unscale};
+  Value<T>& out = data[(std::int64_t{blockIdx.y} * gridDim.z + coil) * phases.samples + sample];
+  const Value<T> before = add ? out : Value<T>{0, 0};
+  out = Value<T>{before.x + all.re * unscale, before.y + all.im * unscale};
 }
 
 /// Shared memory: the phasors, then the stages.
@@ -236,10 +240,13 @@ FHD_HOST_DEVICE constexpr int phasor_bytes(int rows, int blocks) {
 // 256 threads, phasor_bytes + stages x image_bytes of shared memory. mma.sync and cp.async: compute capability 8.0 on.
 template <Parts parts, int stages>
 __global__ void __launch_bounds__(consumer_threads, 1)
-    forward_matrix_kernel(const __grid_constant__ RowGrid cut, TileRange tiles, SamplePhases<float> phases,
-                          const unsigned char* images_in, const float* scale, bool add, float2* data) {
+    forward_matrix_kernel(const __grid_constant__ RowGrid cut, TileRange tiles,
+                          SamplePhases<Number<parts>> phases, const unsigned char* images_in,
+                          const float* scale, bool add, Value<Number<parts>>* data) {
+  using T = Number<parts>;
   extern __shared__ __align__(1024) unsigned char stage_memory[];
-  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, blocks = cut.blocks();
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4,
+            blocks = cut.blocks();
   const ShareOfRows share(cut, tiles, forward_rows);
   const unsigned char* source = images_in + share.first_block * image_bytes(parts);
   const int count = static_cast<int>(share.end - share.begin) * blocks;
@@ -252,12 +259,13 @@ __global__ void __launch_bounds__(consumer_threads, 1)
   };
   for (int i = 0; i < stages - 1; ++i) fetch(i);
   const PhasorTable<parts> table{stage_memory + stages * image_bytes(parts), 4 * blocks};
-  table.make(phases, share.sample, warp, 1);
-  SampleSum<float> of_row[2];
+  table.make(phases, share.sample, warp);
+  SampleSum<T> of_row[2];
   for (int row = 0; row < 2; ++row) of_row[row].start(cut, phases, share.sample + warp * 16 + g + 8 * row);
   TilePlace tile(cut, share.begin);
   for (int i = 0; i < count; tile.next(cut)) {
-    float sums[1][64] = {};
+    // Zero where they begin: a condition within one loop becomes one of the products, and ptxas 13.0 then mixes up sums.
+    T sums[1][64] = {};
 #pragma unroll 1
     for (int block = 0; block < blocks; ++block, ++i) {
       device::wait_copies<stages - 2>();
@@ -266,15 +274,22 @@ __global__ void __launch_bounds__(consumer_threads, 1)
       const unsigned char* stage = stage_memory + i % stages * image_bytes(parts);
 #pragma unroll
       for (int step = 0; step < 4; ++step) {
-        Fragments<1> fragments;
-        table.template load<1>(warp, 0, 4 * block + step, fragments);
-        multiply<parts, 1>(sums, fragments, stage, step);
+        if constexpr (parts == Parts::whole) {
+          const auto* of_step = reinterpret_cast<const double2*>(table.at(warp, 4 * block + step, lane));
+          const double2 upper = of_step[0], lower = of_step[32];
+          const double fragment[1][4] = {{upper.x, lower.x, upper.y, lower.y}};
+          multiply_double(sums, fragment, stage, step);
+        } else {
+          Fragments<1> fragments;
+          table.template load<1>(warp, 0, 4 * block + step, fragments);
+          multiply<parts, 1>(sums, fragments, stage, step);
+        }
       }
     }
 #pragma unroll
     for (int row = 0; row < 2; ++row) of_row[row].add(cut, tile, sums[0] + 2 * row, t);
   }
-  const float unscale = 1 / (factor_scale * scale[share.coil]);
+  const T unscale = parts == Parts::whole ? T(1) : T(1 / (factor_scale * scale[share.coil]));
   for (int row = 0; row < 2; ++row)
     write_sample(of_row[row], share.sample + warp * 16 + g + 8 * row, phases, share.coil, unscale, add, data);
 }
@@ -352,7 +367,7 @@ __global__ void __launch_bounds__(hopper_threads, 1)
     const auto sample_of = [&](int row) {
       return share.sample + (first_tile + row / 2 * 4) * 16 + g + 8 * (row % 2);
     };
-    for (int tile = first_tile; tile <= first_tile + 4; tile += 4) table.make(phases, share.sample, tile, 1);
+    for (int tile = first_tile; tile <= first_tile + 4; tile += 4) table.make(phases, share.sample, tile);
     __syncwarp();
     SampleSum<float> of_row[4];
 #pragma unroll

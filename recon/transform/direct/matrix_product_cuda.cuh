@@ -7,6 +7,12 @@
 
 namespace fhd::matrix_sums {
 
+/// Numbers of data, phasors and sums.
+template <Parts parts>
+using Number = std::conditional_t<parts == Parts::whole, double, float>;
+template <class T>
+using Value = std::conditional_t<std::is_same_v<T, float>, float2, double2>;
+
 inline constexpr int consumer_threads = 256;
 /// Threads of the Hopper kernels: two groups of four warps that compute, and one that copies.
 inline constexpr int hopper_threads = consumer_threads + 128;
@@ -106,8 +112,36 @@ __device__ inline int place_in_image(int column, int eighth) {
   return column * 128 + ((eighth ^ (column & 7)) << 4);
 }
 
-/// Threads that make a block of it.
+/// Where two numbers of a column lie in a block of a matrix in double precision, [column][pair of numbers]: halves of 64
+/// bytes change places in odd columns, so that eight lanes read all banks.
+__device__ inline int place_of_two(int column, int pair) {
+  return column * block_length(Parts::whole) * 8 + ((pair ^ ((column & 1) << 2)) << 4);
+}
+
+/// Writes numbers of a complex column, which is two columns, of a block: the `at`-th eight of them, or two of double
+/// precision.
+template <Parts parts, class T, int count>
+__device__ inline void write_column(unsigned char* image, int column, int at, const T (&re)[count],
+                                    const T (&im)[count]) {
+#pragma unroll
+  for (int c = 0; c < 2; ++c) {
+    if constexpr (parts == Parts::whole) {
+      const T(&v)[count] = c == 0 ? re : im;
+      *reinterpret_cast<double2*>(image + place_of_two(2 * column + c, at)) = make_double2(v[0], v[1]);
+    } else {
+      std::uint32_t high[4], low[4];
+      pack(c == 0 ? re : im, high, low);
+      unsigned char* to = image + place_in_image(2 * column + c, at);
+      *reinterpret_cast<uint4*>(to) = make_uint4(high[0], high[1], high[2], high[3]);
+      if (parts == Parts::two)
+        *reinterpret_cast<uint4*>(to + image_bytes(Parts::one)) = make_uint4(low[0], low[1], low[2], low[3]);
+    }
+  }
+}
+
+/// Threads that make a block of the adjoint's, or of the rows'.
 inline constexpr int moving_threads = 512;
+FHD_HOST_DEVICE constexpr int row_makers(Parts parts) { return parts == Parts::whole ? 1024 : 512; }
 
 /// Rows of the other factor for 16 rows of the moving matrix, in the layout of mma_f16; `tiles` of 16 rows to a warp.
 template <int tiles>
@@ -142,6 +176,19 @@ __device__ inline void multiply(float (&sums)[tiles][64], const Fragments<tiles>
 #pragma unroll
       for (int tile = 0; tile < tiles; ++tile)
         device::mma_f16(sums[tile] + 8 * j + 4 * half, a.high[tile], b[2 * half], b[2 * half + 1]);
+  }
+}
+
+/// sums += a x block of the moving matrix in double precision, step `step` of 8 of its rows.
+template <int tiles, int size>
+__device__ __forceinline__ void multiply_double(double (&sums)[tiles][size], const double (&a)[tiles][4],
+                                                const unsigned char* image, int step) {
+  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+  for (int j = 0; j < size / 4; ++j) {
+    const double2 b = *reinterpret_cast<const double2*>(image + place_of_two(8 * j + g, step * 4 + t));
+#pragma unroll
+    for (int tile = 0; tile < tiles; ++tile) device::mma_f64(sums[tile] + 4 * j, a[tile], b.x, b.y);
   }
 }
 

@@ -1,14 +1,13 @@
-// F, F^H and Q as products of matrices on tensor cores. The arithmetic is in matrix_adjoint_cuda.cuh, matrix_forward_cuda.cuh
-// and matrix_double_cuda.cuh, how the sums are shared out in matrix_plan.hpp. On Hopper its own instructions do the products
-// and the copies, elsewhere those of compute capability 8.0.
+// F, F^H and Q as products of matrices on tensor cores. The arithmetic is in matrix_adjoint_cuda.cuh and
+// matrix_forward_cuda.cuh, how the sums are shared out in matrix_plan.hpp. On Hopper its own instructions do the products of
+// single precision and the copies, elsewhere those of compute capability 8.0.
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/pointwise_cuda.cuh"
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/matrix_adjoint_cuda.cuh"
-#include "recon/transform/direct/matrix_double_cuda.cuh"
 #include "recon/transform/direct/matrix_forward_cuda.cuh"
-#include "recon/transform/direct/matrix_sums.hpp"
+#include "recon/transform/direct/matrix_plan.hpp"
 
 namespace fhd::matrix_sums {
 namespace {
@@ -136,16 +135,15 @@ void add_splits(int splits, std::int64_t size, const Value* sums, Value* values)
                                                reinterpret_cast<Complex<T>*>(values)});
 }
 
-// --- A pass of single precision
-
-template <Parts parts>
-void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhases<float>& phases,
-                  const float2* data, std::int64_t coils, float2* sums) {
+template <Parts parts, class T = Number<parts>>
+void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhases<T>& phases,
+                  const Value<T>* data, std::int64_t coils, Value<T>* sums) {
   const auto& cut = plan.cut;
   unsigned char *const factors_0 = place.workspace + plan.factors[0],
                        *const factors_1 = place.workspace + plan.factors[1],
                        *const images = place.workspace + plan.images;
-  const float* scale = scales(place, data, coils, phases.samples);
+  const float* scale = nullptr;
+  if constexpr (parts != Parts::whole) scale = scales(place, data, coils, phases.samples);
   const dim3 grid(static_cast<unsigned>(cut.tiles() * coils), static_cast<unsigned>(plan.splits));
   for_each_pass<parts>(plan, phases.samples, coils,
                        [&](std::int64_t first, std::int64_t count, std::int64_t blocks, unsigned makers) {
@@ -157,80 +155,47 @@ void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhase
                            launch("adjoint_matrix_kernel", kernel, grid, threads, shared_bytes, cut, blocks,
                                   static_cast<int>(coils), images, factors_0, factors_1, scale, sums);
                          };
-                         constexpr int ahead = adjoint_hopper_stages<parts>;
-                         if (place.has_hopper_code)
-                           multiply(adjoint_matrix_hopper_kernel<parts, ahead>, hopper_threads,
-                                    ahead * stage_bytes<parts> + column_table_bytes + barrier_bytes<ahead>);
-                         else
-                           multiply(adjoint_matrix_kernel<parts, stages>, consumer_threads,
-                                    stages * stage_bytes<parts> + column_table_bytes);
+                         if constexpr (parts != Parts::whole) {
+                           constexpr int ahead = adjoint_hopper_stages<parts>;
+                           if (place.has_hopper_code)
+                             return multiply(
+                                 adjoint_matrix_hopper_kernel<parts, ahead>, hopper_threads,
+                                 ahead * stage_bytes<parts> + column_table_bytes + barrier_bytes<ahead>);
+                         }
+                         multiply(adjoint_matrix_kernel<parts, stages>, consumer_threads,
+                                  stages * stage_bytes<parts> + column_table_bytes);
                        });
 }
 
-template <Parts parts>
-void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhases<float>& phases,
-                  const float2* values, std::int64_t coils, float2* sums) {
+template <Parts parts, class T = Number<parts>>
+void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhases<T>& phases,
+                  const Value<T>* values, std::int64_t coils, Value<T>* sums) {
   const auto& cut = plan.cut;
   unsigned char* const images = place.workspace + plan.images;
-  const float* scale = scales(place, values, coils, cut.points());
+  const float* scale = nullptr;
+  if constexpr (parts != Parts::whole) scale = scales(place, values, coils, cut.points());
   const std::int64_t all = cut.tiles();
   for (std::int64_t first = 0; first < all; first += plan.tiles) {
     const TileRange tiles{first, std::min(plan.tiles, all - first)};
-    make_rows_kernel<parts><<<blocks_for(coils * tiles.count * cut.blocks() * moving_threads), small_block>>>(
-        cut, tiles, values, scale, static_cast<int>(coils), images);
+    make_rows_kernel<parts>
+        <<<blocks_for(coils * tiles.count * cut.blocks() * row_makers(parts)), small_block>>>(
+            cut, tiles, values, scale, static_cast<int>(coils), images);
     device::check_launch("make_rows_kernel");
     const auto multiply = [&](auto kernel, int rows, int threads, std::size_t shared_bytes) {
       launch("forward_matrix_kernel", kernel, forward_grid(phases.samples, rows, plan.splits, coils), threads,
              shared_bytes + phasor_bytes<parts>(rows, cut.blocks()), cut, tiles, phases, images, scale,
              first > 0, sums);
     };
-    constexpr int ahead = forward_hopper_stages<parts>;
-    if (place.has_hopper_code)
-      multiply(forward_matrix_hopper_kernel<parts, ahead>, forward_hopper_rows, hopper_threads,
-               ahead * image_bytes(parts) + barrier_bytes<ahead>);
-    else
-      multiply(forward_matrix_kernel<parts, stages>, forward_rows, consumer_threads,
-               stages * image_bytes(parts));
-  }
-}
-
-// --- A pass of double precision
-
-template <Parts parts>
-void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhases<double>& phases,
-                  const double2* data, std::int64_t coils, double2* sums) {
-  const auto& cut = plan.cut;
-  unsigned char *const factors_0 = place.workspace + plan.factors[0],
-                       *const factors_1 = place.workspace + plan.factors[1],
-                       *const images = place.workspace + plan.images;
-  const dim3 grid(static_cast<unsigned>(cut.tiles() * coils), static_cast<unsigned>(plan.splits));
-  for_each_pass<parts>(plan, phases.samples, coils,
-                       [&](std::int64_t first, std::int64_t count, std::int64_t blocks, unsigned makers) {
-                         make_double_matrices_kernel<<<makers, small_block>>>(cut, phases, data, first, count,
-                                                                              static_cast<int>(coils),
-                                                                              factors_0, factors_1, images);
-                         device::check_launch("make_double_matrices_kernel");
-                         launch("adjoint_double_kernel", adjoint_double_kernel<stages>, grid,
-                                consumer_threads, stages * double_stage_bytes + column_table_bytes, cut,
-                                blocks, static_cast<int>(coils), images, factors_0, factors_1, sums);
-                       });
-}
-
-template <Parts parts>
-void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhases<double>& phases,
-                  const double2* values, std::int64_t coils, double2* sums) {
-  const auto& cut = plan.cut;
-  unsigned char* const images = place.workspace + plan.images;
-  const std::int64_t all = cut.tiles();
-  for (std::int64_t first = 0; first < all; first += plan.tiles) {
-    const TileRange tiles{first, std::min(plan.tiles, all - first)};
-    make_double_rows_kernel<<<blocks_for(coils * tiles.count * cut.blocks() * double_row_threads),
-                              small_block>>>(cut, tiles, values, static_cast<int>(coils), images);
-    device::check_launch("make_double_rows_kernel");
-    launch("forward_double_kernel", forward_double_kernel<stages>,
-           forward_grid(phases.samples, forward_rows, plan.splits, coils), consumer_threads,
-           stages * image_bytes(whole) + double_phasor_bytes(cut.blocks()), cut, tiles, phases, images,
-           first > 0, sums);
+    if constexpr (parts != Parts::whole) {
+      constexpr int ahead = forward_hopper_stages<parts>;
+      if (place.has_hopper_code) {
+        multiply(forward_matrix_hopper_kernel<parts, ahead>, forward_hopper_rows, hopper_threads,
+                 ahead * image_bytes(parts) + barrier_bytes<ahead>);
+        continue;
+      }
+    }
+    multiply(forward_matrix_kernel<parts, stages>, forward_rows, consumer_threads,
+             stages * image_bytes(parts));
   }
 }
 
@@ -245,87 +210,89 @@ void with_parts(Parts parts, const F& f) {
     f.template operator()<Parts::one>();
 }
 
+/// One trajectory and one grid. Its workspace grows with the coils of a call and is kept.
 template <class T>
-using Value = std::conditional_t<std::is_same_v<T, float>, float2, double2>;
+class MatrixSums final : public GridSums<T> {
+ public:
+  MatrixSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, const VoxelGrid& grid,
+             Device device, Parts parts)
+      : grid_(grid),
+        samples_(trajectory.sample_count()),
+        device_(device),
+        parts_(parts),
+        has_hopper_code_(device_runs_hopper_code()),
+        half_voxel_({3, samples_}, device) {
+    const auto k = trajectory.k.to(device);
+    for (int axis = 0; axis < 3; ++axis) {
+      make_phases_kernel<T><<<blocks_for(samples_), small_block>>>(
+          k.data() + axis * samples_, samples_, matrix_size[static_cast<std::size_t>(axis)],
+          half_voxel_.data() + axis * samples_);
+      device::check_launch("make_phases_kernel");
+    }
+  }
+
+  void adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values) override {
+    const AdjointPlan plan = adjoint_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
+    const Place place{device_, has_hopper_code_, scale_,
+                      memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
+    for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
+      const std::int64_t count = std::min(plan.coils, coils - coil), size = count * plan.cut.points();
+      const auto* in = reinterpret_cast<const Value<T>*>(data + coil * samples_);
+      auto* out = reinterpret_cast<Value<T>*>(values + coil * plan.cut.points());
+      auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
+      device::check(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(plan.splits * size) * sizeof(Value<T>),
+                                    device::cuda::default_stream()),
+                    "clearing an array");
+      with_parts<T>(parts_, [&]<Parts parts>() {
+        adjoint_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
+      });
+      add_splits<T>(plan.splits, size, sums, out);
+    }
+  }
+
+  void forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) override {
+    const ForwardPlan plan = forward_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
+    const Place place{device_, has_hopper_code_, scale_,
+                      memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
+    for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
+      const std::int64_t count = std::min(plan.coils, coils - coil), size = count * samples_;
+      const auto* in = reinterpret_cast<const Value<T>*>(values + coil * plan.cut.points());
+      auto* out = reinterpret_cast<Value<T>*>(data + coil * samples_);
+      auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
+      with_parts<T>(parts_, [&]<Parts parts>() {
+        forward_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
+      });
+      add_splits<T>(plan.splits, size, sums, out);
+    }
+  }
+
+ private:
+  VoxelGrid grid_;
+  std::int64_t samples_;
+  Device device_;
+  Parts parts_;
+  bool has_hopper_code_;
+  Array<Phase<T>> half_voxel_;  ///< phases [axis][sample]
+  Array<float> scale_;          ///< [coil], after the largest values
+  Array<unsigned char> workspace_;
+};
 
 }  // namespace
-
-template <class T>
-MatrixSums<T>::MatrixSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, const VoxelGrid& grid,
-                          Device device, Parts parts)
-    : grid_(grid),
-      samples_(trajectory.sample_count()),
-      device_(device),
-      parts_(parts),
-      has_hopper_code_(device_runs_hopper_code()),
-      half_voxel_({3, samples_}, device) {
-  const auto k = trajectory.k.to(device);
-  for (int axis = 0; axis < 3; ++axis) {
-    make_phases_kernel<T><<<blocks_for(samples_), small_block>>>(k.data() + axis * samples_, samples_,
-                                                                 matrix_size[static_cast<std::size_t>(axis)],
-                                                                 half_voxel_.data() + axis * samples_);
-    device::check_launch("make_phases_kernel");
-  }
-}
-
-template <class T>
-void MatrixSums<T>::adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values) {
-  const AdjointPlan plan = adjoint_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
-  const Place place{device_, has_hopper_code_, scale_,
-                    memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
-  for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
-    const std::int64_t count = std::min(plan.coils, coils - coil), size = count * plan.cut.points();
-    const auto* in = reinterpret_cast<const Value<T>*>(data + coil * samples_);
-    auto* out = reinterpret_cast<Value<T>*>(values + coil * plan.cut.points());
-    auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
-    device::check(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(plan.splits * size) * sizeof(Value<T>),
-                                  device::cuda::default_stream()),
-                  "clearing an array");
-    with_parts<T>(parts_, [&]<Parts parts>() {
-      adjoint_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
-    });
-    add_splits<T>(plan.splits, size, sums, out);
-  }
-}
-
-template <class T>
-void MatrixSums<T>::forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) {
-  const ForwardPlan plan = forward_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
-  const Place place{device_, has_hopper_code_, scale_,
-                    memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
-  for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
-    const std::int64_t count = std::min(plan.coils, coils - coil), size = count * samples_;
-    const auto* in = reinterpret_cast<const Value<T>*>(values + coil * plan.cut.points());
-    auto* out = reinterpret_cast<Value<T>*>(data + coil * samples_);
-    auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
-    with_parts<T>(parts_, [&]<Parts parts>() {
-      forward_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
-    });
-    add_splits<T>(plan.splits, size, sums, out);
-  }
-}
-
-template <class T>
-DirectKernelUse MatrixSums<T>::kernel_use(Parts parts, bool forward) {
-  const bool hopper = device_runs_hopper_code();
-  const auto use = [&](auto on_hopper, auto elsewhere) {
-    cudaFuncAttributes attributes{};
-    device::check(hopper ? cudaFuncGetAttributes(&attributes, on_hopper)
-                         : cudaFuncGetAttributes(&attributes, elsewhere),
-                  "reading the properties of a kernel");
-    return DirectKernelUse{hopper ? hopper_threads : consumer_threads, attributes.numRegs};
-  };
-  const auto of = [&]<Parts p>() {
-    return forward ? use(forward_matrix_hopper_kernel<p, forward_hopper_stages<p>>,
-                         forward_matrix_kernel<p, stages>)
-                   : use(adjoint_matrix_hopper_kernel<p, adjoint_hopper_stages<p>>,
-                         adjoint_matrix_kernel<p, stages>);
-  };
-  if (parts == Parts::whole) return {consumer_threads, 0};
-  return parts == Parts::two ? of.template operator()<Parts::two>() : of.template operator()<Parts::one>();
-}
-
-template class MatrixSums<float>;
-template class MatrixSums<double>;
-
 }  // namespace fhd::matrix_sums
+
+namespace fhd {
+
+template <class T>
+std::unique_ptr<GridSums<T>> make_matrix_sums(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                              const VoxelGrid& grid, Device device,
+                                              matrix_sums::Parts parts) {
+  return std::make_unique<matrix_sums::MatrixSums<T>>(trajectory, matrix_size, grid, device, parts);
+}
+template std::unique_ptr<GridSums<float>> make_matrix_sums<float>(const Trajectory&, std::array<int, 3>,
+                                                                  const VoxelGrid&, Device,
+                                                                  matrix_sums::Parts);
+template std::unique_ptr<GridSums<double>> make_matrix_sums<double>(const Trajectory&, std::array<int, 3>,
+                                                                    const VoxelGrid&, Device,
+                                                                    matrix_sums::Parts);
+
+}  // namespace fhd

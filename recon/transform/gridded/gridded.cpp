@@ -52,30 +52,6 @@ double scale_of_density(const GriddedCost& cost) {
 
 }  // namespace
 
-template <class T>
-std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
-                                                            std::array<int, 3> matrix_size, double accuracy,
-                                                            Device device) {
-  return make_gridded_transform<T>(trajectory, matrix_size, accuracy, device, GriddingChoice::fastest);
-}
-
-template <class T>
-std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
-                                                            std::array<int, 3> matrix_size, double accuracy,
-                                                            Device device, GriddingChoice choice) {
-  require_trajectory(trajectory);
-  constexpr double floor = sizeof(T) == 4 ? 1e-6 : 1e-12;
-  if (!(accuracy >= floor && accuracy <= 0.1))
-    throw Error(Field{"accuracy"},
-                sizeof(T) == 4 ? "1e-6 ... 0.1 in single precision" : "1e-12 ... 0.1 in double precision",
-                std::to_string(accuracy), "use --transform direct or --precision double");
-  const GriddedCost cost({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}, accuracy, 0,
-                         choice);
-  if (device.is_cpu()) return make_gridded_transform_cpu<T>(trajectory, cost);
-  if constexpr (built_with_cuda) return make_gridded_transform_cuda<T>(trajectory, cost);
-  refuse_cuda();
-}
-
 Array<double> density_compensation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                    Device device, int iterations) {
   require_trajectory(trajectory);
@@ -108,10 +84,6 @@ Array<Complex<T>> point_spread_gridded(const Trajectory& trajectory, std::array<
 }
 
 #define FHD_INSTANTIATE(T)                                                                  \
-  template std::unique_ptr<FourierTransform<T>> make_gridded_transform<T>(                  \
-      const Trajectory&, std::array<int, 3>, double, Device);                               \
-  template std::unique_ptr<FourierTransform<T>> make_gridded_transform<T>(                  \
-      const Trajectory&, std::array<int, 3>, double, Device, GriddingChoice);               \
   template Array<Complex<T>> point_spread_gridded<T>(const Trajectory&, std::array<int, 3>, \
                                                      const Array<double>*, double, Device, GriddingChoice);
 FHD_INSTANTIATE(float)

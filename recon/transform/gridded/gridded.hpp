@@ -6,12 +6,6 @@
 
 namespace fhd {
 
-/// make_gridded_transform of transform.hpp with a choice of the kernel.
-template <class T>
-std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
-                                                            std::array<int, 3> matrix_size, double accuracy,
-                                                            Device device, GriddingChoice choice);
-
 /// Density compensation by the fixed-point iteration w <- w / (C w), C = gridding and interpolation back onto
 /// the samples, from w = 1. Returned as [sample], scaled such that adjoint(w d) has the intensity of the
 /// image: the sum of w over a fully sampled k-space is 1. The result lies in host memory. Source: Pipe and

@@ -1,5 +1,5 @@
 #pragma once
-// The CPU and the CUDA side of gridded.hpp; gridded.cpp chooses the device. What is of CUDA is not in a build without
+// The CPU and the CUDA side of gridded.hpp; what is of CUDA is not in a build without
 // it.
 #include <functional>
 #include <memory>
@@ -9,9 +9,6 @@
 
 namespace fhd {
 
-template <class T>
-std::unique_ptr<FourierTransform<T>> make_gridded_transform_cpu(const Trajectory& trajectory,
-                                                                const GriddedCost& cost);
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda(const Trajectory& trajectory,
                                                                  const GriddedCost& cost);

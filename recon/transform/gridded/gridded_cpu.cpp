@@ -411,14 +411,27 @@ class GriddedTransformCpu final : public FourierTransform<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<FourierTransform<T>> make_gridded_transform_cpu(const Trajectory& trajectory,
-                                                                const GriddedCost& cost) {
-  return std::make_unique<GriddedTransformCpu<T>>(trajectory, cost);
+std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
+                                                            std::array<int, 3> matrix_size, double accuracy,
+                                                            Device device, GriddingChoice choice) {
+  require_trajectory(trajectory);
+  constexpr double floor = sizeof(T) == 4 ? 1e-6 : 1e-12;
+  if (!(accuracy >= floor && accuracy <= 0.1))
+    throw Error(Field{"accuracy"},
+                sizeof(T) == 4 ? "1e-6 ... 0.1 in single precision" : "1e-12 ... 0.1 in double precision",
+                std::to_string(accuracy), "use --transform direct or --precision double");
+  const GriddedCost cost({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}, accuracy, 0,
+                         choice);
+  if (device.is_cpu()) return std::make_unique<GriddedTransformCpu<T>>(trajectory, cost);
+  if constexpr (built_with_cuda) return make_gridded_transform_cuda<T>(trajectory, cost);
+  refuse_cuda();
 }
-template std::unique_ptr<FourierTransform<float>> make_gridded_transform_cpu<float>(const Trajectory&,
-                                                                                    const GriddedCost&);
-template std::unique_ptr<FourierTransform<double>> make_gridded_transform_cpu<double>(const Trajectory&,
-                                                                                      const GriddedCost&);
+template std::unique_ptr<FourierTransform<float>> make_gridded_transform<float>(const Trajectory&,
+                                                                                std::array<int, 3>, double,
+                                                                                Device, GriddingChoice);
+template std::unique_ptr<FourierTransform<double>> make_gridded_transform<double>(const Trajectory&,
+                                                                                  std::array<int, 3>, double,
+                                                                                  Device, GriddingChoice);
 
 Blur make_blur_cpu(const Trajectory& trajectory, const GriddedCost& cost) {
   auto grid = std::make_shared<const SampleGridCpu<float>>(trajectory, cost);

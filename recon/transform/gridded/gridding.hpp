@@ -82,10 +82,6 @@ struct Gridding {
 /// mean |phi^|^2 over the grid times mean |phi^|^-2 over the image.
 double amplification_of(const Gridding& gridding);
 
-/// of_cpu: on a GPU, too, the kernel and grid that the CPU takes, so that the results of both differ by rounding
-/// alone.
-enum class GriddingChoice { fastest, of_cpu };
-
 /// For a relative l2 error of `accuracy`: the width, of those compiled for GPUs, whose transforms are predicted to be
 /// fastest on the device, with the smallest grid that it allows. Throws Error where no kernel reaches the accuracy.
 /// On a GPU in single precision tensor cores form the products (tensor_gridding.cpp), unless the choice is the CPU's or

@@ -35,19 +35,6 @@ void ToeplitzNormal<T>::check_images(const Array<Complex<T>>& in, const Array<Co
     throw Error("Toeplitz operator", "images on the device of the operator", "an image on another device");
 }
 
-template <class T>
-std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
-                                                        Array<Complex<T>> maps, std::int64_t coils_at_once,
-                                                        std::int64_t images_at_once) {
-  if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
-  if (maps.device() != point_spread.device())
-    throw Error("Toeplitz operator", "maps and point-spread kernel on one device", "two devices");
-  if (maps.device().is_cpu()) return make_toeplitz_normal_cpu(point_spread, std::move(maps));
-  if constexpr (built_with_cuda)
-    return make_toeplitz_normal_cuda(point_spread, std::move(maps), coils_at_once, images_at_once);
-  refuse_cuda();
-}
-
 // --- Cost ---
 
 namespace {
@@ -136,12 +123,7 @@ OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, P
   return cost;
 }
 
-#define FHD_INSTANTIATE(T)                                             \
-  template class ToeplitzNormal<T>;                                    \
-  template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal<T>( \
-      const Array<Complex<T>>&, Array<Complex<T>>, std::int64_t, std::int64_t);
-FHD_INSTANTIATE(float)
-FHD_INSTANTIATE(double)
-#undef FHD_INSTANTIATE
+template class ToeplitzNormal<float>;
+template class ToeplitzNormal<double>;
 
 }  // namespace fhd

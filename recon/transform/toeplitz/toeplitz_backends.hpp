@@ -1,11 +1,8 @@
 #pragma once
-// The CPU and the CUDA side of toeplitz.hpp (the latter not in a build without CUDA), and the sizes that the
-// memory of the GPU follows from.
+// The CUDA side of toeplitz.hpp (not in a build without CUDA), and the sizes that the memory of the GPU follows from.
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "recon/array/fft.hpp"
 #include "recon/transform/toeplitz/block_fft_plan.hpp"
@@ -13,9 +10,6 @@
 
 namespace fhd {
 
-template <class T>
-std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<T>>& point_spread,
-                                                            Array<Complex<T>> maps);
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
                                                              Array<Complex<T>> maps,
@@ -98,20 +92,5 @@ inline bool cufft_needs_work(std::int64_t length) {
     while (length % factor == 0) length /= factor;
   return length > 1;
 }
-
-/// The share of FFTs in the time of all threads, measured in some applications of an operator of
-/// make_toeplitz_normal_cpu.
-double fft_share_of_toeplitz_cpu(const HermitianOperator<float>& toeplitz);
-/// Median milliseconds of one forward() of an operator of make_toeplitz_normal_cuda, and of its parts by
-/// themselves.
-struct ToeplitzTiming {
-  struct Part {
-    std::string name;          ///< "cuFFT", or a pass
-    double ms = 0, bytes = 0;  ///< read and written at least; 0: not told
-  };
-  double ms = 0;
-  std::vector<Part> parts;
-};
-ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int repetitions);
 
 }  // namespace fhd

@@ -92,79 +92,40 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
 
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     this->check_images(in, out);
-    apply<false>(in, out);
-  }
-
-  /// Returns the share of FFTs in the seconds of all threads, in some applications.
-  double fft_share() const {
-    constexpr int applications = 3;
-    const Array<Complex<T>> in(this->domain());
-    Array<Complex<T>> out(this->domain());
-    Seconds sum;
-    for (int i = 0; i < applications; ++i) {
-      const Seconds one = apply<true>(in, out);
-      sum.fft += one.fft, sum.all += one.all;
+    const auto ny = matrix_[1], nz = matrix_[2];
+    const auto gx = grid_[0], gy = grid_[1], gz = grid_[2];
+    const std::int64_t coils = maps_.extent(0), chunks = (gx + Fft1d<T>::wide - 1) / Fft1d<T>::wide;
+    const Columns y{fft_y_, nz, rows_ * pitch_, pitch_}, z{fft_z_, rows_, pitch_, rows_ * pitch_};
+#pragma omp parallel num_threads(static_cast<int>(buffers_.extent(0)))
+    {
+      Complex<T>* const buffer = buffers_.data() + omp_get_thread_num() * buffers_.extent(1);
+      const Thread own{buffer, buffer + std::max(gy, gz) * Fft1d<T>::wide};
+      for (std::int64_t coil = 0; coil < coils; ++coil) {
+        const Complex<T>* map = maps_.data() + coil * in.size();
+        pad_rows(in.data(), map, own);
+        if (gz > 1) {
+          if (gy > 1)
+            for_columns(y, ny, gy, own, [&](std::int64_t) { fft_y_.forward(own.buffer, own.scratch); });
+          for_columns(z, nz, nz, own, [&](std::int64_t unit) { convolve(fft_z_, unit, own); });
+          if (gy > 1)
+            for_columns(y, gy, ny, own, [&](std::int64_t) { fft_y_.backward(own.buffer, own.scratch); });
+        } else if (gy > 1) {
+          for_columns(y, ny, ny, own, [&](std::int64_t unit) { convolve(fft_y_, unit % chunks, own); });
+        }
+        combine_rows(map, coil == 0, out.data(), own);
+      }
     }
-    return sum.fft / sum.all;
   }
 
  private:
-  struct Seconds {
-    double fft = 0, all = 0;
-  };
-  /// One thread's buffer and its seconds in FFTs, which are taken only where `timed`: of small matrices clocks
-  /// are a part of the work.
-  template <bool timed>
   struct Thread {
     Complex<T>*buffer, *scratch;
-    double fft_seconds = 0;
-
-    template <class Transform>
-    void fft(const Transform& transform) {
-      const double start = timed ? omp_get_wtime() : 0;
-      transform();
-      if (timed) fft_seconds += omp_get_wtime() - start;
-    }
   };
   /// Columns of work_ along y or z: `slices` of them, elements of a column `stride` apart.
   struct Columns {
     const Fft1d<T>& fft;
     std::int64_t slices, slice_stride, stride;
   };
-
-  template <bool timed>
-  Seconds apply(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
-    const auto ny = matrix_[1], nz = matrix_[2];
-    const auto gx = grid_[0], gy = grid_[1], gz = grid_[2];
-    const std::int64_t coils = maps_.extent(0), chunks = (gx + Fft1d<T>::wide - 1) / Fft1d<T>::wide;
-    const Columns y{fft_y_, nz, rows_ * pitch_, pitch_}, z{fft_z_, rows_, pitch_, rows_ * pitch_};
-    double fft_seconds = 0, thread_seconds = 0;
-#pragma omp parallel num_threads(static_cast<int>(buffers_.extent(0))) reduction(+ : fft_seconds, thread_seconds)
-    {
-      const double began = timed ? omp_get_wtime() : 0;
-      Complex<T>* const buffer = buffers_.data() + omp_get_thread_num() * buffers_.extent(1);
-      Thread<timed> own{buffer, buffer + std::max(gy, gz) * Fft1d<T>::wide};
-      for (std::int64_t coil = 0; coil < coils; ++coil) {
-        const Complex<T>* map = maps_.data() + coil * in.size();
-        pad_rows(in.data(), map, own);
-        if (gz > 1) {
-          if (gy > 1)
-            for_columns(y, ny, gy, own,
-                        [&](std::int64_t) { own.fft([&] { fft_y_.forward(own.buffer, own.scratch); }); });
-          for_columns(z, nz, nz, own, [&](std::int64_t unit) { convolve(fft_z_, unit, own); });
-          if (gy > 1)
-            for_columns(y, gy, ny, own,
-                        [&](std::int64_t) { own.fft([&] { fft_y_.backward(own.buffer, own.scratch); }); });
-        } else if (gy > 1) {
-          for_columns(y, ny, ny, own, [&](std::int64_t unit) { convolve(fft_y_, unit % chunks, own); });
-        }
-        combine_rows(map, coil == 0, out.data(), own);
-      }
-      fft_seconds += own.fft_seconds;
-      if (timed) thread_seconds += omp_get_wtime() - began;
-    }
-    return {fft_seconds, thread_seconds};
-  }
 
   // The passes of one coil; each is called by all threads.
 
@@ -183,26 +144,25 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   }
 
   /// S rho, zero-padded, FFT along x.
-  template <class Own>
-  void pad_rows(const Complex<T>* image, const Complex<T>* map, Own& own) const {
+  void pad_rows(const Complex<T>* image, const Complex<T>* map, const Thread& own) const {
     const std::int64_t nx = matrix_[0], gx = grid_[0];
     const bool along_x_only = grid_[1] == 1 && grid_[2] == 1;
     for_rows([&](std::int64_t first, Complex<T>* at, std::int64_t count) {
       for (std::int64_t row = 0; row < count; ++row) {
         const Complex<T>*s = map + (first + row) * nx, *rho = image + (first + row) * nx;
         Complex<T>* const to = at + row * pitch_;
-        rows::multiply(nx, s, rho, to);
+        rows::kernels<T>().multiply(nx, s, rho, to);
         std::fill(to + nx, to + gx, Complex<T>());
       }
-      own.fft([&] { fft_x_(at, pitch_, count, -1, own.buffer); });
-      if (along_x_only) rows::scale(gx, transfer_.data(), at);
+      fft_x_(at, pitch_, count, -1, own.buffer);
+      if (along_x_only) rows::kernels<T>().scale(gx, transfer_.data(), at);
     });
 #pragma omp barrier
   }
 
   /// Columns [n][wide] of the buffer, `loaded` elements and zeros, transformed; the first `stored` go back.
-  template <class Own, class Transform>
-  void for_columns(const Columns& columns, std::int64_t loaded, std::int64_t stored, Own& own,
+  template <class Transform>
+  void for_columns(const Columns& columns, std::int64_t loaded, std::int64_t stored, const Thread& own,
                    const Transform& transform) const {
     constexpr std::int64_t wide = Fft1d<T>::wide;
     const std::int64_t gx = grid_[0], chunks = (gx + wide - 1) / wide, stride = columns.stride;
@@ -222,25 +182,22 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   }
 
   /// FFT, transfer function, inverse FFT.
-  template <class Own>
-  void convolve(const Fft1d<T>& fft, std::int64_t unit, Own& own) const {
-    Complex<T>* const buffer = own.buffer;
-    own.fft([&] { fft.forward(buffer, own.scratch); });
+  void convolve(const Fft1d<T>& fft, std::int64_t unit, const Thread& own) const {
+    fft.forward(own.buffer, own.scratch);
     const std::int64_t size = std::int64_t{fft.size()} * Fft1d<T>::wide;
-    rows::scale(size, transfer_.data() + unit * size, buffer);
-    own.fft([&] { fft.backward(buffer, own.scratch); });
+    rows::kernels<T>().scale(size, transfer_.data() + unit * size, own.buffer);
+    fft.backward(own.buffer, own.scratch);
   }
 
   /// Inverse FFT along x, crop, sum of conj(S) over the coils. Same rows, same threads as in pad_rows: the next coil
   /// may start without waiting.
-  template <class Own>
-  void combine_rows(const Complex<T>* map, bool first_coil, Complex<T>* image, Own& own) const {
+  void combine_rows(const Complex<T>* map, bool first_coil, Complex<T>* image, const Thread& own) const {
     const std::int64_t nx = matrix_[0];
     for_rows([&](std::int64_t first, Complex<T>* at, std::int64_t count) {
-      own.fft([&] { fft_x_(at, pitch_, count, +1, own.buffer); });
+      fft_x_(at, pitch_, count, +1, own.buffer);
       for (std::int64_t row = 0; row < count; ++row) {
         const std::int64_t begin = (first + row) * nx;
-        rows::multiply_conjugate(nx, map + begin, at + row * pitch_, !first_coil, image + begin);
+        rows::kernels<T>().multiply_conjugate(nx, map + begin, at + row * pitch_, !first_coil, image + begin);
       }
     });
   }
@@ -258,19 +215,22 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<T>>& point_spread,
-                                                            Array<Complex<T>> maps) {
-  return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, std::move(maps));
+std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
+                                                        Array<Complex<T>> maps, std::int64_t coils_at_once,
+                                                        std::int64_t images_at_once) {
+  if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
+  if (maps.device() != point_spread.device())
+    throw Error("Toeplitz operator", "maps and point-spread kernel on one device", "two devices");
+  if (maps.device().is_cpu()) return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, std::move(maps));
+  if constexpr (built_with_cuda)
+    return make_toeplitz_normal_cuda(point_spread, std::move(maps), coils_at_once, images_at_once);
+  refuse_cuda();
 }
 
-double fft_share_of_toeplitz_cpu(const HermitianOperator<float>& toeplitz) {
-  return dynamic_cast<const ToeplitzNormalCpu<float>&>(toeplitz).fft_share();
-}
-
-#define FHD_INSTANTIATE(T)                                                                          \
-  template Array<T> transfer_function<T>(const Array<Complex<T>>&);                                 \
-  template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu<T>(const Array<Complex<T>>&, \
-                                                                          Array<Complex<T>>);
+#define FHD_INSTANTIATE(T)                                             \
+  template Array<T> transfer_function<T>(const Array<Complex<T>>&);    \
+  template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal<T>( \
+      const Array<Complex<T>>&, Array<Complex<T>>, std::int64_t, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -142,7 +142,6 @@ Array<unsigned char> work_area(std::size_t bytes, Device device) {
 template <class T>
 class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
  public:
-  using typename ToeplitzOnDevice<T>::Part;
   /// The device of the maps is current.
   ToeplitzByCufft(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps, std::int64_t coils_at_once,
                   std::int64_t images_at_once)
@@ -150,18 +149,10 @@ class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
     make_buffers();
     store_transfer(point_spread);
     make_plans();
-    passes_ = recorded(false);
+    record_passes();
   }
 
  private:
-  std::vector<Part> parts(const Array<Complex<T>>&, Array<Complex<T>>&) const override {
-    const auto cufft_passes = std::make_shared<std::vector<Graph>>(recorded(true));
-    return {{"cuFFT", [this, cufft_passes] {
-               for (std::int64_t first = 0; first < this->coils(); first += batch_.coils)
-                 launch(*cufft_passes, this->batch_coils(first), true);
-             }}};
-  }
-
   void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first,
                  Complex<T>* out) const override {
     const auto &n = extents_.n, &g = extents_.g;
@@ -173,7 +164,10 @@ class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
     pad_kernel<<<blocks, block_size>>>(in, maps, nx, ny, voxels, g[0], g[1], static_cast<int>(count),
                                        extents_.padded(), padded_.data());
     device::check_launch("pad_kernel");
-    launch(passes_, count);
+    if (passes_.empty())
+      queue_passes(count, device::cuda::default_stream());
+    else
+      passes_[count == batch_.coils ? 0 : 1].launch();
     crop_and_combine_kernel<<<blocks, block_size>>>(results_.data(), maps, nx, ny, voxels, g[0], g[1],
                                                     static_cast<int>(count), extents_.grid(), first > 0, out);
     device::check_launch("crop_and_combine_kernel");
@@ -229,11 +223,10 @@ class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
   /// From padded planes to planes that are convolved, into results_, for the first `coils` of a batch (all,
   /// when the scan is flat). A group of rows is taken for every coil in turn: its transfer function stays in
   /// the cache.
-  void queue_passes(std::int64_t coils, bool cufft_only, CUstream_st* stream) const {
+  void queue_passes(std::int64_t coils, CUstream_st* stream) const {
     const auto& g = extents_.g;
     void* const work = work_.data();
     const auto multiply = [&](const T* transfer, std::int64_t size, std::int64_t count, Complex<T>* spectra) {
-      if (cufft_only) return;
       const auto blocks = [&](int per_thread) {
         return dim3(blocks_for((size + per_thread - 1) / per_thread), static_cast<unsigned>(count));
       };
@@ -276,30 +269,21 @@ class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
   }
 
   /// Records a whole batch of coils, and the last batch where that is smaller. None where a recording fails
-  /// (other programs and tools may wait for the whole device meanwhile, which spoils it): launch() needs none.
-  std::vector<Graph> recorded(bool cufft_only) const {
+  /// (other programs and tools may wait for the whole device meanwhile, which spoils it): add_coils() needs none.
+  void record_passes() {
     const device::Stream stream;
-    std::vector<Graph> graphs;
     device::synchronize(this->device());  // the buffers are made
     // Kernels are loaded at their first launch, which no graph can record.
-    queue_passes(batch_.coils, cufft_only, stream.get());
+    queue_passes(batch_.coils, stream.get());
     stream.synchronize();
     const std::lock_guard lock(device::state_of(this->device()).recording);
     try {
       for (const bool is_last : {false, true})
         if (const std::int64_t coils = is_last ? this->coils() % batch_.coils : batch_.coils; coils > 0)
-          graphs.emplace_back(stream, [&](CUstream_st* to) { queue_passes(coils, cufft_only, to); });
+          passes_.emplace_back(stream, [&](CUstream_st* to) { queue_passes(coils, to); });
     } catch (const DeviceError&) {
-      graphs.clear();
+      passes_.clear();
     }
-    return graphs;
-  }
-
-  void launch(const std::vector<Graph>& graphs, std::int64_t coils, bool cufft_only = false) const {
-    if (graphs.empty())
-      queue_passes(coils, cufft_only, device::cuda::default_stream());
-    else
-      graphs[coils == batch_.coils ? 0 : 1].launch();
   }
 
   using ToeplitzOnDevice<T>::maps_;
@@ -351,10 +335,6 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex
       return make_toeplitz_passes(point_spread, std::move(maps), coils_at_once, images_at_once);
   }
   return std::make_unique<ToeplitzByCufft<T>>(point_spread, std::move(maps), coils_at_once, images_at_once);
-}
-
-ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int repetitions) {
-  return dynamic_cast<const ToeplitzOnDevice<float>&>(toeplitz).time(repetitions);
 }
 
 #define FHD_INSTANTIATE(T)                                                        \

@@ -1,9 +1,6 @@
 #pragma once
 // Shared by the operators of toeplitz.hpp on a device: coils and images in batches. For .cu files only.
-#include <functional>
-
 #include "recon/array/device_cuda.hpp"
-#include "recon/array/vector_math.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
@@ -24,40 +21,7 @@ class ToeplitzOnDevice : public ToeplitzNormal<T> {
     }
   }
 
-  /// Times one image like the first map: zeros would be faster than data.
-  ToeplitzTiming time(int repetitions) const {
-    const CurrentDevice guard(this->device());
-    Array<Complex<T>> in(this->domain(), this->device()), out(this->domain(), this->device());
-    copy_range(maps_, 0, in, 0, in.size());
-    const auto median_ms = [&](const auto& work) {
-      work();
-      std::vector<double> ms;
-      for (int i = 0; i < repetitions; ++i) {
-        device::Event start(device::Event::Timing::on), stop(device::Event::Timing::on);
-        start.record();
-        work();
-        stop.record();
-        ms.push_back(stop.ms_since(start));
-      }
-      std::nth_element(ms.begin(), ms.begin() + repetitions / 2, ms.end());
-      return ms[static_cast<std::size_t>(repetitions / 2)];
-    };
-    ToeplitzTiming timing;
-    timing.ms = median_ms([&] { forward(in, out); });
-    for (const Part& part : parts(in, out))
-      timing.parts.push_back({part.name, median_ms(part.work), part.bytes});
-    return timing;
-  }
-
  protected:
-  /// Work whose time is told by itself.
-  struct Part {
-    std::string name;
-    std::function<void()> work;
-    double bytes = 0;  ///< read and written at least; 0: not told
-  };
-  virtual std::vector<Part> parts(const Array<Complex<T>>& in, Array<Complex<T>>& out) const = 0;
-
   /// The device of the maps is current.
   ToeplitzOnDevice(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps, std::int64_t coils_at_once,
                    std::int64_t images_at_once)

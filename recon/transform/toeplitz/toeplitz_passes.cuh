@@ -84,6 +84,18 @@ __global__ void __launch_bounds__(row_threads)
   transfer[i] = spectrum[(z * gy + y) * gx + x].re / static_cast<float>(gx * gy * gz);
 }
 
+/// store(half, r, k) of the halves of the spectrum of v, whose odd one is that of `odd`: v times half a turn.
+template <class Fft, class Values, class Store>
+__device__ __forceinline__ void forward_halves(const Fft& fft, Values& v, Values& odd, const Store& store) {
+#pragma unroll 1
+  for (int half = 0; half < 2; ++half) {
+    fft.forward(v);
+    fft.for_spectrum([&](int r, int k) { store(half, r, k); });
+#pragma unroll
+    for (int r = 0; r < Fft::most; ++r) v[r] = odd[r];
+  }
+}
+
 // spectra(j, c, row, half, k) = the halves of the spectrum of S_c(row, x) rho_j(row, x) along x. Blocks:
 // [rows][coil], so that a row of the image is read from memory once; blockIdx.y = j.
 template <class Stages>
@@ -105,15 +117,9 @@ __global__ void __launch_bounds__(row_threads, 2)
     v[r] = maps[e] * images[e];
     odd[r] = v[r] * fft.half_turn(e);
   });
-#pragma unroll 1
-  for (int half = 0; half < 2; ++half) {
-    fft.forward(v);
-    fft.for_spectrum([&](int r, int k) {
-      if (counts) spectra[half * n + k] = v[r];
-    });
-#pragma unroll
-    for (int r = 0; r < Stages::most_radix; ++r) v[r] = odd[r];
-  }
+  forward_halves(fft, v, odd, [&](int half, int r, int k) {
+    if (counts) spectra[half * n + k] = v[r];
+  });
 }
 
 // Planes [n][width] -> [half][n][width]: the halves of the spectra of all columns. Blocks: [plane][columns].
@@ -132,15 +138,9 @@ __global__ void __launch_bounds__(ColumnBlock<Stages>::threads, ColumnBlock<Stag
   Value v[Stages::most_radix], odd[Stages::most_radix];
   fft.for_points([&](int r, int e) { v[r] = planes[e * width]; });
   fft.for_points([&](int r, int e) { odd[r] = v[r] * fft.half_turn(e); });
-#pragma unroll 1
-  for (int half = 0; half < 2; ++half) {
-    fft.forward(v);
-    fft.for_spectrum([&](int r, int k) {
-      if (counts) spectra[(half * n + k) * width] = v[r];
-    });
-#pragma unroll
-    for (int r = 0; r < Stages::most_radix; ++r) v[r] = odd[r];
-  }
+  forward_halves(fft, v, odd, [&](int half, int r, int k) {
+    if (counts) spectra[(half * n + k) * width] = v[r];
+  });
 }
 
 // Volumes [n][rows][width], in place: spectra along the first axis, times transfer [half][n][rows][width], and back.

@@ -110,33 +110,6 @@ class ToeplitzPasses final : public ToeplitzOnDevice<float> {
     queue_combination(batch, out);
   }
 
-  std::vector<Part> parts(const Array<Value>& in, Array<Value>& out) const override {
-    const auto of_all = [this](const auto& pass) {
-      return [this, pass] {
-        for (std::int64_t first = 0; first < coils(); first += batch_.coils)
-          pass(Batch{1, first, batch_coils(first)});
-      };
-    };
-    const auto volume = static_cast<double>(extents_.voxels()) * sizeof(Value),
-               all = static_cast<double>(coils()),
-               batches = std::ceil(all / static_cast<double>(batch_.coils)),
-               transfer = batches * static_cast<double>(transfer_.size()) * sizeof(float);
-    const Value* const image = in.data();
-    Value* const result = out.data();
-    std::vector<Part> parts;
-    parts.push_back(
-        {"rows", of_all([=, this](Batch b) { queue_rows(b, image); }), all * 3 * volume + batches * volume});
-    if (!extents_.flat())
-      parts.push_back({"columns", of_all([this](Batch b) { queue_columns(b); }), all * 6 * volume});
-    parts.push_back({"convolved", of_all([this](Batch b) { queue_convolution(b); }),
-                     all * (extents_.flat() ? 4 : 8) * volume + transfer});
-    if (!extents_.flat())
-      parts.push_back({"back", of_all([this](Batch b) { queue_columns_back(b); }), all * 6 * volume});
-    parts.push_back({"combined", of_all([=, this](Batch b) { queue_combination(b, result); }),
-                     all * 3 * volume + (2 * batches - 1) * volume});
-    return parts;
-  }
-
   // The passes of a batch.
 
   void queue_rows(const Batch& batch, const Value* in) const {

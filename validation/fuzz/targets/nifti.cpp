@@ -2,7 +2,7 @@
 // content of a .nii.gz, which is compressed here so that what is changed lies behind the checksum.
 #include "io/files/gzip.hpp"
 #include "io/scan/nifti_volume.hpp"
-#include "recon/domain/resampling.hpp"
+#include "recon/domain/geometry.hpp"
 #include "validation/fuzz/harness.hpp"
 
 using namespace fhd;

@@ -7,7 +7,7 @@
 #include "app/server/connection.hpp"
 #include "app/server/image_groups.hpp"
 #include "app/server/messages.hpp"
-#include "io/scan/mrd/readout_scan.hpp"
+#include "io/scan/mrd/volume_assembler.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "validation/fuzz/harness.hpp"
 

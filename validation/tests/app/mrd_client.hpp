@@ -46,12 +46,11 @@ class ServeTest : public ProgramTest {
     return ended ? exit_status(status) : 128;
   }
   void simulate(const std::string& name, const std::string& options) const {
-    ASSERT_EQ(run("simulate -o " + name + " --no-maps --seed 3 " + options), 0) << text("err");
+    ASSERT_DONE(run("simulate -o " + name + " --no-maps --seed 3 " + options));
   }
   /// Returns all of /image.
   Array<Complex<float>> recon(const std::string& arguments, std::int64_t images, std::int64_t n) const {
-    EXPECT_EQ(run("recon " + arguments + " -o made --force --device cpu --no-gridded-image"), 0)
-        << text("err");
+    EXPECT_DONE(run("recon " + arguments + " -o made --force --device cpu --no-gridded-image"));
     return io::hdf5::File::open(path("made.h5")).dataset("/image").read<Complex<float>>({images, 1, 1, n, n});
   }
   /// A session of the file, with an image at its end.

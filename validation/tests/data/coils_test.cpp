@@ -1,9 +1,8 @@
 // Coil sensitivities and the closed form of coil k-space.
+#include "data/coils.hpp"
+
 #include <gtest/gtest.h>
 
-#include "data/coils.hpp"
-#include "validation/metrics.hpp"
-#include "validation/oracle.hpp"
 #include "validation/tests/quadrature.hpp"
 
 namespace {
@@ -68,32 +67,6 @@ TEST(Coils, a_section_has_the_sensitivities_of_its_plane) {
       }
     }
   }
-}
-
-TEST(Coils, maps_times_the_ideal_image_converge_to_the_closed_form) {
-  // A voxel average multiplied by the sensitivity of its centre is off by about (h S'/S)^2 / 24 with |S'/S|
-  // <= 2 pi 1.5 and by (2 pi k h)^2 / 24 from the phase: 4e-4 each for h = 1/96 and |k| <= 1.5; edges add
-  // 2e-4 (IdealImage).
-  const std::array<int, 3> n{96, 96, 1};
-  const auto phantom = Phantom::shepp_logan(2);
-  const CoilArray coils(2, 4);
-  const data::CoilKSpace kspace(phantom, coils);
-  const auto maps = coils.maps(n).values;
-  const auto ideal = data::ideal_image(phantom, n);
-  Array<Complex<double>> weighted({4, ideal.size()});
-  for (std::int64_t i = 0; i < weighted.size(); ++i)
-    weighted[i] = ideal[i % ideal.size()] * Complex<double>(maps[i]);
-  Array<double> k({3, 3});
-  const double x[] = {0, 1.2, -0.7}, y[] = {0, -0.6, 1.3};
-  for (int m = 0; m < 3; ++m) k[m] = x[m], k[3 + m] = y[m];
-  const auto found = oracle::forward(k, oracle::voxel_positions(n), weighted);
-  Array<Complex<double>> expected({4, 3});
-  for (int m = 0; m < 3; ++m) {
-    std::vector<Complex<double>> values(4);
-    kspace.values({x[m], y[m], 0}, values);
-    for (int coil = 0; coil < 4; ++coil) expected[coil * 3 + m] = double(ideal.size()) * values[coil];
-  }
-  EXPECT_LE(metrics::relative_l2(found, expected), 1e-3);
 }
 
 TEST(Coils, maps_are_the_sensitivities_at_the_voxels) {

@@ -1,4 +1,6 @@
 // Simulated scans: noise, definition of the SNR, agreement of the parts.
+#include "data/simulate.hpp"
+
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -8,8 +10,7 @@
 #include <numeric>
 #include <vector>
 
-#include "data/moving_phantom.hpp"
-#include "data/simulate.hpp"
+#include "data/phantom.hpp"
 #include "recon/array/execution.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
@@ -39,11 +40,13 @@ TEST(Noise, has_the_mean_and_standard_deviation_asked_for) {
   constexpr std::int64_t count = 200000;
   Array<Complex<float>> values({2, count / 2});
   data::add_noise(values, 2.5, 42);
+  std::int64_t beyond_one = 0, beyond_three = 0;
   double mean_re = 0, mean_im = 0, square_re = 0, square_im = 0, product = 0, neighbours = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const double re = values[i].re / 2.5, im = values[i].im / 2.5;
     mean_re += re / count, mean_im += im / count;
     square_re += re * re / count, square_im += im * im / count, product += re * im / count;
+    beyond_one += std::abs(re) > 1, beyond_three += std::abs(re) > 3;
     if (i > 0) neighbours += re * values[i - 1].re / 2.5 / count;
   }
   // Five standard deviations: 1/sqrt(n) of means and products, sqrt(2/n) of squares.
@@ -54,18 +57,9 @@ TEST(Noise, has_the_mean_and_standard_deviation_asked_for) {
   EXPECT_LE(std::abs(neighbours), five);
   EXPECT_LE(std::abs(square_re - 1), five * std::sqrt(2.0));
   EXPECT_LE(std::abs(square_im - 1), five * std::sqrt(2.0));
-}
-
-TEST(Noise, tails_are_gaussian) {
-  constexpr std::int64_t count = 100000;
-  Array<Complex<float>> values({count});
-  data::add_noise(values, 1, 3);
-  std::int64_t beyond_one = 0, beyond_three = 0;
-  for (const auto& value : values)
-    beyond_one += std::abs(value.re) > 1, beyond_three += std::abs(value.re) > 3;
-  // Binomial, five standard deviations: p = 0.31731 and 0.0026998.
-  EXPECT_NEAR(double(beyond_one) / count, 0.31731, 5 * std::sqrt(0.31731 * 0.68269 / count));
-  EXPECT_NEAR(double(beyond_three) / count, 0.0026998, 5 * std::sqrt(0.0027 / count));
+  // Tails are Gaussian. Binomial: p = 0.31731 and 0.0026998.
+  EXPECT_NEAR(double(beyond_one) / count, 0.31731, five * std::sqrt(0.31731 * 0.68269));
+  EXPECT_NEAR(double(beyond_three) / count, 0.0026998, five * std::sqrt(0.0027));
 }
 
 TEST(Noise, same_seed_gives_the_same_bytes_whatever_the_threads) {
@@ -297,31 +291,44 @@ TEST(Simulation, rejects_hostile_settings) {
   rejects([](auto& s) { s.trajectory.fov_mm[0] = std::numeric_limits<double>::quiet_NaN(); });
 }
 
-TEST(MovingObject, is_seen_by_each_readout_at_its_own_time) {
-  SimulationSettings settings = small_scan(TrajectoryKind::golden_radial);
+/// A scan of 11 diameters by one coil of sensitivity 1, without noise.
+SimulationSettings eleven_readouts() {
+  auto settings = small_scan(TrajectoryKind::golden_radial);
   settings.trajectory.readout_count = 11;
-  settings.coil_count = 1;  // of sensitivity 1
-  settings.snr = {};
+  settings.coil_count = 1;
+  settings.snr.reset();
+  return settings;
+}
+/// Returns the relative energy of what the phantoms of the readouts, `of(readout)`, do not explain.
+template <class Of>
+double unexplained(const data::Simulation& made, const Of& of) {
+  const std::int64_t samples = made.scan.trajectory.sample_count();
+  const double* k = made.scan.trajectory.k.data();
+  double rest = 0, all = 0;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    const Complex<double> measured(made.scan.kspace.values[m]);
+    const data::Phantom phantom = of(m / made.readout_length);
+    rest += norm(measured - 24.0 * 22 * phantom.fourier_integral({k[m], k[samples + m], k[2 * samples + m]}));
+    all += norm(measured);
+  }
+  return rest / all;
+}
+
+TEST(MovingObject, is_seen_by_each_readout_at_its_own_time) {
+  auto settings = eleven_readouts();
   settings.readouts_per_frame = 3;
   const auto made = simulate(settings);
   ASSERT_EQ(made.readout_count, 11);
-  const std::int64_t samples = made.scan.trajectory.sample_count();
-  const double* k = made.scan.trajectory.k.data();
-  double rest = 0, all = 0, of_the_first = 0;
-  const auto first = data::moving_phantom(2, 0.5 / 11);
-  for (std::int64_t m = 0; m < samples; ++m) {
-    const double time = (static_cast<double>(m / made.readout_length) + 0.5) / 11;
-    const data::Vector3 at{k[m], k[samples + m], k[2 * samples + m]};
-    const Complex<double> measured(made.scan.kspace.values[m]);
-    rest += norm(measured - 24.0 * 22 * data::moving_phantom(2, time).fourier_integral(at));
-    of_the_first += norm(measured - 24.0 * 22 * first.fourier_integral(at));
-    all += norm(measured);
-  }
-  EXPECT_LE(rest, 1e-13 * all);         // rounded to single precision
-  EXPECT_GE(of_the_first, 1e-3 * all);  // it does move
-  ASSERT_EQ(made.frames.size(), 3u);    // the last two readouts are no whole frame
+  const auto at = [](std::int64_t readout) {
+    return data::moving_phantom(2, (static_cast<double>(readout) + 0.5) / 11);
+  };
+  EXPECT_LE(unexplained(made, at), 1e-13);  // rounded to single precision
+  EXPECT_GE(unexplained(made, [&](std::int64_t) { return at(0); }), 1e-3) << "it does move";
+  ASSERT_EQ(made.frames.size(), 3u);  // the last two readouts are no whole frame
   const auto second = data::band_limited_image(data::moving_phantom(2, 4.5 / 11), {24, 22, 1});
   EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(made.frames[1].values), second), 1e-7);
+  settings.readouts_per_frame = 12;
+  EXPECT_THROW(simulate(settings), Error) << "a frame longer than the scan";
 }
 
 TEST(MovingObject, is_seen_in_a_field_by_each_readout_at_its_own_time) {
@@ -355,27 +362,16 @@ TEST(MovingObject, is_seen_in_a_field_by_each_readout_at_its_own_time) {
 }
 
 TEST(BreathingObject, is_seen_by_each_readout_at_its_own_depth_of_breath) {
-  SimulationSettings settings = small_scan(TrajectoryKind::golden_radial);
-  settings.trajectory.readout_count = 11;
-  settings.coil_count = 1;  // of sensitivity 1
-  settings.snr = {};
+  auto settings = eleven_readouts();
   settings.breaths = 2;
   settings.bins = 2;
   const auto made = simulate(settings);
   ASSERT_EQ(made.depths.size(), 11u);
-  const std::int64_t samples = made.scan.trajectory.sample_count();
-  const double* k = made.scan.trajectory.k.data();
-  double rest = 0, all = 0;
-  for (std::int64_t m = 0; m < samples; ++m) {
-    const double depth = made.depths[static_cast<std::size_t>(m / made.readout_length)];
-    EXPECT_TRUE(depth >= 0 && depth <= 1);
-    const Complex<double> measured(made.scan.kspace.values[m]);
-    rest += norm(measured - 24.0 * 22 *
-                                data::breathing_phantom(2, depth).fourier_integral(
-                                    {k[m], k[samples + m], k[2 * samples + m]}));
-    all += norm(measured);
-  }
-  EXPECT_LE(rest, 1e-13 * all);  // rounded to single precision
+  for (const double depth : made.depths) EXPECT_TRUE(depth >= 0 && depth <= 1);
+  const auto at = [&](std::int64_t readout) {
+    return data::breathing_phantom(2, made.depths[static_cast<std::size_t>(readout)]);
+  };
+  EXPECT_LE(unexplained(made, at), 1e-13);  // rounded to single precision
   ASSERT_EQ(made.frames.size(), 2u);
   auto depths = made.depths;
   depths.pop_back();  // so that the bins are as long
@@ -383,13 +379,6 @@ TEST(BreathingObject, is_seen_by_each_readout_at_its_own_depth_of_breath) {
   const double mean = (depths[5] + depths[6] + depths[7] + depths[8] + depths[9]) / 5;
   const auto inspired = data::band_limited_image(data::breathing_phantom(2, mean), {24, 22, 1});
   EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(made.frames[1].values), inspired), 1e-7);
-}
-
-TEST(MovingObject, refuses_frames_longer_than_the_scan) {
-  SimulationSettings settings = small_scan(TrajectoryKind::golden_radial);
-  settings.trajectory.readout_count = 11;
-  settings.readouts_per_frame = 12;
-  EXPECT_THROW(simulate(settings), Error);
 }
 
 }  // namespace

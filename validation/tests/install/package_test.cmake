@@ -37,7 +37,7 @@ expect("${content}" ./usr/bin/fhd ./usr/lib/fhd/fhd-reader ./usr/share/man/man1/
 output_of(content ${dpkg_deb} -c ${library})
 expect("${content}" ./usr/include/recon/fhd.hpp libfhd.a fhdConfig.cmake ./usr/share/doc/libfhd-dev/copyright)
 output_of(needs ${dpkg_deb} -f ${program} Depends)
-expect("${needs}" libfftw3-single3 libhdf5 libismrmrd libopenblas0 libseccomp2)
+expect("${needs}" libfftw3-single3 libopenblas0 libseccomp2)
 output_of(needs ${dpkg_deb} -f ${library} Depends)
 expect("${needs}" libfftw3-dev libhwy-dev)
 

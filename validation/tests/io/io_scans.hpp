@@ -1,9 +1,11 @@
 #pragma once
 // Small scans and folders for the tests of io/.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <random>
 #include <string>
 
@@ -15,6 +17,7 @@ namespace fhd::io {
 
 using FolderTest = tests::ScratchTest;
 using tests::bytes_of;
+using tests::contains;
 using tests::write_text;
 
 /// The one line of the Error that `action` throws; empty when it throws none.
@@ -30,11 +33,27 @@ std::string error_of(Action action) {
   return {};
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_TRUE(fhd::io::contains(text, part)) << "'" << (text) << "' lacks '" << (part) << "'"
+/// The action ends with an Error whose line contains `part`.
+#define EXPECT_REFUSED(action, part) \
+  EXPECT_CONTAINS(fhd::io::error_of([&] { static_cast<void>(action); }), part)
+
+/// While it lives, no file of this process can grow beyond `bytes`: writes fail as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit{bytes, old_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit old_{};
+  void (*handler_)(int);
+};
 
 /// A scan of random values, with maps, field map and times; positions fill k-space of the matrix to its edge.
 inline Scan random_scan(std::array<int, 3> matrix_size, std::int64_t coils, std::int64_t readout,

@@ -39,22 +39,6 @@ def test_links_and_anchors_lead_somewhere(texts):
     assert not broken, "\n".join(broken)
 
 
-def test_a_broken_link_is_found():
-    path = pathlib.Path("README.md")
-    text = "# A b, c\n[a](#a-b-c) [b](#b) [c](absent.md) [d](recon/README.md#absent) `[e](absent)`\n"
-    assert len(documentation.broken_links(path, {path: text})) == 3
-
-
-def test_outputs_are_compared():
-    found = documentation.pattern_of("note      a 1.5e-07 of 3, … end")
-    assert found.fullmatch("note a 2e-3 of 44, what ever end")
-    assert not found.fullmatch("note a 2e-3 of x, what ever end")
-    with pytest.raises(AssertionError, match="no line"):
-        documentation.run_console("$ echo 1 a\n1 b\n", ".", dict(os.environ))
-    with pytest.raises(AssertionError, match="exit status"):
-        documentation.run_console("$ false\n", ".", dict(os.environ))
-
-
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
 @pytest.mark.filterwarnings("ignore")
 def test_what_a_page_says_runs(page, tmp_path, monkeypatch, environment):
@@ -67,12 +51,6 @@ def test_what_a_page_says_runs(page, tmp_path, monkeypatch, environment):
             documentation.run_console(code, tmp_path, environment)
         elif language == "python":
             exec(compile(code, str(page), "exec"), names)
-
-
-def test_pages_with_commands_are_not_empty():
-    told = {page.stem: documentation.blocks(page.read_text()) for page in DOCS}
-    for name in ("tutorial", "undersampled", "dynamic", "off_resonance", "own_data", "cluster"):
-        assert any(language == "console" and documentation.commands(code) for language, code, _ in told[name]), name
 
 
 def test_the_reference_has_every_option(texts):

@@ -141,12 +141,6 @@ def test_double_precision_is_kept(scan):
     assert image.dtype == np.complex128
 
 
-def test_options_are_those_of_the_program():
-    options = fhd.options()
-    assert {"lambda_", "regularizer", "coils", "iterations", "tolerance", "precision"} <= set(options)
-    assert options["no_gridded_image"]["is_flag"]
-
-
 def test_certificate_exhibits_and_progress(scan):
     heard = []
     result = fhd.recon(scan, regularizer={"tv": 0.01}, progress=lambda *news: heard.append(news))

@@ -77,12 +77,8 @@ TEST(DeviceShare, never_holds_more_than_there_is) {
   EXPECT_GT(most, 0u);
 }
 
-class PlannedMemory : public tests::ProgramTest {
+class PlannedMemory : public tests::SmallScanTest {
  protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    if (!IsSkipped()) setenv("OMP_NUM_THREADS", "1", 1);
-  }
   double planned(const std::vector<std::string>& options) const {
     RunOptions given;
     for (const auto& option : options) {
@@ -106,7 +102,7 @@ class PlannedMemory : public tests::ProgramTest {
 };
 
 TEST_F(PlannedMemory, grows_with_frames_as_what_is_taken) {
-  ASSERT_EQ(run("simulate -o scan --matrix 128 --coils 6 --readouts 400 --dynamic 10"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o scan --matrix 128 --coils 6 --readouts 400 --dynamic 10"));
   for (const std::string regularizer : {"", "llr:0.01"}) {
     std::vector<std::string> few{"--frames=2", "--iterations=2"}, many{"--frames=60", "--iterations=2"};
     if (!regularizer.empty())

@@ -26,8 +26,7 @@ class Scheduler : public tests::ProgramTest {
     work.settings.resize(1);  // whose cache is off
     for (int i = 0; i < count; ++i) {
       const auto name = "s" + std::to_string(i);
-      EXPECT_EQ(run("simulate -o scans/" + name + " --matrix 24 --coils 2 --seed " + std::to_string(i)), 0)
-          << text("err");
+      EXPECT_DONE(run("simulate -o scans/" + name + " --matrix 24 --coils 2 --seed " + std::to_string(i)));
       BatchScan scan;
       scan.path = path("scans/" + name + ".h5");
       scan.name = name;
@@ -48,8 +47,7 @@ class Scheduler : public tests::ProgramTest {
                          [](const Outcome& one) { return one.status == Outcome::Status::finished; });
   }
   void expect_image_of_a_single_run(const std::string& name) {
-    ASSERT_EQ(run("recon scans/" + name + ".h5 --device cpu --threads 1 --force -o single"), 0)
-        << text("err");
+    ASSERT_DONE(run("recon scans/" + name + ".h5 --device cpu --threads 1 --force -o single"));
     const auto made = io::read_image(path("results/" + name + ".h5")),
                alone = io::read_image(path("single.h5"));
     ASSERT_EQ(made.images.size(), alone.images.size());
@@ -88,7 +86,7 @@ TEST_F(Scheduler, without_another_device_every_scan_has_failed_with_the_reason) 
     EXPECT_EQ(one.status, Outcome::Status::failed);
     EXPECT_TRUE(one.error.starts_with("cuda:99 failed: ")) << one.error;
   }
-  EXPECT_FALSE(fs::exists(path("results/s0.h5")));
+  EXPECT_FALSE(exists("results/s0.h5"));
 }
 
 }  // namespace

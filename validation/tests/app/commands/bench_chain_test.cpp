@@ -22,7 +22,7 @@ std::vector<std::string> cells_of_last_row(const std::string& text) {
 }
 
 TEST_F(BenchChain, prints_where_the_time_of_a_whole_run_goes_and_leaves_nothing) {
-  ASSERT_EQ(run("bench chain --quick --case 32^2 --device cpu --folder ."), 0) << text("err");
+  ASSERT_DONE(run("bench chain --quick --case 32^2 --device cpu --folder ."));
   const auto out = text("out");
   for (const char* line : {"fhd ", "date: 20", "command: ", "processor: ", "| case | whole process |"})
     EXPECT_NE(out.find(line), std::string::npos) << out;
@@ -40,9 +40,9 @@ TEST_F(BenchChain, prints_where_the_time_of_a_whole_run_goes_and_leaves_nothing)
 
 TEST_F(BenchChain, a_case_that_is_not_there_is_wrong_usage) {
   EXPECT_EQ(run("bench chain --quick --case nonsense"), 2);
-  EXPECT_NE(text("err").find("--case"), std::string::npos) << text("err");
+  EXPECT_CONTAINS(text("err"), "--case");
   EXPECT_EQ(run("bench chain --quick --case 32^2 --device cpu --folder nowhere"), 1);
-  EXPECT_NE(text("err").find("--folder"), std::string::npos) << text("err");
+  EXPECT_CONTAINS(text("err"), "--folder");
 }
 
 TEST_F(BenchChain, work_of_a_device_is_counted_once_and_stages_are_added_up) {

@@ -1,7 +1,6 @@
 // --device on a machine without a usable GPU: one clear line, or the CPU where the choice was left open.
 #include <algorithm>
 
-#include "io/result/picture.hpp"
 #include "recon/array/device.hpp"
 #include "validation/tests/program.hpp"
 
@@ -9,11 +8,9 @@ namespace {
 
 class DeviceCommand : public fhd::tests::ProgramTest {
  protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
+  void prepare() override {
     if (!fhd::device::inventory().devices.empty()) GTEST_SKIP() << "there is a GPU";
-    ASSERT_EQ(run("simulate --trajectory spiral --matrix 32 --coils 2 -o " + path("scan")), 0) << text("err");
+    ASSERT_DONE(run("simulate --trajectory spiral --matrix 32 --coils 2 -o " + path("scan")));
   }
   void expect_one_line_about(const std::string& device) const {
     const std::string error = text("err");
@@ -31,34 +28,33 @@ TEST_F(DeviceCommand, a_gpu_that_is_not_there_is_one_clear_line_and_no_result) {
           1);
       expect_one_line_about("cuda");
       EXPECT_NE(text("err").find("--device cpu"), std::string::npos) << "names no way out: " << text("err");
-      EXPECT_FALSE(std::filesystem::exists(path("result.png")));
+      EXPECT_FALSE(exists("result.png"));
     }
 }
 
 TEST_F(DeviceCommand, auto_takes_the_cpu_and_says_why) {
-  ASSERT_EQ(run("recon " + path("scan.h5") + " -o " + path("automatic")), 0) << text("err");
-  EXPECT_NE(text("out").find("device    CPU, because "), std::string::npos) << text("out");
+  ASSERT_DONE(run("recon " + path("scan.h5") + " -o " + path("automatic")));
+  EXPECT_CONTAINS(text("out"), "device    CPU, because ");
   EXPECT_EQ(text("err"), "");
-  EXPECT_NE(text("automatic.json").find("CPU, because"), std::string::npos);
-  ASSERT_EQ(run("recon " + path("scan.h5") + " --device cpu -o " + path("cpu")), 0) << text("err");
-  EXPECT_EQ(fhd::io::read_png(path("automatic.png")).pixels, fhd::io::read_png(path("cpu.png")).pixels);
-  ASSERT_EQ(run("compare " + path("scan.h5") + " --device auto -o " + path("compared")), 0) << text("err");
-  EXPECT_NE(text("out").find("device    CPU, because "), std::string::npos) << text("out");
+  EXPECT_CONTAINS(text("automatic.json"), "CPU, because");
+  ASSERT_DONE(run("recon " + path("scan.h5") + " --device cpu -o " + path("cpu")));
+  EXPECT_EQ(text("automatic.png"), text("cpu.png"));
+  ASSERT_DONE(run("compare " + path("scan.h5") + " --device auto -o " + path("compared")));
+  EXPECT_CONTAINS(text("out"), "device    CPU, because ");
 }
 
 TEST_F(DeviceCommand, auto_asks_for_a_gpu_only_where_the_scan_is_not_small) {
   const std::string small = "because it is done before a GPU has started";
-  ASSERT_EQ(run("recon " + path("scan.h5") + " --threads 1 -o " + path("small")), 0) << text("err");
-  EXPECT_NE(text("out").find(small), std::string::npos) << text("out");
+  ASSERT_DONE(run("recon " + path("scan.h5") + " --threads 1 -o " + path("small")));
+  EXPECT_CONTAINS(text("out"), small);
   // More than 2e9 pairs of voxels and samples.
   ASSERT_EQ(run("simulate --trajectory golden-radial --matrix 128 --coils 8 --readouts 130 --readout-samples "
                 "256 -o " +
                 path("larger")),
             0)
       << text("err");
-  ASSERT_EQ(run("recon " + path("larger.h5") + " --threads 1 --no-gridded-image -o " + path("result")), 0)
-      << text("err");
-  EXPECT_EQ(text("out").find(small), std::string::npos) << text("out");
+  ASSERT_DONE(run("recon " + path("larger.h5") + " --threads 1 --no-gridded-image -o " + path("result")));
+  EXPECT_LACKS(text("out"), small);
 }
 
 TEST_F(DeviceCommand, a_device_that_no_machine_has_is_wrong_usage) {
@@ -80,8 +76,7 @@ TEST_F(DeviceCommand, memory_of_a_gpu_has_a_unit_or_is_a_share) {
   for (const char* size : {"8", "GiB", "8gib", "-8GiB", "0GiB", "nanGiB", "infGiB", "1e300GiB", "0%",
                            "101%", "1kB", "8GiB x", "8  GiB"}) {
     EXPECT_EQ(run("recon " + path("scan.h5") + " --device-memory '" + size + "'"), 2) << size;
-    EXPECT_NE(text("err").find("--device-memory: expected 1MiB or more with its unit"), std::string::npos)
-        << text("err");
+    EXPECT_CONTAINS(text("err"), "--device-memory: expected 1MiB or more with its unit");
   }
   for (const char* size : {"8GiB", "500MiB", "50%", "1.5 TB", "100 %"})
     EXPECT_EQ(run("recon " + path("scan.h5") + " --quiet --force --device-memory '" + size + "' -o " +
@@ -92,7 +87,7 @@ TEST_F(DeviceCommand, memory_of_a_gpu_has_a_unit_or_is_a_share) {
 
 TEST_F(DeviceCommand, the_ladder_of_kernels_wants_a_gpu) {
   EXPECT_EQ(run("bench kernels --quick"), 1);
-  EXPECT_NE(text("err").find("expected a GPU, found CPU, because"), std::string::npos) << text("err");
+  EXPECT_CONTAINS(text("err"), "expected a GPU, found CPU, because");
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <sstream>
 
-#include "validation/tests/io/io_scans.hpp"  // EXPECT_CONTAINS
 #include "validation/tests/program.hpp"
 
 namespace fhd::tests {
@@ -13,18 +12,19 @@ class Documentation : public ProgramTest {
  protected:
   bool has(const std::string& tool) const { return run_command("command -v " + tool) == 0; }
   std::string printed(const std::string& arguments) const {
-    EXPECT_EQ(run(arguments), 0) << text("err");
+    EXPECT_DONE(run(arguments));
     return text("out");
   }
-  /// The words that bash offers behind `line`, one a line, sorted.
-  std::string offered(const std::string& line) const {
-    EXPECT_EQ(run_command("bash -c 'source \"$1\"; COMP_LINE=$2; COMP_POINT=${#2}; _fhd; "
-                          "printf \"%s\\n\" \"${COMPREPLY[@]}\"' bash fhd.bash '" +
-                          line + "' | LC_ALL=C sort"),
-              0)
-        << text("err");
-    EXPECT_EQ(text("err"), "") << line;
+  /// The lines that a command of a shell prints, with the program in front of the path, sorted.
+  std::string sorted(const std::string& command) const {
+    EXPECT_DONE(run_command("HOME=$PWD PATH=\"$(dirname '" + program() + "'):$PATH\" " + command + " | LC_ALL=C sort"));
+    EXPECT_EQ(text("err"), "") << command;
     return text("out");
+  }
+  /// What bash offers behind `line`.
+  std::string offered(const std::string& line) const {
+    return sorted("bash -c 'source \"$1\"; COMP_LINE=$2; COMP_POINT=${#2}; _fhd; printf \"%s\\n\" "
+                  "\"${COMPREPLY[@]}\"' bash fhd.bash '" + line + "'");
   }
   void write_bash() const { write_text(path("fhd.bash"), printed("options --format bash")); }
 };
@@ -52,7 +52,7 @@ TEST_F(Documentation, every_option_of_a_command_is_on_its_page) {
 }
 
 TEST_F(Documentation, pages_are_read_without_a_warning) {
-  ASSERT_EQ(run("options --folder share"), 0) << text("err");
+  ASSERT_DONE(run("options --folder share"));
   int pages = 0;
   for (const auto& page : std::filesystem::directory_iterator(path("share/man/man1"))) {
     ++pages;
@@ -67,7 +67,7 @@ TEST_F(Documentation, pages_are_read_without_a_warning) {
     }
   }
   EXPECT_GE(pages, 13);  // the program and its commands
-  EXPECT_FALSE(std::filesystem::exists(path("share/man/man1/fhd-options.1")));
+  EXPECT_FALSE(exists("share/man/man1/fhd-options.1"));
 }
 
 TEST_F(Documentation, bash_offers_commands_options_and_values) {
@@ -100,35 +100,24 @@ TEST_F(Documentation, fish_offers_commands_and_values) {
   if (!has("fish")) GTEST_SKIP() << "no fish";
   write_text(path("fhd.fish"), printed("options --format fish"));
   const auto offers = [&](const std::string& line) {
-    EXPECT_EQ(run_command("HOME=$PWD PATH=\"$(dirname '" + program() +
-                          "'):$PATH\" fish --no-config -c "
-                          "'source fhd.fish; complete -C \"" +
-                          line + "\" | cut -f 1'"),
-              0);
-    EXPECT_EQ(text("err"), "");
-    return text("out");
+    return sorted("fish --no-config -c 'source fhd.fish; complete -C \"" + line + "\" | cut -f 1'");
   };
   EXPECT_EQ(offers("fhd rec"), "recon\n");
   EXPECT_EQ(offers("fhd recon --method "), "adjoint\ncg\nfft\ngridded\n");
   EXPECT_CONTAINS(offers("fhd recon --field-map a"), "auto\n");
 }
 
-TEST_F(Documentation, zsh_reads_every_specification) {
+TEST_F(Documentation, zsh_offers_commands_and_values) {
   if (!has("zsh")) GTEST_SKIP() << "no zsh";
   write_text(path("_fhd"), printed("options --format zsh"));
-  ASSERT_EQ(run_command("zsh -n _fhd"), 0) << text("err");
-  // _arguments, replaced, prints what it is given: one specification a line, as the quotes of the file make it.
-  ASSERT_EQ(
-      run_command(
-          "zsh -f -c '_arguments() { print -rl -- \"$@\" }; _describe() { : }; source ./_fhd; _fhd_recon'"),
-      0)
-      << text("err");
-  EXPECT_EQ(text("err"), "");
-  EXPECT_CONTAINS(text("out"),
-                  "\n--strict[fail, and write nothing, where the image or the scan is suspicious]\n");
-  EXPECT_CONTAINS(text("out"), ":{cg,gridded,adjoint,fft}:(cg gridded adjoint fft)\n");
-  EXPECT_CONTAINS(text("out"), ":auto|cpu|cuda|cuda\\:all|GPUS:(auto cpu cuda cuda\\:all)\n");
-  EXPECT_CONTAINS(text("out"), "(-o --output)--output=[");
+  const auto offers = [&](const std::string& words, const std::string& ignored = {}) {
+    return sorted("zsh -f -c 'compset() { IPREFIX=" + ignored + " }; _files() { print file }; "
+                  "_describe() { print -rl -- \"${(@P)2}\" }; words=(" + words + "); CURRENT=$#words; source ./_fhd'");
+  };
+  EXPECT_EQ(offers("fhd rec"), "recon:reconstruct an image from a scan file\n");
+  EXPECT_EQ(offers("fhd recon --method \"\""), "adjoint\ncg\nfft\ngridded\n");
+  EXPECT_EQ(offers("fhd recon --device=cuda:", "--device="), "cuda\\:all\n");
+  EXPECT_EQ(offers("fhd recon --field-map \"\""), "auto\nfile\noff\n");
 }
 
 TEST_F(Documentation, an_unknown_page_is_refused) {

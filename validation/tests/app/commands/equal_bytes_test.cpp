@@ -72,7 +72,7 @@ class EqualBytes : public ProgramTest {
   }
   /// Makes the result twice: as `out`, and as elsewhere/again from that folder.
   void make_two(const std::string& options) const {
-    ASSERT_EQ(run("recon scan.h5 -o out --device cpu " + options), 0) << text("err");
+    ASSERT_DONE(run("recon scan.h5 -o out --device cpu " + options));
     ASSERT_EQ(run_command("cd elsewhere && '" + program() +
                           "' recon ../scan.h5 -o again --device cpu --quiet " + options),
               0)
@@ -99,7 +99,7 @@ class EqualBytes : public ProgramTest {
 };
 
 TEST_F(EqualBytes, of_a_volume_and_its_maps_of_noise) {
-  ASSERT_EQ(run("simulate -o scan --matrix 24 --coils 2 --snr 30"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o scan --matrix 24 --coils 2 --snr 30"));
   make_two("--phase --noise-map 4");
   for (const char* ending :
        {".png", ".nii.gz", "_phase.nii.gz", "_noise.nii.gz", "_snr.nii.gz", "_gfactor.nii.gz"})
@@ -108,7 +108,7 @@ TEST_F(EqualBytes, of_a_volume_and_its_maps_of_noise) {
 }
 
 TEST_F(EqualBytes, of_a_series_with_the_formats_of_viewers) {
-  ASSERT_EQ(run("simulate -o scan --matrix 16 --coils 2 --repetitions 3"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o scan --matrix 16 --coils 2 --repetitions 3"));
   const bool with_dicom = fs::exists(fs::path(program()).parent_path() / "fhd_dicom.so");
   make_two(std::string("--ismrmrd-images images.h5") + (with_dicom ? " --dicom series" : ""));
   for (const char* ending : {".png", ".nii.gz"}) expect_same_file(ending);

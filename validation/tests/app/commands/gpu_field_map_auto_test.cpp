@@ -11,9 +11,7 @@ namespace {
 
 class GpuFieldMapAuto : public ProgramTest {
  protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    if (IsSkipped()) return;
+  void prepare() override {
     if (const auto inventory = device::inventory(); inventory.devices.empty())
       GTEST_SKIP() << inventory.reason;
   }

@@ -1,7 +1,6 @@
 // One scan reconstructed by several processes.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "io/result/results.hpp"
@@ -13,9 +12,7 @@ namespace {
 
 class MpiRecon : public tests::ProgramTest {
  protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    if (IsSkipped()) return;
+  void prepare() override {
     const auto module = std::filesystem::path(program()).parent_path() / "fhd_mpi.so";
     if (std::system("mpirun --version > /dev/null 2>&1") != 0 || !std::filesystem::exists(module))
       GTEST_SKIP() << "no MPI: install openmpi-bin and libopenmpi-dev, and build again";
@@ -29,7 +26,7 @@ class MpiRecon : public tests::ProgramTest {
   }
   /// Relative l2 difference of the images of one process and of several.
   double difference(int processes, const std::string& scan, const std::string& options) const {
-    EXPECT_EQ(run("recon " + scan + " -o " + path("one") + " " + options), 0) << text("err");
+    EXPECT_DONE(run("recon " + scan + " -o " + path("one") + " " + options));
     EXPECT_EQ(mpirun(processes, "recon " + scan + " -o " + path("many") + " " + options), 0) << text("err");
     return metrics::relative_l2(
         converted<Complex<double>>(io::read_image(path("many.h5")).images.front().values),
@@ -42,7 +39,7 @@ class MpiRecon : public tests::ProgramTest {
 constexpr double tolerance = 3e-5;
 
 TEST_F(MpiRecon, gives_the_image_of_one_process) {
-  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 3"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o " + path("scan") + " --matrix 32 --coils 3"));
   const auto scan = path("scan.h5");
   EXPECT_LE(difference(2, scan, ""), tolerance);
   EXPECT_LE(difference(5, scan, "--transform gridded --regularizer roughness"), tolerance)
@@ -50,7 +47,7 @@ TEST_F(MpiRecon, gives_the_image_of_one_process) {
 }
 
 TEST_F(MpiRecon, the_first_process_alone_tells_events) {
-  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 3"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o " + path("scan") + " --matrix 32 --coils 3"));
   ASSERT_EQ(mpirun(3, "recon " + path("scan.h5") + " -o " + path("out") + " --json-lines"), 0) << text("err");
   for (const std::string event : {"start", "image", "written", "end"}) {
     const auto found = "\"event\":\"" + event + "\"", out = text("out");
@@ -60,7 +57,7 @@ TEST_F(MpiRecon, the_first_process_alone_tells_events) {
 }
 
 TEST_F(MpiRecon, gives_the_image_of_a_scan_without_maps) {
-  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 4 --no-maps"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o " + path("scan") + " --matrix 32 --coils 4 --no-maps"));
   const auto scan = path("scan.h5");
   // Single precision is compared where iterations stop early, double precision to the end.
   EXPECT_LE(difference(3, scan, "--coils espirit --tolerance 1e-3"), tolerance);
@@ -92,10 +89,10 @@ TEST_F(MpiRecon, tells_of_echoes_once) {
 }
 
 TEST_F(MpiRecon, refuses_what_a_team_cannot_do) {
-  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 16 --coils 2"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o " + path("scan") + " --matrix 16 --coils 2"));
   EXPECT_NE(mpirun(2, "recon " + path("scan.h5") + " --method gridded -o " + path("many")), 0);
-  EXPECT_NE(text("err").find("run it as one process"), std::string::npos) << text("err");
-  EXPECT_FALSE(std::filesystem::exists(path("many.h5")));
+  EXPECT_CONTAINS(text("err"), "run it as one process");
+  EXPECT_FALSE(exists("many.h5"));
 }
 
 }  // namespace

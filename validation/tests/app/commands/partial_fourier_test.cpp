@@ -1,7 +1,6 @@
 // --partial-fourier of simulate and recon: what is refused, in one line, and what is told.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -10,12 +9,9 @@
 namespace fhd::tests {
 namespace {
 
-class PartialFourierCommand : public ProgramTest {
+class PartialFourierCommand : public SmallScanTest {
  protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    if (IsSkipped()) return;
-    setenv("OMP_NUM_THREADS", "1", 1);  // too small to share
+  void prepare() override {
     ASSERT_EQ(run("simulate -o scan --trajectory cartesian --matrix 64 --coils 2 --partial-fourier 0.625 "
                   "--repetitions 2"),
               0)
@@ -27,7 +23,7 @@ class PartialFourierCommand : public ProgramTest {
 };
 
 TEST_F(PartialFourierCommand, is_told_with_a_certificate_and_a_verdict) {
-  ASSERT_EQ(recon("--partial-fourier phase --strict"), 0) << text("err");
+  ASSERT_DONE(recon("--partial-fourier phase --strict"));
   EXPECT_NE(text("out").find("note      partial Fourier: k-space reaches 8 cycles/FOV on one side and 31 on the "
                              "other; the image is real but for the phase of the centre"),
             std::string::npos)
@@ -38,9 +34,8 @@ TEST_F(PartialFourierCommand, is_told_with_a_certificate_and_a_verdict) {
     EXPECT_EQ(image["settings"]["partial Fourier"], "phase");
     EXPECT_TRUE(image["certificate"]["passed"]) << image["certificate"].dump();
   }
-  ASSERT_EQ(run("check scan.h5"), 0) << text("err");
-  EXPECT_NE(text("out").find("-> --partial-fourier phase, where the phase of the object is smooth"), std::string::npos)
-      << text("out");
+  ASSERT_DONE(run("check scan.h5"));
+  EXPECT_CONTAINS(text("out"), "-> --partial-fourier phase, where the phase of the object is smooth");
   ASSERT_EQ(recon(""), 0);
   EXPECT_FALSE(
       nlohmann::json::parse(text("out.json"))["images"][0]["settings"].contains("partial Fourier"));
@@ -50,7 +45,7 @@ TEST_F(PartialFourierCommand, refuses_what_does_not_go_together) {
   const auto refused = [&](const std::string& arguments, const std::string& line) {
     EXPECT_NE(recon("--partial-fourier phase " + arguments), 0) << arguments;
     EXPECT_EQ(text("err"), "fhd: " + line + "\n");
-    EXPECT_FALSE(std::filesystem::exists(path("out.json"))) << arguments;
+    EXPECT_FALSE(exists("out.json")) << arguments;
   };
   for (const std::string method : {"gridded", "adjoint", "fft"})
     refused("--method " + method, "--partial-fourier with --method " + method +
@@ -78,7 +73,7 @@ TEST_F(PartialFourierCommand, simulate_refuses_shares_that_make_no_sense) {
   EXPECT_EQ(text("err"),
             "fhd: golden-radial trajectory: expected the whole of k-space, found partial Fourier; leave "
             "--partial-fourier out, or use --trajectory cartesian\n");
-  EXPECT_FALSE(std::filesystem::exists(path("other.h5")));
+  EXPECT_FALSE(exists("other.h5"));
 }
 
 }  // namespace

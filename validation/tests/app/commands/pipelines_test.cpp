@@ -3,7 +3,6 @@
 
 #include <regex>
 
-#include "validation/tests/io/io_scans.hpp"  // EXPECT_CONTAINS
 #include "validation/tests/program.hpp"
 
 namespace fhd::tests {
@@ -34,7 +33,7 @@ class Pipelines : public ProgramTest {
   /// Makes the scan work/scans/NAME.h5, with images beside it.
   void simulate(const std::string& name) {
     std::filesystem::create_directories(path("work/scans"));
-    ASSERT_EQ(run("simulate -o work/scans/" + name + " --matrix 24 --coils 2"), 0) << text("err");
+    ASSERT_DONE(run("simulate -o work/scans/" + name + " --matrix 24 --coils 2"));
   }
   /// Runs a command in the folder work, with the program on the path.
   int run_in_work(const std::string& command) {
@@ -74,7 +73,7 @@ TEST_F(Pipelines, the_command_of_the_snakemake_rule_makes_its_outputs) {
 TEST_F(Snakemake, does_the_recipe_with_its_local_executor) {
   if (run_command("snakemake --version") != 0) GTEST_SKIP() << "no snakemake";
   std::filesystem::create_directories(path("work/scans"));
-  ASSERT_EQ(run("simulate -o work/scans/t --matrix 24 --coils 2 --seed 2"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o work/scans/t --matrix 24 --coils 2 --seed 2"));
   std::filesystem::remove(path("work/scans/t.truth.h5"));
   write_text(path("work/Snakefile"), block("snakemake"));
   EXPECT_EQ(run_in_pipeline("rm -f scans/*.truth.h5; snakemake --cores 2"), 0) << text("err");
@@ -93,7 +92,7 @@ TEST_F(Pipelines, the_tasks_of_the_slurm_script_do_all_scans) {
                           task + " bash ../job.sh"),
               0)
         << text("err") << text("out");
-  EXPECT_FALSE(std::filesystem::exists(path("work/results/summary.json")));
+  EXPECT_FALSE(exists("work/results/summary.json"));
   ASSERT_EQ(run_in_work("fhd batch scans -o results"), 0) << text("err");
   EXPECT_CONTAINS(text("out"), "0 finished, 3 unchanged, 0 failed");
 }
@@ -146,22 +145,6 @@ TEST_F(Pipelines, container_files_copy_what_there_is_and_say_their_licence) {
   for (std::sregex_iterator each(image.begin(), image.end(), file), end; each != end; ++each)
     expect_there((*each)[1]);
   EXPECT_EQ(copied, 12 + 10);
-}
-
-// Apptainer knows, in a stage of a definition, the defaults of that stage alone.
-TEST_F(Pipelines, every_stage_of_the_apptainer_definition_has_the_defaults_of_its_arguments) {
-  const auto image = bytes_of(packaging + "fhd.def");
-  const std::string first = "\nBootstrap:";
-  int used = 0;
-  for (auto begin = image.find(first); begin != std::string::npos;) {
-    const auto end = image.find(first, begin + 1);
-    const auto stage = image.substr(begin, end - begin);
-    const std::regex argument("\\{\\{ ([a-z]+) \\}\\}");
-    for (std::sregex_iterator each(stage.begin(), stage.end(), argument), none; each != none; ++each, ++used)
-      EXPECT_CONTAINS(stage, "\n    " + (*each)[1].str() + "=");
-    begin = end;
-  }
-  EXPECT_EQ(used, 4);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 class PriorCommand : public tests::ProgramTest {
  protected:
   Array<Complex<double>> image(const std::string& options) const {
-    EXPECT_EQ(run("recon sodium.h5 -o image " + options), 0) << text("err");
+    EXPECT_DONE(run("recon sodium.h5 -o image " + options));
     return converted<Complex<double>>(io::read_image(path("image.h5")).images.front().values);
   }
 };
@@ -27,17 +27,17 @@ TEST_F(PriorCommand, a_simulated_prior_image_brings_recon_nearer_to_the_truth) {
                     prior = " --prior sodium.prior.nii.gz";
   const auto plain = image(roughness), weighted = image(roughness + prior);
 
-  EXPECT_NE(text("out").find("anatomical prior "), std::string::npos) << text("out");
+  EXPECT_CONTAINS(text("out"), "anatomical prior ");
   EXPECT_LE(metrics::nrmse_best_scale(weighted, truth), 0.95 * metrics::nrmse_best_scale(plain, truth));
   // A prior that shows no edge weighs the roughness everywhere alike.
   EXPECT_LE(metrics::relative_l2(image(roughness + prior + " --prior-strength 1e-6"), plain), 1e-5);
 }
 
 TEST_F(PriorCommand, what_is_no_nifti_image_is_refused_by_its_name) {
-  ASSERT_EQ(run("simulate -o " + path("flat") + " --matrix 12 --coils 1"), 0) << text("err");
+  ASSERT_DONE(run("simulate -o " + path("flat") + " --matrix 12 --coils 1"));
   EXPECT_EQ(run("recon " + path("flat.h5") + " --prior " + path("flat.truth.png") + " -o " + path("image")),
             1);
-  EXPECT_NE(text("err").find("flat.truth.png"), std::string::npos) << text("err");
+  EXPECT_CONTAINS(text("err"), "flat.truth.png");
 }
 
 }  // namespace

@@ -73,17 +73,6 @@ TEST_F(ServeCommand, with_maps_of_each_and_at_close_gives_the_images_of_recon) {
   }
 }
 
-TEST_F(ServeCommand, gridded_images_are_those_of_recon) {
-  simulate("scan", "--matrix 24 --coils 3 --readouts 31 --repetitions 4");
-  serve();
-  MrdClient client(port());
-  client.run(RecordedScan(path("scan.h5")), "method = \"gridded\"\nimage = \"complex\"\n");
-  const auto expected = recon("scan.h5 --method gridded", 4, 24);
-  ASSERT_EQ(client.images.size(), 4u) << client.error();
-  // No iterations that would amplify rounding: other shares of threads alone.
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_LE(difference(client.images[i], expected, int(i)), 1e-6) << i;
-}
-
 TEST_F(ServeCommand, frames_of_a_continuous_acquisition_are_images_of_their_own) {
   simulate("scan", "--matrix 24 --coils 3 --readouts 45 --dynamic 15");
   const RecordedScan scan(path("scan.h5"));
@@ -208,23 +197,6 @@ TEST_F(ServeCommand, several_sessions_side_by_side_give_what_each_gives_alone) {
       EXPECT_LE(difference(images[repetition], one, 0), rounding);
     }
   }
-}
-
-TEST_F(ServeCommand, leaves_no_file_behind) {
-  simulate("scan", "--matrix 16 --coils 2");
-  const RecordedScan scan(path("scan.h5"));
-  std::filesystem::create_directory(path("temporary"));
-  setenv("TMPDIR", path("temporary").c_str(), 1);
-  serve();
-  unsetenv("TMPDIR");
-  const auto count = [&](const std::string& where) {
-    return std::distance(std::filesystem::recursive_directory_iterator(where), {});
-  };
-  const auto before = count(folder().string());
-  expect_that_it_goes_on(scan);
-  EXPECT_EQ(count(folder().string()), before);
-  EXPECT_EQ(count(path("temporary")), 0);
-  EXPECT_EQ(stop(), 0);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // --regularizer with wavelet, tv and tgv: what is refused, in one line, and what results say.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -10,13 +9,10 @@
 namespace fhd::tests {
 namespace {
 
-class SparseCommand : public ProgramTest {
+class SparseCommand : public SmallScanTest {
  protected:
-  void SetUp() override {
-    ProgramTest::SetUp();
-    if (IsSkipped()) return;
-    setenv("OMP_NUM_THREADS", "1", 1);  // too small to share
-    ASSERT_EQ(run("simulate -o scan --matrix 32 --coils 4 --undersampling 2"), 0) << text("err");
+  void prepare() override {
+    ASSERT_DONE(run("simulate -o scan --matrix 32 --coils 4 --undersampling 2"));
   }
   int recon(const std::string& arguments) const {
     return run("recon scan.h5 -o out --force --device cpu " + arguments);
@@ -27,7 +23,7 @@ class SparseCommand : public ProgramTest {
     EXPECT_EQ(recon(arguments), 2) << arguments;
     const auto error = text("err"), help = std::string("; see 'fhd recon --help'");
     EXPECT_TRUE(error == "fhd: " + line + "\n" || error == "fhd: " + line + help + "\n") << arguments << ": " << error;
-    EXPECT_FALSE(std::filesystem::exists(path("out.json"))) << arguments;
+    EXPECT_FALSE(exists("out.json")) << arguments;
   }
 };
 
@@ -75,7 +71,7 @@ TEST_F(SparseCommand, options_that_do_not_go_with_terms_are_refused) {
 }
 
 TEST_F(SparseCommand, the_report_tells_terms_solver_and_objective) {
-  ASSERT_EQ(recon("--regularizer identity:0.001,wavelet:0.01,tv:0.005"), 0) << text("err");
+  ASSERT_DONE(recon("--regularizer identity:0.001,wavelet:0.01,tv:0.005"));
   const auto made = report();
   EXPECT_EQ(made["settings"]["regularizer"], "identity,wavelet:0.01,tv:0.005");
   EXPECT_EQ(made["settings"]["lambda"], "0.001 of the mean eigenvalue");
@@ -88,31 +84,31 @@ TEST_F(SparseCommand, the_report_tells_terms_solver_and_objective) {
   EXPECT_EQ(made["objectives"].size(), made["relative_residuals"].size());
   EXPECT_LT(made["objectives"].back().get<double>(), 1);
   EXPECT_TRUE(made["certificate"]["passed"]);
-  ASSERT_EQ(run("report out.h5"), 0) << text("err");
-  EXPECT_NE(text("out.html").find("[\"solver\",\"ADMM\"]"), std::string::npos);
-  EXPECT_NE(text("out.html").find("[\"objective, of that of an image of zeros\",\"0."), std::string::npos);
+  ASSERT_DONE(run("report out.h5"));
+  EXPECT_CONTAINS(text("out.html"), "[\"solver\",\"ADMM\"]");
+  EXPECT_CONTAINS(text("out.html"), "[\"objective, of that of an image of zeros\",\"0.");
 }
 
 TEST_F(SparseCommand, a_strength_is_found_and_its_search_told_and_drawn) {
   for (const char* term : {"tv", "tv:auto"}) {
-    ASSERT_EQ(recon(std::string("--regularizer wavelet:0.001,") + term), 0) << text("err");
+    ASSERT_DONE(recon(std::string("--regularizer wavelet:0.001,") + term));
     const auto made = report();
     EXPECT_EQ(made["settings"]["regularizer"], "wavelet:0.001,tv:auto");
     EXPECT_EQ(made["terms"][0]["strength"], 0.001);
     EXPECT_GT(made["terms"][1]["strength"].get<double>(), 0);
     EXPECT_GE(made["strength_curve"].size(), 4u);
     EXPECT_GT(made["noise_residual"].get<double>(), 0);
-    EXPECT_NE(text("out").find("strength "), std::string::npos);
+    EXPECT_CONTAINS(text("out"), "strength ");
   }
-  ASSERT_EQ(run("report out.h5"), 0) << text("err");
-  EXPECT_NE(text("out.html").find("strength_curve\":[{"), std::string::npos);
-  EXPECT_NE(text("out.html").find("Choice of the strength"), std::string::npos);
+  ASSERT_DONE(run("report out.h5"));
+  EXPECT_CONTAINS(text("out.html"), "strength_curve\":[{");
+  EXPECT_CONTAINS(text("out.html"), "Choice of the strength");
 }
 
 TEST_F(SparseCommand, a_quadratic_term_alone_goes_by_conjugate_gradient_as_ever) {
-  ASSERT_EQ(recon("--regularizer identity:0.05"), 0) << text("err");
+  ASSERT_DONE(recon("--regularizer identity:0.05"));
   const auto strength = report();
-  ASSERT_EQ(recon(""), 0) << text("err");
+  ASSERT_DONE(recon(""));
   const auto plain = report();
   EXPECT_EQ(strength["relative_residuals"], plain["relative_residuals"]) << "0.05 is the default";
   EXPECT_FALSE(plain.contains("terms"));
@@ -120,10 +116,10 @@ TEST_F(SparseCommand, a_quadratic_term_alone_goes_by_conjugate_gradient_as_ever)
 }
 
 TEST_F(SparseCommand, a_limit_of_iterations_is_kept_and_told) {
-  ASSERT_EQ(recon("--regularizer tgv:0.01 --iterations 3 --tolerance 1e-9"), 0) << text("err");
+  ASSERT_DONE(recon("--regularizer tgv:0.01 --iterations 3 --tolerance 1e-9"));
   EXPECT_EQ(report()["iterations"], 3);
   EXPECT_FALSE(report()["converged"]);
-  EXPECT_NE(text("out").find("stopped by --iterations"), std::string::npos);
+  EXPECT_CONTAINS(text("out"), "stopped by --iterations");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using nlohmann::json;
 class TimelineCommand : public fhd::tests::ProgramTest {
  protected:
   void simulate(const std::string& name) const {
-    ASSERT_EQ(run("simulate -o '" + name + "' --matrix 16 --coils 2"), 0) << text("err");
+    ASSERT_DONE(run("simulate -o '" + name + "' --matrix 16 --coils 2"));
   }
   /// The spans of a file by their names; checks what a viewer needs of every event.
   std::multimap<std::string, json> spans_of(const std::string& name) const {
@@ -40,7 +40,7 @@ class TimelineCommand : public fhd::tests::ProgramTest {
 
 TEST_F(TimelineCommand, has_every_stage_of_the_report_for_its_seconds) {
   simulate("scan");
-  ASSERT_EQ(run("recon scan.h5 --device cpu --trace t.json"), 0) << text("err");
+  ASSERT_DONE(run("recon scan.h5 --device cpu --trace t.json"));
   const auto spans = spans_of("t.json");
   const auto whole = spans.find("fhd recon");
   ASSERT_NE(whole, spans.end());
@@ -65,7 +65,7 @@ TEST_F(TimelineCommand, has_every_stage_of_the_report_for_its_seconds) {
 TEST_F(TimelineCommand, of_a_batch_has_its_workers_with_what_they_did_to_each_scan) {
   simulate("a");
   simulate("b \"quoted\"");
-  ASSERT_EQ(run("batch a.h5 'b \"quoted\".h5' -o results --device cpu --trace t.json"), 0) << text("err");
+  ASSERT_DONE(run("batch a.h5 'b \"quoted\".h5' -o results --device cpu --trace t.json"));
   const auto spans = spans_of("t.json");
   const auto batch = spans.find("fhd batch");
   ASSERT_NE(batch, spans.end());
@@ -88,9 +88,9 @@ TEST_F(TimelineCommand, replaces_an_earlier_one_and_nothing_else) {
   EXPECT_EQ(text("scan.h5"), before);
   EXPECT_EQ(run("recon scan.h5 --device cpu --trace nowhere/t.json"), 1);
   EXPECT_EQ(run("recon scan.h5 --device cpu --trace ."), 1);
-  EXPECT_FALSE(std::filesystem::exists(path("scan_recon.h5")));
+  EXPECT_FALSE(exists("scan_recon.h5"));
   for (int time = 0; time < 2; ++time)
-    EXPECT_EQ(run("recon scan.h5 --device cpu --trace t.json"), 0) << text("err");
+    EXPECT_DONE(run("recon scan.h5 --device cpu --trace t.json"));
 }
 
 TEST_F(TimelineCommand, is_there_when_the_command_fails) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -76,6 +75,12 @@ TEST_F(AtomicFiles, keep_the_permissions_of_what_they_replace) {
   const mode_t umask_before = ::umask(022);
   tests::write_text(path("secret"), "old");
   fs::permissions(path("secret"), fs::perms(0600));
+  {
+    const AtomicFile file(path("secret"));
+    struct stat found {};
+    ASSERT_EQ(::stat(file.temporary().c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0077, 0U) << "nor is it more open before";
+  }
   for (const char* name : {"secret", "new"}) write_once(path(name));
   tests::write_text(path("read_only"), "old");
   fs::permissions(path("read_only"), fs::perms(0440));
@@ -85,15 +90,6 @@ TEST_F(AtomicFiles, keep_the_permissions_of_what_they_replace) {
   EXPECT_EQ(mode_of("read_only"), 0440U);
   EXPECT_EQ(mode_of("new"), 0644U);
   EXPECT_EQ(tests::bytes_of(path("secret")), "new");
-}
-
-TEST_F(AtomicFiles, are_never_more_open_than_what_they_replace) {
-  tests::write_text(path("secret"), "old");
-  fs::permissions(path("secret"), fs::perms(0600));
-  const AtomicFile file(path("secret"));
-  struct stat found {};
-  ASSERT_EQ(::stat(file.temporary().c_str(), &found), 0);
-  EXPECT_EQ(found.st_mode & 0077, 0U);
 }
 
 TEST_F(AtomicFiles, replace_a_link_and_leave_what_it_leads_to) {
@@ -130,48 +126,6 @@ TEST_F(AtomicFiles, have_names_that_nobody_foresees) {
     EXPECT_FALSE(final_name_of_temporary(name)) << name;
 }
 
-/// While it lives no file can be opened after so many more.
-class FewDescriptors {
- public:
-  explicit FewDescriptors(rlim_t left) {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const int next = ::dup(STDIN_FILENO);
-    ::close(next);
-    const rlimit few{static_cast<rlim_t>(next) + left, before_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &few);
-  }
-  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
-TEST_F(AtomicFiles, of_a_directory_that_cannot_be_flushed_are_an_error) {
-  for (const rlim_t left : {0U, 1U}) {  // the list of the files cannot be read; nor can they be opened
-    auto series = AtomicFile::directory(path("series"));
-    write_bytes(series.temporary() + "/1.dcm", "new", 3, "1.dcm");
-    std::string line;
-    {
-      const FewDescriptors none(left);
-      line = error_of([&] { series.commit(); });
-    }
-    EXPECT_CONTAINS(
-        line,
-        path("series") + ": expected a directory whose files can be brought to the disk, found Too many");
-    EXPECT_FALSE(fs::exists(path("series"))) << left;
-  }
-}
-
-TEST_F(AtomicFiles, of_a_folder_that_is_held_replace_files_alone) {
-  fs::create_directories(path("held/folder"));
-  ASSERT_EQ(::mkfifo(path("held/pipe").c_str(), 0600), 0);
-  const auto held = Folder::within(path("held"));
-  write_atomically(held, "x", "new", 3);
-  EXPECT_EQ(tests::bytes_of(path("held/x")), "new");
-  EXPECT_CONTAINS(error_of([&] { write_atomically(held, "folder", "new", 3); }), "found a directory");
-  EXPECT_CONTAINS(error_of([&] { write_atomically(held, "pipe", "new", 3); }), "found a pipe");
-}
-
 TEST_F(FileSets, whose_last_flush_fails_are_whole) {
   // Three files, a folder and what is in it; their folder; the log; its folder; and the last one.
   constexpr int flushes = 9;
@@ -189,14 +143,6 @@ TEST_F(FileSets, whose_last_flush_fails_are_whole) {
     EXPECT_TRUE(!line.empty() || now == all_of("new"));
     EXPECT_EQ(tests::bytes_of(path("series/1.dcm")), now.at("out.h5"));
   }
-}
-
-TEST_F(FileSets, replace_all_that_was_there) {
-  write_all("old");
-  EXPECT_EQ(contents(), all_of("old"));
-  write_all("new");
-  EXPECT_EQ(contents(), all_of("new"));
-  EXPECT_EQ(tests::bytes_of(path("series/1.dcm")), "new");
 }
 
 TEST_F(FileSets, of_which_one_cannot_be_replaced_are_completed_when_it_can) {
@@ -269,9 +215,7 @@ class CommitLogs : public SetTest {
     return {{"out.h5", text}, {"out.json", text}, {"out.png", text}};
   }
   void write_log(const std::vector<std::string>& fields) const {
-    std::string text;
-    for (const auto& field : fields) text += field + std::string(1, '\0');
-    tests::write_text(path(".fhd-journal-out"), text);
+    tests::write_text(path(".fhd-journal-out"), zero_ended(fields));
   }
 };
 
@@ -407,26 +351,17 @@ TEST_F(OutputLocks, of_a_run_that_was_killed_are_free_and_its_litter_goes) {
   EXPECT_EQ(contents(), before);
 }
 
-TEST_F(OutputLocks, do_not_remove_what_a_lock_of_others_names) {
-  tests::write_text(path(".fhd-0123456789abcdef-x.h5"), "mine");
-  const std::string zero(1, '\0');
-  tests::write_text(path(".fhd-lock-out"), "fhd lock 2" + zero + "host" + zero + "1" + zero + "now" + zero +
-                                               ".fhd-0123456789abcdef-x.h5" + zero);
-  if (::chown(path(".fhd-lock-out").c_str(), 12345, 12345) != 0)
-    GTEST_SKIP() << "root alone gives files away";
-  { const OutputLock lock(path("out")); }
-  EXPECT_EQ(tests::bytes_of(path(".fhd-0123456789abcdef-x.h5")), "mine");
-}
-
-TEST_F(OutputLocks, leave_what_a_run_that_is_alive_writes) {
+TEST_F(OutputLocks, leave_what_is_alive_and_what_a_lock_of_others_names) {
   const AtomicFile file(path("page.html"));
-  const auto temporary = contents().begin()->first;
-  const std::string zero(1, '\0');
-  tests::write_text(path(".fhd-lock-out"),
-                    "fhd lock 2" + zero + "host" + zero + "1" + zero + "now" + zero + temporary + zero);
-  fs::permissions(path(".fhd-lock-out"), fs::perms(0644));
-  { const OutputLock lock(path("out")); }
-  EXPECT_TRUE(fs::exists(path(temporary)));
+  const auto temporary = contents().begin()->first, litter = std::string(".fhd-0123456789abcdef-x.h5");
+  tests::write_text(path(litter), "mine");
+  for (const auto& name : {temporary, litter}) {
+    tests::write_text(path(".fhd-lock-out"), zero_ended({"fhd lock 2", "host", "1", "now", name}));
+    if (name == litter && ::chown(path(".fhd-lock-out").c_str(), 12345, 12345) != 0)
+      GTEST_SKIP() << "root alone gives files away";
+    { const OutputLock lock(path("out")); }
+    EXPECT_TRUE(fs::exists(path(name))) << name;
+  }
 }
 
 TEST_F(OutputLocks, never_follow_a_link) {

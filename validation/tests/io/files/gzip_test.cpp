@@ -58,20 +58,12 @@ TEST_F(Gzip, is_read_back_whatever_its_length_and_level) {
     }
 }
 
-TEST_F(Gzip, is_read_by_other_programs) {
+TEST_F(Gzip, is_read_by_another_program) {
   const auto content = content_of(1'000'003);
   write("x.gz", content, {1, 2});
-  int programs = 0;
-  for (const std::string program : {"gzip -dc",
-                                    "python3 -c 'import gzip, sys; sys.stdout.buffer.write(gzip.open("
-                                    "sys.argv[1]).read())'"}) {
-    const auto name = program.substr(0, program.find(' '));
-    if (std::system((name + " --version > /dev/null 2>&1").c_str()) != 0) continue;
-    ++programs;
-    EXPECT_EQ(std::system((program + " '" + path("x.gz") + "' > '" + path("x") + "'").c_str()), 0) << name;
-    EXPECT_TRUE(bytes_of(path("x")) == content) << name;
-  }
-  if (programs == 0) GTEST_SKIP() << "neither gzip nor Python";
+  if (std::system("gzip --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no gzip";
+  EXPECT_EQ(std::system(("gzip -dc '" + path("x.gz") + "' > '" + path("x") + "'").c_str()), 0);
+  EXPECT_TRUE(bytes_of(path("x")) == content);
 }
 
 TEST_F(Gzip, is_the_same_whatever_the_number_of_threads) {
@@ -99,14 +91,8 @@ TEST_F(Gzip, refuses_levels_that_do_not_exist) {
 }
 
 TEST_F(Gzip, notices_a_full_disk_beside_other_threads) {
-  const auto content = content_of(3'000'000);
-  const auto line = error_of([&] {
-    write_gzip("/dev/full", "x.gz", content.size(),
-               [&](std::uint64_t offset, std::span<std::uint8_t> bytes) {
-                 std::memcpy(bytes.data(), content.data() + offset, bytes.size());
-               },
-               {1, 3});
-  });
+  std::filesystem::create_symlink("/dev/full", path("x.gz"));
+  const auto line = error_of([&] { write("x.gz", content_of(3'000'000), {1, 3}); });
   EXPECT_CONTAINS(line, "x.gz: expected a file that can be written to its end");
 }
 

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "io/files/input_file.hpp"
-#include "io/reader/limits.hpp"
 #include "io/scan/cfl_file.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
@@ -38,7 +37,6 @@ TEST_F(StoredBytes, are_no_more_than_can_be_made_of_what_is_on_the_disk) {
   EXPECT_GE(bytes, 5000u);
   EXPECT_LE(bytes, 40'000 * 1032u);
   EXPECT_LE(stored_bytes_of(file("empty", 0, 3 * gib)), 4096 * 1032u);
-  EXPECT_EQ(reader::bytes_of_files({path("long"), path("absent"), path("")}), bytes);
 }
 
 TEST_F(StoredBytes, a_file_of_holes_is_refused_where_it_is_opened) {

@@ -234,14 +234,10 @@ TEST_F(Hdf5File, facts_are_told_of_what_is_there) {
   file.write_attribute("/report", "input_path", "scan.h5");
   file.write_attribute("/report", "number", std::vector<int>{1});
   file.close();
-  const Hdf5Question question{{"/report", "/absent"}, {{"/report", "input_path"}, {"/absent", "x"}}};
-  const auto facts = facts_of_hdf5(path("x.h5"), question);
-  ASSERT_TRUE(facts);
-  EXPECT_EQ(facts->has, (std::vector<int>{1, 0}));
-  EXPECT_EQ(facts->texts[0], "scan.h5");
-  EXPECT_FALSE(facts->texts[1]);
-  EXPECT_FALSE(facts_of_hdf5(path("x.h5"), {{}, {{"/report", "number"}}}));  // no text
-  EXPECT_FALSE(facts_of_hdf5(path("absent.h5"), question));
+  const std::vector<std::string> names{"/report", "/absent", "/report@input_path", "/absent@x"};
+  EXPECT_EQ(facts_of_hdf5(path("x.h5"), names), (Hdf5Facts{"", {}, "scan.h5", {}}));
+  EXPECT_FALSE(facts_of_hdf5(path("x.h5"), {"/report@number"})) << "no text";
+  EXPECT_FALSE(facts_of_hdf5(path("absent.h5"), names));
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
-// Files of HDF5 that lead to other files: nothing of those is read.
+// A file holds its own values: nothing of other files is read. Files that are written are valid.
+#include "io/hdf5/hdf5_library.hpp"
+
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <cstring>
 #include <fstream>
-#include <functional>
+#include <span>
 #include <string>
 
-#include "io/hdf5/hdf5.hpp"
 #include "recon/error.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
@@ -122,6 +124,42 @@ TEST_F(OwnValues, soft_links_within_the_file_are_followed) {
   const auto opened = hdf5::File::open(path("scan.h5"));
   EXPECT_TRUE(opened.has("/same/values"));
   EXPECT_EQ(opened.dataset("/same/values").read<float>({16})[2], 3);
+}
+
+// The values are those of lookup3.c, driver5().
+TEST(Superblock, checksum_is_that_of_lookup3) {
+  const std::string text = "Four score and seven years ago";
+  EXPECT_EQ(hdf5::metadata_checksum(text), 0x17770551U);
+  EXPECT_EQ(hdf5::metadata_checksum({}), 0xdeadbeefU);
+}
+
+using WrittenFile = FolderTest;
+
+TEST_F(WrittenFile, has_the_checksum_of_the_flags_that_are_in_it) {
+  auto file = hdf5::File::create(path("a.h5"), "a.h5");
+  file.write_attribute("/", "position_mm", std::vector<double>(9000, 1.5));  // more than 64 KiB
+  file.close();
+  const auto bytes = bytes_of(path("a.h5"));
+  ASSERT_GE(bytes.size(), 48u);
+  ASSERT_EQ(bytes[8], 2) << "the version";
+  std::uint32_t stored = 0;
+  std::memcpy(&stored, bytes.data() + 44, sizeof stored);
+  EXPECT_EQ(stored, hdf5::metadata_checksum(std::span(bytes).first(44)));
+  const auto read = hdf5::File::open(path("a.h5")).number_attribute("/", "position_mm");
+  EXPECT_EQ(read, std::vector<double>(9000, 1.5));
+}
+
+TEST_F(WrittenFile, does_not_state_when_it_was_made) {
+  auto file = hdf5::File::create(path("a.h5"), "a.h5");
+  file.create_group("/group");
+  file.write("/group/text", "text");
+  file.close();
+  const auto opened = hdf5::File::open(path("a.h5"));
+  for (const char* name : {"/", "/group", "/group/text"}) {
+    H5O_info_t info;
+    ASSERT_GE(H5Oget_info_by_name(opened.id(), name, &info, H5P_DEFAULT), 0);
+    EXPECT_EQ(info.ctime + info.mtime, 0) << name;
+  }
 }
 
 }  // namespace

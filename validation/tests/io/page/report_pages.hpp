@@ -31,16 +31,26 @@ class ReportPage : public tests::ProgramTest {
     const auto digits = result["image"]["magnitude"].get<std::string>();
     return (digits.size() / 4 * 3 - std::count(digits.end() - 2, digits.end(), '=')) / 2;
   }
-  /// OUT.h5 with nothing but images and a report.
-  std::string bare_result(std::array<int, 3> matrix_size, const io::Provenance& provenance = {}) const {
-    io::ImageSeries series;
+  /// An image of zeros.
+  static Image image_of(std::array<int, 3> matrix_size, std::array<double, 3> fov_mm = {}) {
     Image image;
     image.geometry.matrix_size = matrix_size;
+    image.geometry.fov_mm = fov_mm;
     image.values = Array<Complex<float>>(image.geometry.image_shape());
+    return image;
+  }
+  /// Returns the data of the page of these results.
+  nlohmann::json shown(const io::ImageSeries& series, const io::Provenance& provenance = {},
+                       const io::CompanionResults& companions = {}, std::size_t most_voxels = 600000) const {
+    io::write_results(path("shown"), series, provenance, companions);
+    return data_of(io::report_page({path("shown.h5")}, most_voxels))["results"][0];
+  }
+  /// OUT.h5 with nothing but images and a report.
+  std::string bare_result(std::array<int, 3> matrix_size, const io::Provenance& provenance = {}) const {
+    Image image = image_of(matrix_size);
     for (std::int64_t p = 0; p < image.values.size(); ++p)
       image.values[p] = {static_cast<float>(p % 17), static_cast<float>(p % 5)};
-    series.images.push_back(std::move(image));
-    io::write_results(path("bare"), series, provenance);
+    io::write_results(path("bare"), {1, 1, {image}}, provenance);
     return path("bare.h5");
   }
 };
@@ -72,10 +82,7 @@ class ReportPageDrawn : public ReportPage {
     io::Provenance provenance;
     provenance.repetitions = {2, 5};
     for (int repetition = 0; repetition < 2; ++repetition) {
-      Image image;
-      image.geometry.matrix_size = {64, 64, 16};
-      image.geometry.fov_mm = {240, 240, 80};
-      image.values = Array<Complex<float>>(image.geometry.image_shape());
+      Image image = image_of({64, 64, 16}, {240, 240, 80});
       for (std::int64_t p = 0; p < image.values.size(); ++p)
         image.values[p] = {static_cast<float>(p % 64 + 100 * repetition), 0};  // the x of the voxel
       series.images.push_back(image);

@@ -65,37 +65,18 @@ void expect_equal_ways(const std::string& name, ReadOptions options = {}) {
                 bytes_of_value(direct->read(slice, repetition)));
 }
 
-TEST_F(InReader, fhd_files_are_the_same_bit_for_bit) {
-  const auto name = written(ScanFormat::fhd, 2);
-  expect_equal_ways(name);
-  ReadOptions in_double;
+TEST_F(InReader, scans_are_the_same_bit_for_bit) {
+  ReadOptions in_double, of_size, with_pieces;
   in_double.precision = Precision::double_precision;
-  expect_equal_ways(name, in_double);
-}
-
-TEST_F(InReader, ismrmrd_files_are_the_same_bit_for_bit) {
-  expect_equal_ways(written(ScanFormat::ismrmrd, 2));
-}
-
-TEST_F(InReader, bart_files_are_the_same_bit_for_bit) {
-  const auto name = written(ScanFormat::bart);
-  ReadOptions options;
-  options.matrix_size = {12, 10, 1};
-  expect_equal_ways(name, options);
-}
-
-TEST_F(InReader, impatient_directories_are_the_same_bit_for_bit) {
+  of_size.matrix_size = {12, 10, 1};
+  with_pieces.outside.sensitivity_maps = with_pieces.outside.field_map = path("other.h5");
+  expect_equal_ways(written(ScanFormat::fhd, 2));
+  expect_equal_ways(path("scan.h5"), in_double);
+  std::filesystem::copy_file(path("scan.h5"), path("other.h5"));
+  expect_equal_ways(path("scan.h5"), with_pieces);
+  expect_equal_ways(written(ScanFormat::bart), of_size);
   expect_equal_ways(written(ScanFormat::impatient));
-}
-
-TEST_F(InReader, pieces_from_other_files_are_the_same_bit_for_bit) {
-  const auto name = written(ScanFormat::fhd);
-  const auto other = path("other.h5");
-  std::filesystem::copy_file(name, other);
-  ReadOptions options;
-  options.outside.sensitivity_maps = other;
-  options.outside.field_map = other;
-  expect_equal_ways(name, options);
+  expect_equal_ways(written(ScanFormat::ismrmrd, 2));
 }
 
 TEST_F(InReader, images_and_volumes_are_the_same_bit_for_bit) {
@@ -213,19 +194,11 @@ TEST_F(Harm, is_one_line) {
   EXPECT_EQ(error_with("long error").size(), 4096u);
 }
 
-TEST_F(Harm, a_loop_ends_by_the_time_of_the_processor) {
+TEST_F(Harm, ends_by_the_time_of_the_processor_or_by_the_clock) {
   EXPECT_CONTAINS(error_with("loop"),
                   "takes longer than 1.2 s of a processor; if it is a good file, --input-seconds N");
-}
-
-TEST_F(Harm, one_that_waits_ends_by_the_clock) {
   limits().seconds = 0.2;
   for (const char* life : {"wait", "trickle"}) EXPECT_CONTAINS(error_with(life), "takes longer than 0.2 s; ");
-}
-
-TEST_F(Harm, memory_that_it_does_not_have_is_refused) {
-  fake("absurd address");
-  EXPECT_CONTAINS(error_of([&] { read_number_table(path("file.h5"), "/data"); }), "made to do harm");
 }
 
 /// The array is larger than what is copied at once. Where the system keeps the memory of processes apart, it passes through
@@ -239,17 +212,16 @@ TEST_F(Harm, large_arrays_arrive_whole) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(Harm, numbers_that_no_scan_has_are_refused) {
+TEST_F(Harm, values_that_no_file_has_are_refused) {
   for (const char* what :
        {"slices", "coils", "volumes", "samples", "readouts", "echo", "matrix", "FOV", "unit"}) {
     fake(std::string("absurd ") + what);
     EXPECT_CONTAINS(error_of([&] { open_scan(path("file.h5")); }), "numbers that no scan has") << what;
   }
-}
-
-TEST_F(Harm, images_of_another_shape_are_refused) {
   fake("other shape");
   EXPECT_CONTAINS(error_of([&] { read_image(path("file.h5")); }), "values that are none");
+  fake("absurd address");
+  EXPECT_CONTAINS(error_of([&] { read_number_table(path("file.h5"), "/data"); }), "made to do harm");
 }
 
 TEST_F(Harm, does_not_reach_the_next_file) {
@@ -270,27 +242,18 @@ TEST_F(Confined, its_file_is_open_to_it_and_no_other) {
   EXPECT_EQ(text_of("open other"), "own");
 }
 
-TEST_F(Confined, nothing_is_written) {
-  const auto said = text_of("write");
+TEST_F(Confined, nothing_is_written_and_no_process_network_or_code_begun) {
+  if (!offers("(seccomp)")) GTEST_SKIP() << text_of_confinement();
+  const auto said = text_of("write") + text_of("calls");
   EXPECT_EQ(said.find("done"), std::string::npos) << said;
   EXPECT_FALSE(std::filesystem::exists(path("file.h5.new")));
 }
 
-TEST_F(Confined, no_process_no_network_no_code) {
-  if (!offers("(seccomp)")) GTEST_SKIP() << text_of_confinement();
-  const auto said = text_of("calls");
-  EXPECT_EQ(said.find("done"), std::string::npos) << said;
-}
-
-TEST_F(Confined, memory_is_limited) {
+TEST_F(Confined, memory_and_copies_are_bounded_and_threads_allowed) {
   if (offers("memory is not")) GTEST_SKIP() << text_of_confinement();
   EXPECT_EQ(text_of("memory"), "done, Cannot allocate memory");
-}
-
-TEST_F(Confined, threads_are_allowed) { EXPECT_EQ(text_of("thread"), "from a thread"); }
-
-TEST_F(Confined, what_a_copy_may_write_is_bounded) {
   EXPECT_EQ(text_of("long copy"), "done, File too large");
+  EXPECT_EQ(text_of("thread"), "from a thread");
 }
 
 // --- The end of the program

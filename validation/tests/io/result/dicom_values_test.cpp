@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "io/result/dicom/content.hpp"
-#include "io/result/dicom/values.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io::dicom {

@@ -43,48 +43,33 @@ class Orientation : public tests::ProgramTest {
 // NIfTI stores the affine in single precision: 2^-24 of some hundred mm.
 constexpr double tolerance_mm = 1e-4;
 
-TEST_F(Orientation, of_an_axial_scan) {
+struct Case {
+  const char* name;
   Geometry geometry;
-  geometry.matrix_size = {8, 7, 4};
-  geometry.fov_mm = {240, 210, 20};
-  // 30 mm voxels, the middle one of 8 is 4: voxel 6 is 60 mm to the left; of 7 it is 3: voxel 1 is 60 mm to
-  // the anterior; of 4 slices of 5 mm it is 2: slice 3 is 5 mm to the superior.
-  const auto place = found(geometry, {6, 1, 3});
-  EXPECT_NEAR(place[0], 60, tolerance_mm);
-  EXPECT_NEAR(place[1], -60, tolerance_mm);
-  EXPECT_NEAR(place[2], 5, tolerance_mm);
-}
+  std::array<int, 3> voxel;
+  std::array<double, 3> place;  ///< LPS, mm, computed by hand
+};
 
-TEST_F(Orientation, of_a_sagittal_scan) {
-  Geometry geometry;
-  geometry.matrix_size = {8, 8, 2};
-  geometry.fov_mm = {80, 80, 8};
-  geometry.position_mm = {-12, 3, 40};
-  geometry.read_direction = {0, 1, 0};    // to the posterior
-  geometry.phase_direction = {0, 0, -1};  // to the inferior
-  geometry.slice_direction = {-1, 0, 0};  // to the right
-  const auto place = found(geometry, {5, 7, 0});
-  EXPECT_NEAR(place[0], -12 + 4, tolerance_mm);  // slice 0 of 2 is one slice before the middle
-  EXPECT_NEAR(place[1], 3 + 10, tolerance_mm);
-  EXPECT_NEAR(place[2], 40 - 30, tolerance_mm);
-}
-
-TEST_F(Orientation, of_an_oblique_scan) {
+TEST_F(Orientation, of_axial_sagittal_and_oblique_scans) {
   const double c = std::cos(0.4), s = std::sin(0.4), e = std::cos(0.7), f = std::sin(0.7);
-  Geometry geometry;
-  geometry.matrix_size = {9, 6, 5};
-  geometry.fov_mm = {90, 120, 15};
-  geometry.position_mm = {17, -23, 51};
-  geometry.read_direction = {c, s, 0};
-  geometry.phase_direction = {-s * e, c * e, f};
-  geometry.slice_direction = {s * f, -c * f, e};
-  const std::array steps{(7 - 4) * 10.0, (1 - 3) * 20.0, (4 - 2) * 3.0};  // mm along the three directions
-  const auto place = found(geometry, {7, 1, 4});
-  for (int row = 0; row < 3; ++row)
-    EXPECT_NEAR(place[row],
-                geometry.position_mm[row] + steps[0] * geometry.read_direction[row] +
-                    steps[1] * geometry.phase_direction[row] + steps[2] * geometry.slice_direction[row],
-                tolerance_mm);
+  const Case cases[]{
+      // 30 mm voxels, the middle one of 8 is 4: voxel 6 is 60 mm to the left; of 7 it is 3: voxel 1 is 60 mm to
+      // the anterior; of 4 slices of 5 mm it is 2: slice 3 is 5 mm to the superior.
+      {"axial", {{8, 7, 4}, {240, 210, 20}}, {6, 1, 3}, {60, -60, 5}},
+      // Reads to the posterior, phases to the inferior, slices to the right; slice 0 of 2 is one before the middle.
+      {"sagittal",
+       {{8, 8, 2}, {80, 80, 8}, {-12, 3, 40}, {0, 1, 0}, {0, 0, -1}, {-1, 0, 0}},
+       {5, 7, 0},
+       {-12 + 4, 3 + 10, 40 - 30}},
+      // Voxels of 10 x 20 x 3 mm: three to the left along the read direction, two back in phase, two slices on.
+      {"oblique",
+       {{9, 6, 5}, {90, 120, 15}, {17, -23, 51}, {c, s, 0}, {-s * e, c * e, f}, {s * f, -c * f, e}},
+       {7, 1, 4},
+       {17 + 30 * c + 40 * s * e + 6 * s * f, -23 + 30 * s - 40 * c * e - 6 * c * f, 51 - 40 * f + 6 * e}}};
+  for (const auto& [name, geometry, voxel, expected] : cases) {
+    const auto place = found(geometry, voxel);
+    for (int row = 0; row < 3; ++row) EXPECT_NEAR(place[row], expected[row], tolerance_mm) << name << row;
+  }
 }
 
 }  // namespace

@@ -2,14 +2,10 @@
 #include "io/result/series_folder.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -95,10 +91,15 @@ TEST_F(SeriesFolders, give_volumes_back_to_the_last_bit) {
     EXPECT_TRUE(same_bits(image.values, expected.values));
     EXPECT_TRUE(same_bits(image.in_double, expected.in_double));
     EXPECT_TRUE(same_bits(gridded.values, random_image(104, in_double).values));
-    EXPECT_EQ(folder->geometry(4).fov_mm, expected.geometry.fov_mm);
-    EXPECT_EQ(folder->geometry(4).position_mm, expected.geometry.position_mm);
-    EXPECT_EQ(report_to_json(folder->report(4)), report_to_json(report_of(4)));
-    EXPECT_EQ(times_to_json(folder->report(4)), times_to_json(report_of(4)));
+    const auto [geometry, summary] = folder->summary(4);
+    EXPECT_EQ(geometry.fov_mm, expected.geometry.fov_mm);
+    EXPECT_EQ(geometry.position_mm, expected.geometry.position_mm);
+    EXPECT_EQ(folder->report(4).report, json_of(report_of(4)).report);
+    EXPECT_EQ(folder->report(4).times, json_of(report_of(4)).times);
+    EXPECT_EQ(summary.messages.at(0).severity, Severity::suspicion);
+    EXPECT_EQ(summary.certificate->adjoint_error, report_of(4).certificate->adjoint_error);
+    EXPECT_EQ(summary.certificate->normal_error, -1) << "not checked";
+    EXPECT_EQ(summary.relative_residuals.size(), report_of(4).relative_residuals.size());
   }
 }
 
@@ -120,7 +121,7 @@ TEST_F(SeriesFolders, count_a_volume_when_its_line_is_whole_and_its_values_are_t
   EXPECT_FALSE(folder->holds(3)) << "its line is cut off";
   EXPECT_EQ(folder->finished_count(), 2u);
   for (const unsigned i : {1U, 3U}) add(*folder, i);
-  EXPECT_EQ(report_to_json(folder->report(3)), report_to_json(report_of(3)));
+  EXPECT_EQ(folder->report(3).report, json_of(report_of(3)).report);
 }
 
 TEST_F(SeriesFolders, of_another_series_are_refused_and_left) {
@@ -192,7 +193,7 @@ TEST_F(SeriesFolders, give_the_files_that_images_in_memory_give) {
     held.images.push_back(random_image(i, false));
     held_gridded.images.push_back({random_image(100 + i, false).values, held.images.back().geometry});
     provenance.reports.push_back(report_of(i));
-    stored.images.push_back({{}, folder->geometry(i)});
+    stored.images.push_back({{}, folder->summary(i).first});
   }
   CompanionResults companions{held_gridded, {}};
   write_results({path("held"), {{"phase", ""}}}, held, provenance, companions);
@@ -237,32 +238,15 @@ TEST_F(SeriesFolders, large_files_are_complete) {
 TEST_F(SeriesFolders, large_files_appear_whole_or_not_at_all) {
   const auto series = large_series();
   for (const rlim_t bytes : {100 << 10, 5 << 20, 11 << 20, (12 << 20) + 1000}) {
-    rlimit old{};
-    getrlimit(RLIMIT_FSIZE, &old);
-    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{bytes, old.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-    const auto line = error_of([&] { write_results(path("out"), series, {}); });
-    setrlimit(RLIMIT_FSIZE, &old);
-    std::signal(SIGXFSZ, handler);
+    std::string line;
+    {
+      const FileSizeLimit limit(bytes);
+      line = error_of([&] { write_results(path("out"), series, {}); });
+    }
     EXPECT_CONTAINS(line, "expected a file that can be written to its end") << bytes;
     EXPECT_CONTAINS(line, "free some space") << bytes;
     EXPECT_TRUE(fs::is_empty(folder())) << bytes;
   }
-}
-
-TEST_F(SeriesFolders, many_repetitions_keep_their_numbers) {
-  ImageSeries series{20000, 1, {}};  // attributes of more than 64 KiB
-  Provenance provenance{"1", "fhd", "scan.h5", "abc", "now", {}, {}};
-  const Image image = random_image(1, false, {6, 6, 1});
-  for (std::int64_t i = 0; i < series.repetition_count; ++i) {
-    series.images.push_back(image);
-    provenance.repetitions.push_back(2 * i);
-  }
-  write_results(path("out"), series, provenance);
-  const auto file = hdf5::File::open(path("out.h5"));
-  EXPECT_TRUE(file.has_attribute("/image", "repetitions"));
-  EXPECT_EQ(file.dataset("/image").complex_extents()[0], 20000);
 }
 
 }  // namespace

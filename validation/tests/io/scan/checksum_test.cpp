@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "io/result/results.hpp"
 #include "io/files/sha256.hpp"
+#include "io/result/results.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {
@@ -64,7 +64,6 @@ TEST_F(Checksum, of_a_scan_of_several_files_is_that_of_their_bytes_in_a_row) {
   write_text(path("folder/2"), content.substr(5'000'000, 4'000'000));
   write_text(path("folder/0"), "");
   EXPECT_EQ(checksum_of(path("folder"), 2), by_hand(content));
-  EXPECT_TRUE(is_checksum_of(sha256(content), path("folder"), "")) << "as an earlier version recorded it";
 }
 
 TEST_F(Checksum, tells_what_it_cannot_read) {
@@ -72,16 +71,6 @@ TEST_F(Checksum, tells_what_it_cannot_read) {
             path("none") + ": expected a readable file, found none");
   EXPECT_EQ(error_of([&] { ChecksumInBackground(path("none")).get(); }),
             path("none") + ": expected a readable file, found none");
-}
-
-TEST_F(Checksum, of_an_earlier_version_is_recognised) {
-  write_text(path("x"), "abc");
-  const auto now = checksum_of(path("x"));
-  EXPECT_TRUE(is_checksum_of(now, path("x"), now));
-  EXPECT_TRUE(is_checksum_of(sha256("abc"), path("x"), now));
-  EXPECT_FALSE(is_checksum_of(sha256("abd"), path("x"), now));
-  EXPECT_FALSE(is_checksum_of(checksum_kind + sha256("abc"), path("x"), now));
-  EXPECT_FALSE(is_checksum_of("", path("x"), now));
 }
 
 TEST_F(Checksum, is_made_in_the_background_and_may_be_abandoned) {

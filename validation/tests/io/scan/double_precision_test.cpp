@@ -48,24 +48,6 @@ TEST_F(InDouble, is_not_made_of_files_in_single_precision) {
   EXPECT_TRUE(read.field_map_in_double.empty());
 }
 
-TEST_F(InDouble, pairs_of_real_numbers_count_too) {
-  const auto scan = random_scan_in_double({8, 6, 1}, 2, 10, 4);
-  write_scan(path("scan.h5"), ScanFormat::fhd, {1, 1, 10, {scan}});
-  {
-    auto file = hdf5::File::create(path("pairs.h5"), path("pairs.h5"));
-    file.write("/kspace", reinterpret_cast<const double*>(scan.kspace.in_double.data()), {2, 40, 2});
-    Array<double> k({40, 3});
-    for (int axis = 0; axis < 3; ++axis)
-      for (std::int64_t m = 0; m < 40; ++m) k[m * 3 + axis] = scan.trajectory.k[axis * 40 + m];
-    file.write("/trajectory", k.data(), {40, 3});
-    file.write_attribute("/trajectory", "unit", "cycles/FOV");
-    file.write_attribute("/", "matrix_size", std::vector<int>{8, 6, 1});
-    file.close();
-  }
-  const auto read = open_scan(path("pairs.h5"), double_options)->read(0, 0);
-  EXPECT_EQ(largest_difference(read.kspace.in_double, scan.kspace.in_double), 0);
-}
-
 TEST_F(InDouble, other_formats_say_that_they_round) {
   const auto scan = random_scan_in_double({8, 6, 1}, 2, 10, 4);
   for (const auto format : {ScanFormat::ismrmrd, ScanFormat::bart, ScanFormat::impatient}) {
@@ -81,13 +63,13 @@ TEST_F(InDouble, a_scan_whose_precisions_disagree_is_refused) {
   auto scan = random_scan_in_double({8, 6, 1}, 2, 10, 4);
   EXPECT_NO_THROW(scan.validate("scan"));
   scan.kspace.values[7].re *= 2;  // as a step would that forgets the other
-  EXPECT_CONTAINS(error_of([&] { scan.validate("scan"); }), "k-space in double precision");
+  EXPECT_REFUSED(scan.validate("scan"), "k-space in double precision");
   scan.kspace.in_double = {};
   scan.sensitivity_maps->in_double[5].im += 1e-3;
-  EXPECT_CONTAINS(error_of([&] { scan.validate("scan"); }), "sensitivity maps in double precision");
+  EXPECT_REFUSED(scan.validate("scan"), "sensitivity maps in double precision");
   scan.sensitivity_maps->in_double = {};
   scan.field_map_in_double[3] += 1;
-  EXPECT_CONTAINS(error_of([&] { scan.validate("scan"); }), "field map in double precision");
+  EXPECT_REFUSED(scan.validate("scan"), "field map in double precision");
 }
 
 TEST_F(InDouble, images_come_back_as_they_were_written) {

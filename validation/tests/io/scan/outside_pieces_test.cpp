@@ -1,9 +1,9 @@
 // Pieces of a scan from files of their own: the same scan as with the pieces in its file, or one clear line.
 #include <gtest/gtest.h>
-#include <algorithm>
-#include <complex>
 #include <ismrmrd/dataset.h>
 
+#include <algorithm>
+#include <complex>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -19,13 +19,7 @@ namespace {
 constexpr std::int64_t coils = 3, readout = 10, readouts = 30, samples = readout * readouts;
 constexpr double rounding = 6e-8;  // 2^-24, of single precision
 
-OutsidePieces of(std::string OutsidePieces::*piece, const std::string& file,
-                 FieldMapUnit unit = FieldMapUnit::rad_per_s) {
-  OutsidePieces outside;
-  outside.*piece = file;
-  outside.field_map_unit = unit;
-  return outside;
-}
+using P = OutsidePieces;
 
 class OutsidePiecesTest : public FolderTest {
  protected:
@@ -56,6 +50,13 @@ class OutsidePiecesTest : public FolderTest {
     if (!unit.empty()) file.write_attribute("/trajectory", "unit", unit);
     file.close();
   }
+  OutsidePieces of(std::string OutsidePieces::*piece, const std::string& file,
+                   FieldMapUnit unit = FieldMapUnit::rad_per_s) const {
+    OutsidePieces outside;
+    outside.*piece = path(file);
+    outside.field_map_unit = unit;
+    return outside;
+  }
   Scan read(const std::string& name, const OutsidePieces& outside) const {
     ReadOptions options;
     options.outside = outside;
@@ -63,6 +64,10 @@ class OutsidePiecesTest : public FolderTest {
   }
   std::string error(const std::string& name, const OutsidePieces& outside) const {
     return error_of([&] { read(name, outside); });
+  }
+  /// The scan refuses the piece.
+  std::string refusal(std::string OutsidePieces::*piece, const std::string& file) const {
+    return error("scan.h5", of(piece, file));
   }
   Scan scan;
 };
@@ -81,14 +86,13 @@ TEST_F(OutsideTrajectory, is_that_of_the_file_in_every_format_and_is_said) {
   write_trajectory("bare.h5", "cycles/voxel", {1.0 / 16, 1.0 / 12, 1});
   EXPECT_GE(largest_difference(read("other.h5", {}).trajectory.k, scan.trajectory.k), 1);
   for (const char* file : {"scan.h5", "bare.h5", "other_traj.cfl", "other_traj", "other.mrd"}) {
-    const auto made = read("other.h5", of(&OutsidePieces::trajectory, path(file)));
+    const auto made = read("other.h5", of(&P::trajectory, file));
     EXPECT_LE(largest_difference(made.trajectory.k, scan.trajectory.k), 8 * rounding) << file;
     ASSERT_EQ(made.messages.size(), 1u);
     EXPECT_CONTAINS(made.messages[0].text, "the trajectory was taken from " + path(file));
   }
-  EXPECT_EQ(largest_difference(read("other.h5", of(&OutsidePieces::trajectory, path("scan.h5"))).trajectory.k,
-                               scan.trajectory.k),
-            0);
+  EXPECT_EQ(
+      largest_difference(read("other.h5", of(&P::trajectory, "scan.h5")).trajectory.k, scan.trajectory.k), 0);
 }
 
 TEST_F(OutsideTrajectory, serves_scans_that_have_none) {
@@ -97,29 +101,27 @@ TEST_F(OutsideTrajectory, serves_scans_that_have_none) {
   file.write_attribute("/", "matrix_size", std::vector<int>{16, 12, 1});
   file.close();
   EXPECT_CONTAINS(error("without.h5", {}), "--trajectory");
-  const auto made = read("without.h5", of(&OutsidePieces::trajectory, path("scan.h5")));
+  const auto made = read("without.h5", of(&P::trajectory, "scan.h5"));
   EXPECT_EQ(largest_difference(made.trajectory.k, scan.trajectory.k), 0);
   EXPECT_EQ(largest_difference(made.kspace.values, scan.kspace.values), 0);
 
   write("b.cfl", scan, ScanFormat::bart);
   for (const char* part : {"b_traj.cfl", "b_traj.hdr"}) std::filesystem::remove(path(part));
   EXPECT_CONTAINS(error("b.cfl", {}), "b_traj.hdr");
-  EXPECT_EQ(largest_difference(read("b.cfl", of(&OutsidePieces::trajectory, path("scan.h5"))).trajectory.k,
-                               scan.trajectory.k),
+  EXPECT_EQ(largest_difference(read("b.cfl", of(&P::trajectory, "scan.h5")).trajectory.k, scan.trajectory.k),
             0);
 }
 
 TEST_F(OutsideTrajectory, of_another_number_of_samples_is_refused_with_both) {
   write_trajectory("short.h5", "cycles/FOV", {1, 1, 1}, samples - 1);
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::trajectory, path("short.h5"))),
+  EXPECT_CONTAINS(refusal(&P::trajectory, "short.h5"),
                   "short.h5:/trajectory: expected positions of the 300 samples (30 readouts of 10) of " +
                       path("scan.h5") + ", found 299: [299][3]; give one position per sample");
 }
 
 TEST_F(OutsideTrajectory, has_the_unit_that_it_or_the_user_states) {
   write_trajectory("voxel.h5", "", {1.0 / 16, 1.0 / 12, 1});
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::trajectory, path("voxel.h5"))),
-                  "tell the unit with --trajectory-unit");
+  EXPECT_CONTAINS(refusal(&P::trajectory, "voxel.h5"), "tell the unit with --trajectory-unit");
   ReadOptions options;
   options.outside.trajectory = path("voxel.h5");
   options.trajectory_unit = TrajectoryUnit::cycles_per_voxel;
@@ -136,7 +138,7 @@ TEST_F(OutsideTrajectory, has_the_unit_that_it_or_the_user_states) {
   // A scan states its FOV: k in cycles per twice as much is half of k.
   plain.geometry.fov_mm = {480, 192, 64};
   write("wide.h5", plain);
-  const auto made = read("scan.h5", of(&OutsidePieces::trajectory, path("wide.h5")));
+  const auto made = read("scan.h5", of(&P::trajectory, "wide.h5"));
   for (const std::int64_t m : {0, 7, 299}) {
     EXPECT_EQ(made.trajectory.k[m], 0.5 * scan.trajectory.k[m]) << m;
     EXPECT_EQ(made.trajectory.k[samples + m], scan.trajectory.k[samples + m]) << m;
@@ -145,28 +147,24 @@ TEST_F(OutsideTrajectory, has_the_unit_that_it_or_the_user_states) {
 
 TEST_F(OutsideTrajectory, that_is_no_trajectory_of_this_scan_is_refused) {
   write_trajectory("far.h5", "cycles/FOV", {2, 1, 1});
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::trajectory, path("far.h5"))),
-                  "far.h5: trajectory along x");
   write_trajectory("nan.h5", "cycles/FOV", {1, std::numeric_limits<double>::quiet_NaN(), 1});
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::trajectory, path("nan.h5"))),
-                  "nan.h5: trajectory: expected finite");
   write_trajectory("voxel.h5", "cycles/FOV", {1.0 / 16, 1.0 / 12, 1});
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::trajectory, path("voxel.h5"))), "which reaches");
   write("image.cfl", scan, ScanFormat::bart);
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::trajectory, path("image.cfl"))),
-                  "a trajectory [3][readout][spoke]");
   created("empty.h5").close();
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::trajectory, path("empty.h5"))),
-                  "an HDF5 file without them");
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::trajectory, path("none.h5"))),
-                  "none.h5: expected a file");
   auto scalar = created("vector.h5");
   scalar.write("/trajectory", scan.trajectory.k.data(), {samples});
   scalar.write_attribute("/trajectory", "unit", "cycles/FOV");
   scalar.close();
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::trajectory, path("vector.h5"))), "with 2 or 3 axes");
+  for (const auto& [file, expected] : {std::pair{"far.h5", "far.h5: trajectory along x"},
+                                       {"nan.h5", "nan.h5: trajectory: expected finite"},
+                                       {"voxel.h5", "which reaches"},
+                                       {"image.cfl", "a trajectory [3][readout][spoke]"},
+                                       {"empty.h5", "an HDF5 file without them"},
+                                       {"none.h5", "none.h5: expected a file"},
+                                       {"vector.h5", "with 2 or 3 axes"}})
+    EXPECT_CONTAINS(refusal(&P::trajectory, file), expected);
   write("folder/", scan, ScanFormat::impatient);
-  EXPECT_CONTAINS(error("folder", of(&OutsidePieces::trajectory, path("scan.h5"))), "kx.dat");
+  EXPECT_CONTAINS(error("folder", of(&P::trajectory, "scan.h5")), "kx.dat");
 }
 
 TEST_F(OutsideTrajectory, may_differ_from_volume_to_volume) {
@@ -180,7 +178,7 @@ TEST_F(OutsideTrajectory, may_differ_from_volume_to_volume) {
       largest_difference(open_scan(path("same.h5"), options)->read(0, 1).trajectory.k, second.trajectory.k),
       0);
   EXPECT_CONTAINS(
-      error("scan.h5", of(&OutsidePieces::trajectory, path("two.h5"))),
+      refusal(&P::trajectory, "two.h5"),
       "of the 1 slices and 1 repetitions of " + path("scan.h5") + ", found 1 slices and 2 repetitions");
 }
 
@@ -189,7 +187,7 @@ TEST_F(OutsideTrajectory, is_in_place_before_zeros_are_left_out) {
   for (std::int64_t i = 0; i < half.kspace.values.size(); ++i)
     if (i % samples / readout % 2 == 1) half.kspace.values[i] = {};
   write("half.h5", half);
-  const auto made = read("half.h5", of(&OutsidePieces::trajectory, path("scan.h5")));
+  const auto made = read("half.h5", of(&P::trajectory, "scan.h5"));
   ASSERT_EQ(made.kspace.sample_count(), samples / 2);
   EXPECT_EQ(made.trajectory.k[readout], scan.trajectory.k[2 * readout]);
 }
@@ -206,7 +204,7 @@ TEST_F(OutsideMaps, are_those_of_the_file_in_double_too) {
   const auto made = file->read(0, 0);
   EXPECT_EQ(largest_difference(made.sensitivity_maps->in_double, exact.sensitivity_maps->in_double), 0);
   EXPECT_CONTAINS(made.messages.at(0).text, "taken from " + path("exact.h5"));
-  const auto replaced = read("scan.h5", of(&OutsidePieces::sensitivity_maps, path("exact_sens.cfl")));
+  const auto replaced = read("scan.h5", of(&P::sensitivity_maps, "exact_sens.cfl"));
   EXPECT_EQ(largest_difference(replaced.sensitivity_maps->values, exact.sensitivity_maps->values), 0);
   EXPECT_CONTAINS(replaced.messages.at(0).text, "in place of the scan's own");
 }
@@ -216,22 +214,20 @@ TEST_F(OutsideMaps, of_other_coils_or_voxels_or_none_are_refused) {
     const auto other = random_scan(n, c, readout, readouts);
     write("other.h5", other);
     write("other.cfl", other, ScanFormat::bart);
-    EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::sensitivity_maps, path("other.h5"))),
+    EXPECT_CONTAINS(refusal(&P::sensitivity_maps, "other.h5"),
                     "other.h5:/sensitivity_maps: expected [3][1][12][16], the coils and the matrix of " +
                         path("scan.h5") + ", found [");
-    EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::sensitivity_maps, path("other_sens.cfl"))),
+    EXPECT_CONTAINS(refusal(&P::sensitivity_maps, "other_sens.cfl"),
                     "other_sens.cfl: expected sensitivity maps [16][12][1][3]");
   }
   write("bare.h5", bare());
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::sensitivity_maps, path("bare.h5"))),
-                  "an HDF5 file without one");
+  EXPECT_CONTAINS(refusal(&P::sensitivity_maps, "bare.h5"), "an HDF5 file without one");
   auto bad = scan;
   bad.sensitivity_maps->values[5].re = std::numeric_limits<float>::quiet_NaN();
   auto file = created("nan.h5");
   file.write("/sensitivity_maps", bad.sensitivity_maps->values.data(), {coils, 1, 12, 16});
   file.close();
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::sensitivity_maps, path("nan.h5"))),
-                  "nan.h5: sensitivity maps: expected finite");
+  EXPECT_CONTAINS(refusal(&P::sensitivity_maps, "nan.h5"), "nan.h5: sensitivity maps: expected finite");
 }
 
 /// The head is packed: no reference to a float in it may be formed.
@@ -280,7 +276,7 @@ TEST_F(OutsideTrajectory, serves_ismrmrd_readouts_without_and_those_of_a_referen
   file.write("/trajectory", k.data(), {64, 2});
   file.write_attribute("/trajectory", "unit", "cycles/FOV");
   file.close();
-  const auto made = read("radial.mrd", of(&OutsidePieces::trajectory, path("k.h5")));
+  const auto made = read("radial.mrd", of(&P::trajectory, "k.h5"));
   ASSERT_EQ(made.kspace.sample_count(), 64);
   for (std::int64_t m = 0; m < 64; ++m)
     for (std::int64_t axis = 0; axis < 2; ++axis)
@@ -303,12 +299,12 @@ TEST_F(OutsideTrajectory, serves_ismrmrd_readouts_without_and_those_of_a_referen
   };
   add_references("cartesian.mrd");
   add_references("radial.mrd");
-  const auto referenced = read("cartesian.mrd", of(&OutsidePieces::trajectory, path("k.h5")));
+  const auto referenced = read("cartesian.mrd", of(&P::trajectory, "k.h5"));
   ASSERT_TRUE(referenced.calibration.has_value());
   EXPECT_EQ(largest_difference(referenced.calibration->trajectory.k,
                                read("cartesian.mrd", {}).calibration->trajectory.k),
             0);
-  EXPECT_FALSE(read("radial.mrd", of(&OutsidePieces::trajectory, path("k.h5"))).calibration.has_value());
+  EXPECT_FALSE(read("radial.mrd", of(&P::trajectory, "k.h5")).calibration.has_value());
 }
 
 TEST_F(OutsideNoise, is_that_of_readouts_in_the_scan_itself) {
@@ -320,7 +316,7 @@ TEST_F(OutsideNoise, is_that_of_readouts_in_the_scan_itself) {
   ASSERT_TRUE(embedded && embedded->shape() == Shape({coils, 16}));
   EXPECT_FALSE(read("plain.mrd", {}).noise.has_value());
   for (const char* file : {"noise.mrd", "with.mrd", "unflagged.mrd"}) {
-    const auto made = read("plain.mrd", of(&OutsidePieces::noise, path(file)));
+    const auto made = read("plain.mrd", of(&P::noise, file));
     EXPECT_EQ(largest_difference(*made.noise, *embedded), 0) << file;
     EXPECT_CONTAINS(made.messages.at(0).text, "16 samples of 2 readouts");
     EXPECT_EQ(contains(made.messages[0].text, "none is flagged"), std::string(file) == "unflagged.mrd");
@@ -333,9 +329,7 @@ TEST_F(OutsideNoise, has_the_bandwidth_of_the_scan) {
   write_ismrmrd(path("noise.mrd"), 2, 2, 16);
   write_ismrmrd(path("narrow.mrd"), 2, 2, 16, coils, half);
   write_ismrmrd(path("with.mrd"), 10, 2, 16, coils, half);
-  const auto noise_of = [&](const char* file) {
-    return *read("plain.mrd", of(&OutsidePieces::noise, path(file))).noise;
-  };
+  const auto noise_of = [&](const char* file) { return *read("plain.mrd", of(&P::noise, file)).noise; };
   const auto wide = noise_of("noise.mrd"), narrow = noise_of("narrow.mrd"),
              embedded = *read("with.mrd", {}).noise;
   for (std::int64_t i = 0; i < wide.size(); ++i) {
@@ -345,7 +339,7 @@ TEST_F(OutsideNoise, has_the_bandwidth_of_the_scan) {
     EXPECT_NEAR(narrow[i].im, 2 * std::numbers::sqrt2 * measured, 8 * rounding * measured);
     EXPECT_NEAR(embedded[i].im, narrow[i].im, 4 * rounding * narrow[i].im);
   }
-  EXPECT_CONTAINS(read("plain.mrd", of(&OutsidePieces::noise, path("noise.mrd"))).messages.at(0).text,
+  EXPECT_CONTAINS(read("plain.mrd", of(&P::noise, "noise.mrd")).messages.at(0).text,
                   "scaled by 2 from a dwell time of 16 us to one of 4 us");
 }
 
@@ -363,7 +357,7 @@ TEST_F(OutsideNoise, is_read_from_hdf5_and_bart) {
   write_text(path("noise.cfl"), values);
   write_text(path("noise.hdr"), "# Dimensions\n1 3 1 3 2 \n");
   for (const char* name : {"noise.h5", "noise.cfl", "noise"}) {
-    const auto made = read("scan.h5", of(&OutsidePieces::noise, path(name)));
+    const auto made = read("scan.h5", of(&P::noise, name));
     EXPECT_EQ(largest_difference(*made.noise, noise), 0) << name;
     EXPECT_CONTAINS(made.messages.at(0).text, "6 samples, not scaled");
   }
@@ -371,17 +365,15 @@ TEST_F(OutsideNoise, is_read_from_hdf5_and_bart) {
 
 TEST_F(OutsideNoise, of_other_coils_or_not_finite_is_refused) {
   write_ismrmrd(path("two.mrd"), 2, 2, 4, 2);
-  EXPECT_CONTAINS(
-      error("scan.h5", of(&OutsidePieces::noise, path("two.mrd"))),
-      "two.mrd: expected noise of the 3 coils of " + path("scan.h5") + ", [coil][sample], found [2][16]");
+  EXPECT_CONTAINS(refusal(&P::noise, "two.mrd"), "two.mrd: expected noise of the 3 coils of " +
+                                                     path("scan.h5") + ", [coil][sample], found [2][16]");
   Array<Complex<float>> noise({coils, 6});
   noise[7].im = std::numeric_limits<float>::infinity();
   auto file = created("nan.h5");
   file.write("/noise", noise.data(), {coils, 6});
   file.close();
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::noise, path("nan.h5"))),
-                  "nan.h5: noise of coil 1: expected finite");
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::noise, path("scan.h5"))), "0 of them");
+  EXPECT_CONTAINS(refusal(&P::noise, "nan.h5"), "nan.h5: noise of coil 1: expected finite");
+  EXPECT_CONTAINS(refusal(&P::noise, "scan.h5"), "0 of them");
 }
 
 // --- Field maps
@@ -440,7 +432,7 @@ TEST_F(OutsideFieldMap, is_brought_to_the_voxels_of_the_scan) {
     write_field(path("coarse.nii.gz"), coarse(wanted.geometry));
     const auto expected = field_on(wanted.geometry);
     for (const char* file : {"same.nii.gz", "coarse.nii.gz"}) {
-      const auto made = read("wanted.h5", of(&OutsidePieces::field_map, path(file)));
+      const auto made = read("wanted.h5", of(&P::field_map, file));
       // Field and affine map are stored in single precision: 1000 rad/s, and 0.9 rad/s/mm of 500 mm, ten roundings.
       EXPECT_LE(largest_difference(*made.field_map, expected), 10 * rounding * (1000 + 0.9 * 500)) << file;
       EXPECT_CONTAINS(made.messages.at(0).text, "interpolated at the voxels");
@@ -458,18 +450,17 @@ TEST_F(OutsideFieldMap, in_hz_is_that_in_rad_per_s) {
   for (std::int64_t p = 0; p < in_hz.size(); ++p) in_hz[p] = (*scan.field_map)[p] * hz;
   file.write("/field_map", in_hz.data(), {1, 12, 16});
   file.close();
-  const auto rad = *read("scan.h5", of(&OutsidePieces::field_map, path("rad.nii.gz"))).field_map;
-  const auto made =
-      *read("scan.h5", of(&OutsidePieces::field_map, path("hz.nii.gz"), FieldMapUnit::hz)).field_map;
+  const auto rad = *read("scan.h5", of(&P::field_map, "rad.nii.gz")).field_map;
+  const auto made = *read("scan.h5", of(&P::field_map, "hz.nii.gz", FieldMapUnit::hz)).field_map;
   EXPECT_LE(largest_difference(made, rad), 4 * rounding * 1000);
-  const auto same = read("scan.h5", of(&OutsidePieces::field_map, path("hz.h5"), FieldMapUnit::hz));
+  const auto same = read("scan.h5", of(&P::field_map, "hz.h5", FieldMapUnit::hz));
   EXPECT_LE(largest_difference(*same.field_map, *scan.field_map), 2 * rounding * 100);
   EXPECT_CONTAINS(same.messages.at(0).text, "in place of the scan's own, in Hz");
 }
 
 TEST_F(OutsideFieldMap, of_hdf5_is_used_as_it_is) {
   write("bare.h5", bare());
-  const auto made = read("bare.h5", of(&OutsidePieces::field_map, path("scan.h5")));
+  const auto made = read("bare.h5", of(&P::field_map, "scan.h5"));
   EXPECT_EQ(largest_difference(*made.field_map, *scan.field_map), 0);
   const auto exact = random_scan_in_double({16, 12, 1}, coils, readout, readouts);
   write("exact.h5", exact);
@@ -478,11 +469,10 @@ TEST_F(OutsideFieldMap, of_hdf5_is_used_as_it_is) {
   EXPECT_EQ(largest_difference(open_scan(path("bare.h5"), options)->read(0, 0).field_map_in_double,
                                exact.field_map_in_double),
             0);
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::field_map, path("bare.h5"))),
-                  "an HDF5 file without one");
+  EXPECT_CONTAINS(refusal(&P::field_map, "bare.h5"), "an HDF5 file without one");
   write("other.h5", random_scan({12, 16, 1}, coils, readout, readouts));
   EXPECT_CONTAINS(
-      error("scan.h5", of(&OutsidePieces::field_map, path("other.h5"))),
+      refusal(&P::field_map, "other.h5"),
       "other.h5:/field_map: expected [1][12][16], the matrix of " + path("scan.h5") + ", found [1][16][12]");
 }
 
@@ -491,7 +481,7 @@ TEST_F(OutsideFieldMap, has_its_nearest_value_outside_and_is_refused_elsewhere) 
   part.matrix_size[0] = 12;       // 3/4 of the FOV, about its centre: voxels 2 to 13
   part.fov_mm[0] = 180;
   write_field(path("part.nii.gz"), part);
-  const auto made = read("scan.h5", of(&OutsidePieces::field_map, path("part.nii.gz")));
+  const auto made = read("scan.h5", of(&P::field_map, "part.nii.gz"));
   EXPECT_CONTAINS(made.messages.at(0).text, "48 of 192 lie outside of it and have its nearest value");
   const auto& map = *made.field_map;
   for (int y = 0; y < 12; ++y) {
@@ -500,7 +490,7 @@ TEST_F(OutsideFieldMap, has_its_nearest_value_outside_and_is_refused_elsewhere) 
   }
   part.position_mm[1] += 160;
   write_field(path("elsewhere.nii.gz"), part);
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::field_map, path("elsewhere.nii.gz"))),
+  EXPECT_CONTAINS(refusal(&P::field_map, "elsewhere.nii.gz"),
                   "at least half of the voxels of " + path("scan.h5") + ", found ");
 }
 
@@ -509,21 +499,19 @@ TEST_F(OutsideFieldMap, needs_sample_times_a_fov_and_finite_numbers) {
   auto other = bare();
   other.geometry.fov_mm = {240, 0, 64};
   write("flat.h5", other);
-  EXPECT_CONTAINS(error("flat.h5", of(&OutsidePieces::field_map, path("b0.nii.gz"))),
+  EXPECT_CONTAINS(error("flat.h5", of(&P::field_map, "b0.nii.gz")),
                   "none along y; give it with --fov-mm X,Y,Z");
   other.sample_time_s.reset();
   write("timeless.h5", other);
-  EXPECT_CONTAINS(error("timeless.h5", of(&OutsidePieces::field_map, path("b0.nii.gz"))), "/sample_time_s");
+  EXPECT_CONTAINS(error("timeless.h5", of(&P::field_map, "b0.nii.gz")), "/sample_time_s");
   auto file = created("nan.h5");
   auto map = *scan.field_map;
   map[3] = std::numeric_limits<float>::quiet_NaN();
   file.write("/field_map", map.data(), {1, 12, 16});
   file.close();
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::field_map, path("nan.h5"))),
-                  "nan.h5: field map: expected finite");
+  EXPECT_CONTAINS(refusal(&P::field_map, "nan.h5"), "nan.h5: field map: expected finite");
   write_field(path("nan.nii.gz"), scan.geometry, std::numeric_limits<double>::quiet_NaN());
-  EXPECT_CONTAINS(error("scan.h5", of(&OutsidePieces::field_map, path("nan.nii.gz"))),
-                  "nan.nii.gz: expected finite");
+  EXPECT_CONTAINS(refusal(&P::field_map, "nan.nii.gz"), "nan.nii.gz: expected finite");
 }
 
 // --- Time origin

@@ -57,54 +57,33 @@ void expect_same_maps(const Scan& scan, const Scan& read, double time_tolerance)
 
 class EveryMatrix : public FolderTest, public testing::WithParamInterface<std::array<int, 3>> {};
 
-TEST_P(EveryMatrix, fhd_layout_is_read_back_exactly) {
-  auto scan = random_scan(GetParam(), 3, 20, 7);
-  scan.cropped_matrix_size = {GetParam()[0] / 2, 0, 0};
-  EXPECT_TRUE(write_scan(path("scan.h5"), ScanFormat::fhd, {1, 1, 20, {scan}}).empty());
-  const auto file = open_scan(path("scan.h5"));
-  EXPECT_EQ(file->summary().format, "fhd");
-  EXPECT_EQ(file->summary().readout_length, 20);
-  EXPECT_FALSE(file->summary().cartesian);
-  const auto read = file->read(0, 0);
-  expect_same_values(scan, read, 0);
-  expect_same_geometry(scan, read);
-  expect_same_maps(scan, read, 0);
-}
-
-TEST_P(EveryMatrix, ismrmrd_is_read_back) {
-  auto scan = random_scan(GetParam(), 3, 20, 7);
-  scan.cropped_matrix_size = {GetParam()[0] / 2, 0, 0};
-  EXPECT_TRUE(write_scan(path("scan.mrd"), ScanFormat::ismrmrd, {1, 1, 20, {scan}}).empty());
-  const auto file = open_scan(path("scan.mrd"));
-  EXPECT_EQ(file->summary().format, "ISMRMRD");
-  EXPECT_EQ(file->summary().readout_length, 20);
-  EXPECT_TRUE(file->summary().missing.empty());
-  const auto read = file->read(0, 0);
-  expect_same_values(scan, read, float_rounding(scan));
-  expect_same_geometry(scan, read);
-  expect_same_maps(scan, read, 0);
-}
-
-TEST_P(EveryMatrix, bart_is_read_back) {
-  const auto scan = random_scan(GetParam(), 3, 20, 7);
-  EXPECT_FALSE(write_scan(path("scan.cfl"), ScanFormat::bart, {1, 1, 20, {scan}}).empty());
-  for (const char* name : {"scan.cfl", "scan.hdr", "scan"}) {
-    const auto file = open_scan(path(name));
-    EXPECT_EQ(file->summary().format, "BART cfl");
-    EXPECT_EQ(file->summary().readout_length, 20);
-    expect_same_values(scan, file->read(0, 0), float_rounding(scan));
+TEST_P(EveryMatrix, is_read_back_from_every_format) {
+  const struct {
+    ScanFormat format;
+    std::string name, found;
+    std::vector<std::string> read_as;
+    double time_tolerance;  ///< of times, in single precision 4 ms
+  } formats[]{{ScanFormat::fhd, "scan.h5", "fhd", {"scan.h5"}, 0},
+              {ScanFormat::ismrmrd, "scan.mrd", "ISMRMRD", {"scan.mrd"}, 0},
+              {ScanFormat::bart, "scan.cfl", "BART cfl", {"scan.cfl", "scan.hdr", "scan"}, 0},
+              {ScanFormat::impatient, "folder/", "IMPATIENT", {"folder"}, 1e-9}};
+  for (const auto& one : formats) {
+    const bool is_hdf5 = one.format == ScanFormat::fhd || one.format == ScanFormat::ismrmrd;
+    auto scan = random_scan(GetParam(), 3, 20, 7);
+    if (is_hdf5) scan.cropped_matrix_size = {GetParam()[0] / 2, 0, 0};
+    EXPECT_EQ(write_scan(path(one.name), one.format, {1, 1, 20, {scan}}).empty(), is_hdf5);
+    for (const auto& name : one.read_as) {
+      const auto file = open_scan(path(name));
+      EXPECT_EQ(file->summary().format, one.found);
+      EXPECT_EQ(file->summary().readout_length, 20);
+      EXPECT_FALSE(file->summary().cartesian);
+      EXPECT_EQ(file->summary().missing.empty(), is_hdf5);
+      const auto read = file->read(0, 0);
+      expect_same_values(scan, read, one.format == ScanFormat::fhd ? 0 : float_rounding(scan));
+      if (is_hdf5) expect_same_geometry(scan, read);
+      if (one.format != ScanFormat::bart) expect_same_maps(scan, read, one.time_tolerance);
+    }
   }
-}
-
-TEST_P(EveryMatrix, impatient_is_read_back) {
-  const auto scan = random_scan(GetParam(), 3, 20, 7);
-  EXPECT_FALSE(write_scan(path("scan/"), ScanFormat::impatient, {1, 1, 20, {scan}}).empty());
-  const auto file = open_scan(path("scan"));
-  EXPECT_EQ(file->summary().format, "IMPATIENT");
-  EXPECT_EQ(file->summary().readout_length, 20);
-  const auto read = file->read(0, 0);
-  expect_same_values(scan, read, float_rounding(scan));
-  expect_same_maps(scan, read, 1e-9);  // times of 4 ms in single precision
 }
 
 INSTANTIATE_TEST_SUITE_P(ScanFile, EveryMatrix,
@@ -136,11 +115,11 @@ TEST_F(ScanFile, keeps_slices_and_repetitions_apart) {
         EXPECT_EQ(series.scans[i].geometry.position_mm, read.scans[i].geometry.position_mm);
       }
     }
-    EXPECT_CONTAINS(error_of([&] { file->read(2, 0); }), "slice from 0 to 1");
-    EXPECT_CONTAINS(error_of([&] { file->read(0, -1); }), "repetition from 0 to 2");
+    EXPECT_REFUSED(file->read(2, 0), "slice from 0 to 1");
+    EXPECT_REFUSED(file->read(0, -1), "repetition from 0 to 2");
   }
-  EXPECT_CONTAINS(error_of([&] { write_scan(path("impatient"), ScanFormat::impatient, series); }),
-                  "one slice and one repetition");
+  EXPECT_REFUSED(write_scan(path("impatient"), ScanFormat::impatient, series),
+                 "one slice and one repetition");
 }
 
 // Three times the number of slices overflowed: found by the fuzz target of these files. More are claimed than stored.
@@ -155,7 +134,7 @@ TEST_F(ScanFile, of_more_slices_than_any_file_holds_is_refused) {
   H5Pset_chunk(properties, 4, chunk);
   H5Dclose(H5Dcreate2(made.id(), "/kspace", type, space, H5P_DEFAULT, properties, H5P_DEFAULT));
   made.close();
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.h5")); }), "[2][8], found 0 stored bytes");
+  EXPECT_REFUSED(open_scan(path("scan.h5")), "[2][8], found 0 stored bytes");
 }
 
 TEST_F(ScanFile, shares_one_trajectory_among_repetitions) {
@@ -251,14 +230,13 @@ TEST_F(ScanFile, rejects_missing_units) {
 
 TEST_F(ScanFile, rejects_what_is_no_scan) {
   write_text(path("text.h5"), "these are not the bytes you are looking for");
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("text.h5")); }),
-                  "text.h5: expected an HDF5 file, found another format");
+  EXPECT_REFUSED(open_scan(path("text.h5")), "text.h5: expected an HDF5 file, found another format");
   write_text(path("empty.h5"), "");
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("empty.h5")); }), "an empty file");
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("absent.h5")); }), "nothing there");
-  EXPECT_CONTAINS(error_of([&] { open_scan(folder().string()); }), "IMPATIENT");
+  EXPECT_REFUSED(open_scan(path("empty.h5")), "an empty file");
+  EXPECT_REFUSED(open_scan(path("absent.h5")), "nothing there");
+  EXPECT_REFUSED(open_scan(folder().string()), "IMPATIENT");
   fhd_file("bare.h5").close();
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("bare.h5")); }), "expected a scan");
+  EXPECT_REFUSED(open_scan(path("bare.h5")), "expected a scan");
 }
 
 TEST_F(ScanFile, rejects_truncated_files) {
@@ -275,10 +253,10 @@ TEST_F(ScanFile, rejects_truncated_files) {
     }
   write_scan(path("bart.cfl"), ScanFormat::bart, {1, 1, 200, {scan}});
   cut_file(path("bart.cfl"), 0.9);
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("bart.cfl")); }), "cut off");
+  EXPECT_REFUSED(open_scan(path("bart.cfl")), "cut off");
   write_scan(path("impatient"), ScanFormat::impatient, {1, 1, 200, {scan}});
   cut_file(path("impatient/kdata_r.dat"), 0.9);
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("impatient"))->read(0, 0); }), "cut off");
+  EXPECT_REFUSED(open_scan(path("impatient"))->read(0, 0), "cut off");
 }
 
 TEST_F(ScanFile, rejects_parts_that_do_not_agree) {
@@ -329,19 +307,19 @@ TEST_F(ScanFile, refuses_normalised_positions_that_are_said_to_be_cycles_per_fov
   scan.sensitivity_maps.reset();
   for (auto& k : scan.trajectory.k) k /= 64;
   write_scan(path("scan.h5"), ScanFormat::fhd, {1, 1, 0, {scan}});
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.h5")); }),
-                  "--trajectory-unit cycles/voxel or --trajectory-unit cycles/FOV");
+  EXPECT_REFUSED(open_scan(path("scan.h5")),
+                 "--trajectory-unit cycles/voxel or --trajectory-unit cycles/FOV");
   write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}});
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), "--trajectory-unit cycles/voxel");
+  EXPECT_REFUSED(open_scan(path("scan")), "--trajectory-unit cycles/voxel");
   ReadOptions options;
   options.matrix_size = {64, 64, 1};
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan"), options); }), "which reaches 2 %");
+  EXPECT_REFUSED(open_scan(path("scan"), options), "which reaches 2 %");
   options.trajectory_unit = TrajectoryUnit::cycles_per_voxel;
   EXPECT_EQ(open_scan(path("scan"), options)->read(0, 0).trajectory.k[0], 32);
   options.trajectory_unit = TrajectoryUnit::cycles_per_fov;  // the user's word is not doubted
   EXPECT_EQ(open_scan(path("scan"), options)->read(0, 0).trajectory.k[0], 0.5);
   write_scan(path("impatient"), ScanFormat::impatient, {1, 1, 10, {scan}});
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("impatient")); }), "which reaches 2 %");
+  EXPECT_REFUSED(open_scan(path("impatient")), "which reaches 2 %");
 }
 
 TEST_F(ScanFile, rejects_nan_and_positions_outside_the_matrix) {
@@ -388,7 +366,7 @@ TEST_F(ScanFile, does_not_trust_hostile_extents) {
   file.write_attribute("/trajectory", "unit", "cycles/FOV");
   file.write_attribute("/", "matrix_size", std::vector<int>{16, 16, 1});
   file.close();
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.h5")); }), "stored bytes");
+  EXPECT_REFUSED(open_scan(path("scan.h5")), "stored bytes");
 }
 
 TEST_F(ScanFile, bart_pairs_must_agree) {
@@ -396,18 +374,18 @@ TEST_F(ScanFile, bart_pairs_must_agree) {
   const auto write = [&] { write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}}); };
   write();
   write_text(path("scan.hdr"), "# Dimensions\n1 10 4 3\n");
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), "scan.cfl: expected 960 bytes");
+  EXPECT_REFUSED(open_scan(path("scan")), "scan.cfl: expected 960 bytes");
   write();
   write_text(path("scan_traj.hdr"), "# Dimensions\n3 20 2\n");
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), "scan_traj.cfl: expected [3][10][4]");
+  EXPECT_REFUSED(open_scan(path("scan")), "scan_traj.cfl: expected [3][10][4]");
   write();
   write_text(path("scan.hdr"), "# Dimensions\n1 99999999999 99999999999\n");
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), "scan.hdr: expected up to 16 extents");
+  EXPECT_REFUSED(open_scan(path("scan")), "scan.hdr: expected up to 16 extents");
   write_text(path("scan.hdr"), "nonsense");
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), "scan.hdr");
+  EXPECT_REFUSED(open_scan(path("scan")), "scan.hdr");
   write();
   std::filesystem::remove(path("scan_traj.hdr"));
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), "trajectory");
+  EXPECT_REFUSED(open_scan(path("scan")), "trajectory");
 }
 
 TEST_F(ScanFile, bart_matrix_is_inferred_from_the_extent_of_k_space) {
@@ -417,56 +395,17 @@ TEST_F(ScanFile, bart_matrix_is_inferred_from_the_extent_of_k_space) {
   write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}});
   const auto file = open_scan(path("scan"));
   EXPECT_EQ(file->summary().geometry.matrix_size, (std::array{16, 12, 1}));
-  EXPECT_CONTAINS(file->summary().inferred[0], "twice the largest |k|");
+  EXPECT_CONTAINS(file->summary().inferred[1], "twice the largest |k|");
 }
 
-/// BART divides by sqrt(voxels) but shares signs and centre: a point at voxel p of [z][y][x] gives exp(-i 2
-/// pi k r_p) / sqrt(N).
-TEST_F(ScanFile, bart_values_have_the_signs_of_this_program) {
-  constexpr int n = 8;
-  const std::array<double, 3> r{(5 - n / 2) / double(n), (1 - n / 2) / double(n), 0};
-  auto scan = random_scan({n, n, 1}, 1, 10, 4);
-  for (int m = 0; m < 40; ++m) {
-    const double turns = scan.trajectory.k[m] * r[0] + scan.trajectory.k[40 + m] * r[1];
-    scan.kspace.values[m] = {float(std::cos(-2 * std::numbers::pi * turns) / n),
-                             float(std::sin(-2 * std::numbers::pi * turns) / n)};
-  }
+/// BART itself would write these bytes: first axis fastest, positions as x, y, z triplets.
+TEST_F(ScanFile, bart_positions_are_triplets) {
+  const auto scan = random_scan({8, 8, 1}, 1, 10, 4);
   write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}});
-  // BART itself would write these bytes: first axis fastest, positions as x, y, z triplets.
-  const auto bytes = bytes_of(path("scan_traj.cfl"));
   float first[6];
-  std::memcpy(first, bytes.data(), sizeof(first));
+  std::memcpy(first, bytes_of(path("scan_traj.cfl")).data(), sizeof(first));
   EXPECT_EQ(first[0], float(scan.trajectory.k[0]));
   EXPECT_EQ(first[2], float(scan.trajectory.k[40]));
-  expect_same_values(scan, open_scan(path("scan"))->read(0, 0), float_rounding(scan));
-}
-
-/// Compares with the forward transform of BART itself, where it is installed.
-TEST_F(ScanFile, bart_program_agrees_on_signs_and_scale) {
-  if (std::system("command -v bart > /dev/null 2>&1") != 0)
-    GTEST_SKIP() << "the program 'bart' is not installed";
-  constexpr int n = 64, x = 40, y = 20;
-  auto scan = random_scan({n, n, 1}, 1, 10, 4);
-  // BART's gridding loses what its kernel spreads beyond the edge of k-space: errors of 50 % within half a
-  // cycle of it.
-  for (auto& k : scan.trajectory.k) k *= 0.9;
-  write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}});
-  std::array<Complex<float>, n * n> image{};
-  image[y * n + x] = {1, 0};
-  write_text(path("image.hdr"), "# Dimensions\n64 64 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n");
-  write_text(path("image.cfl"), std::string(reinterpret_cast<const char*>(image.data()), sizeof(image)));
-  const auto command = "cd '" + folder().string() + "' && bart nufft scan_traj image scan > /dev/null";
-  ASSERT_EQ(std::system(command.c_str()), 0);
-  const auto values = open_scan(path("scan"))->read(0, 0).kspace.values;
-  double error = 0, energy = 0;
-  for (int m = 0; m < 40; ++m) {
-    const double angle = -2 * std::numbers::pi *
-                         (scan.trajectory.k[m] * (x - 32) / n + scan.trajectory.k[40 + m] * (y - 32) / n);
-    const Complex<double> expected{std::cos(angle) / n, std::sin(angle) / n};
-    error += norm(Complex<double>(values[m]) - expected);
-    energy += norm(expected);
-  }
-  EXPECT_LE(std::sqrt(error / energy), 5e-3);  // BART's gridding: 1.4e-3 elsewhere
 }
 
 TEST_F(ScanFile, impatient_offset_of_voxels_becomes_a_phase) {
@@ -507,9 +446,9 @@ TEST_F(ScanFile, impatient_directory_without_samples_is_refused) {
   for (const char* name : {"kx", "ky", "kz", "t"})
     write_text(path("scan/") + name + ".dat", "version = 1.000000\nEOF\n");
   const auto refused = "scan/kx.dat: expected at least one sample, found none";
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), refused);
+  EXPECT_REFUSED(open_scan(path("scan")), refused);
   std::filesystem::remove(path("scan/kdata_r.dat"));
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), refused) << "also without k-space";
+  EXPECT_REFUSED(open_scan(path("scan")), refused) << "also without k-space";
 }
 
 TEST_F(ScanFile, impatient_directory_without_k_space_is_refused_only_when_read) {
@@ -517,57 +456,47 @@ TEST_F(ScanFile, impatient_directory_without_k_space_is_refused_only_when_read) 
   std::filesystem::remove(path("scan/kdata_r.dat"));
   const auto file = open_scan(path("scan"));
   EXPECT_CONTAINS(file->summary().missing[0], "no k-space");
-  EXPECT_CONTAINS(error_of([&] { file->read(0, 0); }), "only a trajectory");
+  EXPECT_REFUSED(file->read(0, 0), "only a trajectory");
 }
 
 TEST_F(ScanFile, is_not_written_over_a_directory_or_into_none) {
   const ScanSeries series{1, 1, 0, {random_scan({8, 8, 1}, 1, 10, 4)}};
-  EXPECT_CONTAINS(error_of([&] { write_scan(path("none/scan.h5"), ScanFormat::fhd, series); }),
-                  "existing folder");
+  EXPECT_REFUSED(write_scan(path("none/scan.h5"), ScanFormat::fhd, series), "existing folder");
   std::filesystem::create_directory(path("taken"));
-  EXPECT_CONTAINS(error_of([&] { write_scan(path("taken"), ScanFormat::fhd, series); }), "a directory");
+  EXPECT_REFUSED(write_scan(path("taken"), ScanFormat::fhd, series), "a directory");
   write_text(path("taken/file"), "keep");
-  EXPECT_CONTAINS(error_of([&] { write_scan(path("taken"), ScanFormat::impatient, series); }),
-                  "new or empty directory");
+  EXPECT_REFUSED(write_scan(path("taken"), ScanFormat::impatient, series), "new or empty directory");
   EXPECT_EQ(bytes_of(path("taken/file")), "keep");
 }
 
 // --- Real scans
 // --------------------------------------------------------------------------------------------------
 
-std::string real_scan(const std::string& name) {
-  return std::string(FHD_SCANS) + "/impatient_brain_spiral/" + name;
-}
-
-TEST(RealScan, impatient_brain_3d_is_read) {
-  if (!std::filesystem::exists(real_scan("64x64x16-4coils")))
-    GTEST_SKIP() << "no " << real_scan("64x64x16-4coils");
-  const auto file = open_scan(real_scan("64x64x16-4coils"));
-  const auto& summary = file->summary();
-  EXPECT_EQ(summary.geometry.matrix_size, (std::array{64, 64, 16}));
-  EXPECT_EQ(summary.coil_count, 4);
-  EXPECT_EQ(summary.samples_per_scan, 66592);
-  EXPECT_EQ(summary.readout_length, 4162);
-  EXPECT_TRUE(summary.has_sensitivity_maps);
-  EXPECT_FALSE(summary.has_field_map);
-  EXPECT_NO_THROW(file->read(0, 0));
-}
-
-TEST(RealScan, impatient_brain_2d_is_read_with_its_offset) {
-  if (!std::filesystem::exists(real_scan("64x64x1"))) GTEST_SKIP() << "no " << real_scan("64x64x1");
-  const auto file = open_scan(real_scan("64x64x1"));
-  EXPECT_EQ(file->summary().geometry.matrix_size, (std::array{64, 64, 1}));
-  EXPECT_EQ(file->summary().samples_per_scan, 3770);
-  EXPECT_NO_THROW(file->read(0, 0));
-}
-
-TEST(RealScan, impatient_trajectories_alone_are_read_for_info) {
-  if (!std::filesystem::exists(real_scan("384x384x1-32coils")))
-    GTEST_SKIP() << "no " << real_scan("384x384x1-32coils");
-  for (const auto& [name, n] : {std::pair{"384x384x1-32coils", 384}, {"512x512x1-32coils", 512}}) {
-    const auto file = open_scan(real_scan(name));
-    EXPECT_EQ(file->summary().geometry.matrix_size, (std::array{n, n, 1}));
-    EXPECT_CONTAINS(error_of([&] { file->read(0, 0); }), "only a trajectory");
+TEST(RealScan, impatient_directories_are_read) {
+  const struct {
+    const char* name;
+    std::array<int, 3> matrix_size;
+    std::int64_t samples;  ///< 0: a trajectory alone
+  } directories[]{{"64x64x16-4coils", {64, 64, 16}, 66592},
+                  {"64x64x1", {64, 64, 1}, 3770},
+                  {"384x384x1-32coils", {384, 384, 1}, 0},
+                  {"512x512x1-32coils", {512, 512, 1}, 0}};
+  for (const auto& [name, matrix_size, samples] : directories) {
+    const auto directory = std::string(FHD_SCANS) + "/impatient_brain_spiral/" + name;
+    if (!std::filesystem::exists(directory)) GTEST_SKIP() << "no " << directory;
+    const auto file = open_scan(directory);
+    EXPECT_EQ(file->summary().geometry.matrix_size, matrix_size);
+    if (samples == 0) {
+      EXPECT_REFUSED(file->read(0, 0), "only a trajectory");
+      continue;
+    }
+    EXPECT_EQ(file->summary().samples_per_scan, samples);
+    EXPECT_NO_THROW(file->read(0, 0));
+    if (matrix_size[2] == 1) continue;
+    EXPECT_EQ(file->summary().coil_count, 4);
+    EXPECT_EQ(file->summary().readout_length, 4162);
+    EXPECT_TRUE(file->summary().has_sensitivity_maps);
+    EXPECT_FALSE(file->summary().has_field_map);
   }
 }
 

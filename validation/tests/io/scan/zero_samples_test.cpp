@@ -1,6 +1,5 @@
 // Zero-filled k-space, in every format, and what looks like it.
-#include "io/scan/zero_samples.hpp"
-
+#include "io/scan/scan_parts.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {

@@ -7,8 +7,9 @@
 #include <complex>
 #include <limits>
 #include <numbers>
-#include <random>
 #include <vector>
+
+#include "validation/tests/problems.hpp"
 
 namespace {
 
@@ -21,12 +22,7 @@ class Fft : public testing::Test {
  protected:
   /// [n][columns], 64-byte aligned.
   static Array<Complex<T>> values(std::int64_t n, std::int64_t columns) {
-    std::mt19937 random(static_cast<unsigned>(n));
-    std::normal_distribution<double> normal;
-    Array<Complex<T>> result(Shape{n, columns});
-    for (std::int64_t i = 0; i < result.size(); ++i)
-      result[i] = {static_cast<T>(normal(random)), static_cast<T>(normal(random))};
-    return result;
+    return fhd::tests::random_values<T>({n, columns}, static_cast<unsigned>(n));
   }
   /// sum over j of from[j] exp(sign i 2 pi j k / n), from[j] = values[j * pitch].
   static std::vector<std::complex<double>> sums(const Complex<T>* from, std::int64_t n, std::int64_t pitch,
@@ -129,7 +125,8 @@ TYPED_TEST(Fft, lines_become_columns) {
   for (const auto& [rows, columns] : {std::pair{1, 1}, {16, 24}, {13, 21}, {8, 3}, {3, 8}}) {
     const auto in = this->values(rows, columns + 2);
     Array<Complex<T>> out(Shape{columns, rows + 1});
-    fhd::transpose(in.data(), columns + 2, rows, columns, out.data(), std::int64_t{rows} + 1);
+    fhd::column_fft::kernels<T>().transpose(in.data(), columns + 2, rows, columns, out.data(),
+                                            std::int64_t{rows} + 1);
     for (int row = 0; row < rows; ++row)
       for (int column = 0; column < columns; ++column) {
         EXPECT_EQ(out[column * (rows + 1) + row].re, in[row * (columns + 2) + column].re);

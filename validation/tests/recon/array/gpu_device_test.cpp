@@ -8,6 +8,7 @@
 #include "recon/array/array.hpp"
 #include "recon/array/device.hpp"
 #include "recon/array/vector_math.hpp"
+#include "validation/tests/gpu.hpp"
 #include "validation/tests/problems.hpp"
 
 namespace fhd {
@@ -34,39 +35,28 @@ TEST(Device, without_a_device_memory_is_refused_and_the_host_goes_on) {
   EXPECT_THROW(Array<float>({16}, Device::cuda()), Error);
   if constexpr (built_with_cuda) {
     EXPECT_THROW(device::Stream(), Error);
-    EXPECT_THROW(device::PinnedBuffer(16), Error);
   }
   EXPECT_EQ(device::memory_use(Device::cpu()).free_bytes, 0u);
   EXPECT_NO_THROW(device::synchronize(Device::cpu()));
   EXPECT_EQ(Array<float>({16})[15], 0.0f);
 }
 
-class GpuDevice : public testing::Test {
- protected:
-  void SetUp() override {
-    const auto inventory = device::inventory();
-    if (inventory.devices.empty()) GTEST_SKIP() << inventory.reason;
-    description_ = device::start(inventory.devices.front().device);
-  }
-  device::Description description_;
-};
+using GpuDevice = tests::GpuTest;
 
 TEST_F(GpuDevice, describes_itself) {
-  EXPECT_FALSE(description_.name.empty());
-  EXPECT_GE(description_.compute_major, 8);
-  EXPECT_GT(description_.memory_bytes, std::size_t{1} << 30);
-  EXPECT_GE(description_.driver_version, 12000);
-  EXPECT_GT(description_.multiprocessor_count, 0);
-  EXPECT_NE(description_.text().find(description_.name), std::string::npos);
+  const auto description = device::start(Device::cuda());
+  EXPECT_FALSE(description.name.empty());
+  EXPECT_GE(description.compute_major, 8);
+  EXPECT_GT(description.memory_bytes, std::size_t{1} << 30);
+  EXPECT_GE(description.driver_version, 12000);
+  EXPECT_GT(description.multiprocessor_count, 0);
+  EXPECT_NE(description.text().find(description.name), std::string::npos);
 }
 
 TEST_F(GpuDevice, arrays_survive_the_way_there_and_back) {
   const auto values = tests::random_values<float>({3, 1001}, 1);
-  const auto there = values.to(Device::cuda());
-  const auto copy = there;
-  const auto back = copy.to(Device::cpu());
-  ASSERT_EQ(back.shape(), values.shape());
-  EXPECT_EQ(std::memcmp(back.data(), values.data(), 3 * 1001 * sizeof(Complex<float>)), 0);
+  const auto there = values.to(Device::cuda()), copy = there;
+  EXPECT_TRUE(tests::identical(copy, values));
 }
 
 TEST_F(GpuDevice, new_arrays_are_zero) {
@@ -148,8 +138,7 @@ TEST_F(GpuDevice, two_devices_work_in_one_process) {
   for (auto& thread : threads) thread.join();
   for (const double value : found) EXPECT_LE(std::abs(value - expected[0]), 1e-6 * std::abs(expected[0]));
 
-  const auto crossed = x.to(devices[0]).to(devices[1]).to(Device::cpu());
-  EXPECT_EQ(std::memcmp(crossed.data(), x.data(), 100003 * sizeof(Complex<float>)), 0);
+  EXPECT_TRUE(tests::identical(x.to(devices[0]).to(devices[1]), x));
   auto mixed = x.to(devices[0]);
   EXPECT_THROW(add_scaled(mixed, 1.0f, x.to(devices[1])), Error);
 }
@@ -165,11 +154,6 @@ TEST_F(GpuDevice, events_order_and_time_streams) {
     stream.wait(stop);
     stream.synchronize();
     EXPECT_GE(stop.ms_since(start), 0.0);
-    device::PinnedBuffer buffer(1 << 16);
-    EXPECT_EQ(buffer.bytes(), std::size_t{1} << 16);
-    device::PinnedBuffer moved(std::move(buffer));
-    ASSERT_NE(moved.data(), nullptr);
-    std::memset(moved.data(), 1, moved.bytes());
   }
 }
 

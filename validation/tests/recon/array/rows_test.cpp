@@ -43,11 +43,12 @@ TYPED_TEST(Rows, are_multiplied_scaled_and_subtracted_element_by_element) {
     for (std::size_t i = 0; i < factors.size(); ++i) factors[i] *= static_cast<T>(i) - 5;
     auto product = c, conjugate = c, sum = c, scaled = c, rest = c;
     const Complex<T> factor{T(0.4), T(-1.7)};
-    fhd::rows::multiply(count, a.data() + 1, b.data() + 1, product.data() + 1);
-    fhd::rows::multiply_conjugate(count, a.data() + 1, b.data() + 1, false, conjugate.data() + 1);
-    fhd::rows::multiply_conjugate(count, a.data() + 1, b.data() + 1, true, sum.data() + 1);
-    fhd::rows::scale(count, factors.data() + 1, scaled.data() + 1);
-    fhd::rows::subtract(count, factor, a.data() + 1, rest.data() + 1);
+    fhd::rows::kernels<T>().multiply(count, a.data() + 1, b.data() + 1, product.data() + 1);
+    fhd::rows::kernels<T>().multiply_conjugate(count, a.data() + 1, b.data() + 1, false,
+                                               conjugate.data() + 1);
+    fhd::rows::kernels<T>().multiply_conjugate(count, a.data() + 1, b.data() + 1, true, sum.data() + 1);
+    fhd::rows::kernels<T>().scale(count, factors.data() + 1, scaled.data() + 1);
+    fhd::rows::kernels<T>().subtract(count, factor, a.data() + 1, rest.data() + 1);
     for (std::int64_t i = 1; i <= count; ++i) {
       const Exact x = this->exact(a[i]), y = this->exact(b[i]), z = this->exact(c[i]);
       const double size = std::abs(x) * std::abs(y) + std::abs(z);
@@ -75,7 +76,7 @@ TYPED_TEST(Rows, have_a_product_summed_in_double_precision) {
       sum += std::conj(this->exact(a[i])) * this->exact(b[i]);
       size += std::abs(this->exact(a[i])) * std::abs(this->exact(b[i]));
     }
-    const Complex<double> found = fhd::rows::dot(count, a.data(), b.data());
+    const Complex<double> found = fhd::rows::kernels<TypeParam>().dot(count, a.data(), b.data());
     // Sums in two orders differ by a rounding of every element at most.
     EXPECT_LE(std::abs(Exact(found.re, found.im) - sum), (1 + double(count)) * 2.3e-16 * size) << count;
   }
@@ -85,10 +86,10 @@ TYPED_TEST(Rows, keep_what_is_no_number) {
   auto a = this->values(40, 6), b = this->values(40, 7);
   a[17].im = std::numeric_limits<TypeParam>::quiet_NaN();
   std::vector<Complex<TypeParam>> product(40);
-  fhd::rows::multiply(40, a.data(), b.data(), product.data());
+  fhd::rows::kernels<TypeParam>().multiply(40, a.data(), b.data(), product.data());
   EXPECT_TRUE(std::isnan(product[17].re));
   EXPECT_TRUE(std::isfinite(product[16].re) && std::isfinite(product[18].re));
-  EXPECT_TRUE(std::isnan(fhd::rows::dot(40, a.data(), b.data()).re));
+  EXPECT_TRUE(std::isnan(fhd::rows::kernels<TypeParam>().dot(40, a.data(), b.data()).re));
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <ostream>
 
 #include "data/simulate.hpp"
@@ -24,10 +22,6 @@ namespace {
 using namespace fhd;
 using data::TrajectoryKind;
 using io::error_of;
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 struct Case {
   TrajectoryKind kind;
@@ -94,16 +88,9 @@ class Espirit : public testing::TestWithParam<Case> {};
 TEST_P(Espirit, spans_the_true_maps_inside_the_object) {
   const auto simulation = data::simulate(GetParam().settings());
   const auto& truth = simulation.scan.sensitivity_maps->values;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto estimate = estimate_maps(simulation.scan, MapMethod::espirit);
-  const double seconds = seconds_since(begin);
-  const auto& maps = estimate.maps.values;
+  const auto maps = estimate_maps(simulation.scan, MapMethod::espirit).maps.values;
   ASSERT_TRUE(maps.shape() == truth.shape());
   const auto found = agreement(truth, maps, simulation.ideal);
-  std::printf("%s: %.3f s, radius %d%s, cosine mean %.5f, least %.4f, below 0.99: %ld of %ld voxels\n",
-              GetParam().text().c_str(), seconds, estimate.calibration_radius[0],
-              estimate.calibration_sampled ? "" : " (joint)", found.mean, found.least,
-              static_cast<long>(found.below_099), static_cast<long>(found.voxels));
   EXPECT_GE(found.mean, 0.999);
   EXPECT_EQ(found.missing, 0);
   // At the very edge of the FOV, which is periodic for the maps and not for the coils, single voxels may
@@ -167,9 +154,6 @@ class SelfMadeMaps : public testing::TestWithParam<Case> {};
 
 TEST_P(SelfMadeMaps, reconstruct_as_well_as_the_true_maps) {
   const auto errors = errors_of(GetParam());
-  std::printf("%s: error with true maps %.4f, ESPIRiT %.4f (%.3f), adaptive %.4f (%.3f)\n",
-              GetParam().text().c_str(), errors.true_maps, errors.espirit, errors.espirit / errors.true_maps,
-              errors.adaptive, errors.adaptive / errors.true_maps);
   EXPECT_LE(errors.espirit, 1.15 * errors.true_maps);
   EXPECT_LE(errors.adaptive, 1.5 * errors.true_maps);  // the simpler choice
 }
@@ -209,7 +193,8 @@ TEST(SensitivityMaps, take_from_the_scan_before_what_the_trajectory_shares_and_n
   std::optional<CalibrationSystem> kept;
   for (const Scan* scan : std::initializer_list<const Scan*>{&first, &second, &turned, &narrow, &first}) {
     const auto alone = estimate_maps(*scan, MapMethod::espirit).maps.values,
-               after = estimate_maps(*scan, MapMethod::espirit, {}, Device::cpu(), {}, &kept).maps.values;
+               after = estimate_maps(*scan, MapMethod::espirit, MapSetCount::one, Device::cpu(), {}, &kept)
+                           .maps.values;
     EXPECT_EQ(io::largest_difference(after, alone), 0);
     ASSERT_TRUE(kept);
   }
@@ -228,7 +213,7 @@ TEST(SensitivityMaps, of_a_volume_leave_nothing_behind) {
   const Scan scan =
       data::simulate(Case{TrajectoryKind::golden_means_radial_3d, {24, 24, 24}, 1, 2, 30}.settings()).scan;
   std::optional<CalibrationSystem> kept;
-  estimate_maps(scan, MapMethod::espirit, {}, Device::cpu(), {}, &kept);
+  estimate_maps(scan, MapMethod::espirit, MapSetCount::one, Device::cpu(), {}, &kept);
   EXPECT_FALSE(kept.has_value());
 }
 
@@ -255,15 +240,10 @@ TEST(SensitivityMaps, of_tiny_matrices_are_made_without_fail) {
   }
 }
 
-TEST(SensitivityMaps, refuse_zeros_and_nan) {
+TEST(SensitivityMaps, refuse_zeros) {
   Scan scan = data::simulate(small_case.settings()).scan;
-  Scan bad = scan;
-  bad.kspace.values[2 * scan.kspace.sample_count() + 32].im = std::numeric_limits<float>::quiet_NaN();
-  for (std::int64_t m = 0; m < scan.kspace.sample_count(); ++m)
-    bad.kspace.values[2 * scan.kspace.sample_count() + m].re = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_CONTAINS(error_of([&] { estimate_maps(bad, MapMethod::espirit); }), "coil 2");
-  for (auto& d : bad.kspace.values) d = {};
-  EXPECT_CONTAINS(error_of([&] { estimate_maps(bad, MapMethod::espirit); }), "signal near the centre");
+  for (auto& d : scan.kspace.values) d = {};
+  EXPECT_CONTAINS(error_of([&] { estimate_maps(scan, MapMethod::espirit); }), "signal near the centre");
 }
 
 TEST(CoilPreparation, finds_maps_when_there_are_none_and_says_so) {
@@ -342,10 +322,7 @@ TEST(SensitivityMaps, of_a_real_head_give_the_image_of_the_maps_in_its_file) {
     // Without a preconditioner, which is nearer to the converged image at the same residual.
     Settings settings{LeastSquares{.preconditioner = PreconditionerKind::none, .tolerance = 1e-3}};
     settings.coils.maps = maps;
-    const auto begin = std::chrono::steady_clock::now();
     const auto result = reconstruct(scan, settings);
-    std::printf("%s: %.2f s, |F rho - d| / |d| = %.4f\n", result.report.settings.front().second.c_str(),
-                seconds_since(begin), result.report.data_residual);
     Array<Complex<double>> values(result.image.values.shape());
     for (std::int64_t p = 0; p < values.size(); ++p) values[p] = double(abs(result.image.values[p]));
     return values;
@@ -362,7 +339,6 @@ TEST(SensitivityMaps, of_a_real_head_give_the_image_of_the_maps_in_its_file) {
     const auto image = magnitude(maps);
     const auto scaled = metrics::scaled(image, metrics::best_scale(image, reference, head));
     const double ssim = metrics::ssim(scaled, reference, scan.geometry.matrix_size, head);
-    std::printf("  SSIM %.4f, NRMSE %.4f\n", ssim, metrics::relative_l2(scaled, reference, head));
     EXPECT_GE(ssim, 0.95);
   }
 }

@@ -140,9 +140,6 @@ TEST_P(MapMask, holds_all_tissue_and_little_air) {
   const Scan scan = scan_of(GetParam());
   for (const auto method : {MapMethod::adaptive, MapMethod::espirit}) {
     const auto found = outcome(estimate_maps(scan, method).maps.values, GetParam());
-    std::printf("%s, %s: %ld of %ld voxels of tissue lost, %ld of %ld of air kept, cosine %.4f\n",
-                GetParam().name.c_str(), method == MapMethod::espirit ? "ESPIRiT" : "adaptive",
-                long(found.lost), long(found.tissue), long(found.kept), long(found.air), found.alike);
     EXPECT_LE(double(found.lost), 1e-3 * double(found.tissue));
     // One false alarm in a hundred images, and its disc of 1/16 FOV.
     EXPECT_LE(double(found.kept), std::ceil(3.15 * std::pow(matrix / 16.0 + 1, 2)));

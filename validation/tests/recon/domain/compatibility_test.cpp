@@ -58,7 +58,7 @@ TEST(Compatibility, sees_what_settings_ask_for) {
                    {SparseKind::temporal_tv, 0.1}, {SparseKind::llr, 0.1}};
   Settings settings{method};
   settings.coils.maps = CoilMaps::adaptive;
-  settings.coils.estimation.sets = MapSetCount::two;
+  settings.coils.map_sets = MapSetCount::two;
   const auto most = features_of(settings);
   for (const Feature feature : all_features()) {
     const bool is_of_settings = feature != Feature::other_method && feature < Feature::one_image;

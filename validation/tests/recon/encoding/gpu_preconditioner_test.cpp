@@ -14,10 +14,6 @@ class GpuPreconditioner : public tests::GpuTest {
  protected:
   // Two FFTs and sums of at most five coils, added in another order.
   static constexpr double rounding = sizeof(T) == 4 ? 2e-6 : 1e-14;
-  static double error(const Array<Complex<T>>& found, const Array<Complex<T>>& expected) {
-    return metrics::relative_l2(converted<Complex<double>>(found.to(Device::cpu())),
-                                converted<Complex<double>>(expected.to(Device::cpu())));
-  }
 };
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(GpuPreconditioner, Precisions);
@@ -32,7 +28,7 @@ TYPED_TEST(GpuPreconditioner, equals_the_cpu_in_parts_and_in_stacks) {
     problem.device = Device::cuda();
     for (const auto& [coils, images] : {std::pair{0, 1}, {0, 2}, {0, 16}, {1, 1}}) {
       problem.preconditioner(coils, images)->forward_each(stack.to(Device::cuda()), found);
-      EXPECT_LE(this->error(found, expected), this->rounding)
+      EXPECT_LE(tests::relative_error(found, expected), this->rounding)
           << image.text() << ", " << coils << " coils, " << images << " images at once";
     }
   }
@@ -99,7 +95,7 @@ TYPED_TEST(GpuPreconditioner, two_runs_give_the_same_bits) {
   Array<Complex<TypeParam>> once(r.shape(), Device::cuda()), again(r.shape(), Device::cuda());
   problem.preconditioner()->forward(r, once);
   problem.preconditioner()->forward(r, again);
-  EXPECT_TRUE(tests::identical(once.to(Device::cpu()), again.to(Device::cpu())));
+  EXPECT_TRUE(tests::identical(once, again));
 }
 
 }  // namespace

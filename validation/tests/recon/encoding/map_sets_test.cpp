@@ -24,14 +24,6 @@ using namespace fhd;
 using data::TrajectoryKind;
 using io::error_of;
 
-/// |a - b| / |b|
-template <class T>
-double relative_difference(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
-  Array<Complex<T>> difference(a);
-  add_scaled(difference, T(-1), b);
-  return norm_l2(difference) / norm_l2(b);
-}
-
 struct Operators {
   Trajectory trajectory;
   SetsOfMaps<double> sets;
@@ -68,13 +60,13 @@ TEST_P(MapSets, are_the_sum_of_their_encodings_with_an_adjoint_and_a_normal_oper
     made.sets[set]->forward(one_of(image, Shape{nz, ny, nx}, set), part);
     add_scaled(sum, 1.0, part);
   }
-  EXPECT_LE(relative_difference(samples, sum), rounding);
+  EXPECT_LE(tests::relative_error(samples, sum), rounding);
   made.encoding->adjoint(data, back);
   EXPECT_LE(std::abs(real_dot(samples, data) - real_dot(image, back)),
             rounding * norm_l2(samples) * norm_l2(data));
   made.encoding->adjoint(samples, twice);
   made.normal->forward(image, normal);
-  EXPECT_LE(relative_difference(normal, twice), rounding);
+  EXPECT_LE(tests::relative_error(normal, twice), rounding);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, MapSets,
@@ -120,7 +112,7 @@ Folded folded_head() {
 Settings with_sets(MapSetCount sets) {
   Settings settings;
   settings.coils.maps = CoilMaps::espirit;
-  settings.coils.estimation.sets = sets;
+  settings.coils.map_sets = sets;
   return settings;
 }
 
@@ -158,9 +150,7 @@ TEST(TwoSetsOfMaps, are_not_taken_by_themselves_where_nothing_is_folded) {
     settings.trajectory.kind = kind;
     settings.trajectory.matrix_size = {96, 96, 1};
     const Scan scan = data::simulate(settings).scan;
-    MapSettings of_maps;
-    of_maps.sets = MapSetCount::automatic;
-    const auto estimate = estimate_maps(scan, MapMethod::espirit, of_maps);
+    const auto estimate = estimate_maps(scan, MapMethod::espirit, MapSetCount::automatic);
     std::printf("%s: second eigenvalue in %.2f %% of the voxels with a map\n",
                 std::string(data::name_of(kind)).c_str(), 100 * estimate.second_share);
     EXPECT_FALSE(estimate.second);
@@ -169,9 +159,7 @@ TEST(TwoSetsOfMaps, are_not_taken_by_themselves_where_nothing_is_folded) {
 
 TEST(TwoSetsOfMaps, are_orthogonal_and_of_length_one) {
   const auto folded = folded_head();
-  MapSettings of_maps;
-  of_maps.sets = MapSetCount::two;
-  const auto estimate = estimate_maps(folded.scan, MapMethod::espirit, of_maps);
+  const auto estimate = estimate_maps(folded.scan, MapMethod::espirit, MapSetCount::two);
   const auto &first = estimate.maps.values, &second = estimate.second->values;
   const std::int64_t voxels = 96 * 96;
   for (std::int64_t p = 0; p < voxels; ++p) {

@@ -8,11 +8,13 @@
 #include "recon/encoding/sense.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/transform/direct/direct.hpp"
-#include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
+#include "validation/tests/problems.hpp"
 
 namespace fhd {
 namespace {
+
+using tests::relative_error;
 
 /// A 2D scan of two coils whose map runs over 2 pi x 160 rad/s and whose readouts last 20 ms.
 struct OffResonanceProblem {
@@ -50,6 +52,12 @@ struct OffResonanceProblem {
     Array<double> omega(Shape{field_map.size()});
     for (std::int64_t p = 0; p < field_map.size(); ++p) omega[p] = field_map[p];
     return {omega, time_s};
+  }
+  oracle::Values exact_samples() const {
+    return oracle::sense_forward(trajectory.k, oracle::voxel_positions(matrix), image, maps, off_resonance());
+  }
+  oracle::Values exact_adjoint(const oracle::Values& of) const {
+    return oracle::sense_adjoint(trajectory.k, oracle::voxel_positions(matrix), of, maps, off_resonance());
   }
 };
 
@@ -91,58 +99,53 @@ TEST(TimeSegments, refuse_a_map_that_turns_too_fast) {
   EXPECT_THROW(time_segments(p.field_map, p.time_s, 1e-4), Error);
 }
 
-TEST(OffResonance, encoding_equals_the_exact_sums) {
-  const OffResonanceProblem p;
-  const std::shared_ptr<const FourierTransform<double>> transform =
-      make_direct_transform<double>(p.trajectory, p.matrix, Device::cpu());
-  const auto encoding = make_off_resonance_encoding<double>(transform, p.maps, p.field_map,
-                                                            time_segments(p.field_map, p.time_s, 1e-6));
-  Array<Complex<double>> samples(encoding->range()), back(encoding->domain());
-  encoding->forward(p.image, samples);
-  const auto positions = oracle::voxel_positions(p.matrix);
-  // Every term of the sums is right to 1.5e-6; sums of such errors stay below that share of the data's norm
-  // times the ratio of incoherent to coherent sums, which is below 10 for this smooth image.
-  EXPECT_LE(metrics::relative_l2(samples, oracle::sense_forward(p.trajectory.k, positions, p.image, p.maps,
-                                                                p.off_resonance())),
-            1.5e-5);
-  encoding->adjoint(samples, back);
-  EXPECT_LE(metrics::relative_l2(
-                back, oracle::sense_adjoint(p.trajectory.k, positions, samples, p.maps, p.off_resonance())),
-            1.5e-5);
+/// Returns E with maps of the problem; `coils_at_once` as of SenseEncoding.
+template <class T>
+std::shared_ptr<const Encoding<T>> encoding_of(const OffResonanceProblem& p, const TimeSegments& segments,
+                                               std::int64_t coils_at_once = 0) {
+  return make_off_resonance_encoding<T>(
+      std::make_shared<SenseEncoding<T>>(make_direct_transform<T>(p.trajectory, p.matrix, Device::cpu()),
+                                         converted<Complex<T>>(p.maps), coils_at_once),
+      p.field_map, segments);
 }
 
-TEST(OffResonance, toeplitz_form_equals_the_product_of_the_exact_sums) {
-  const OffResonanceProblem p;
-  const auto normal = make_off_resonance_normal<double>(
+template <class T>
+std::shared_ptr<const HermitianOperator<T>> normal_of(const OffResonanceProblem& p, double accuracy) {
+  const auto differences = difference_time_segments(p.field_map, p.time_s, accuracy);
+  return make_off_resonance_normal<T>(
       [&](const Array<double>& weights) {
-        return point_spread_direct<double>(p.trajectory, p.matrix, &weights, Device::cpu());
+        return point_spread_direct<T>(p.trajectory, p.matrix, &weights, Device::cpu());
       },
-      p.maps, p.field_map, difference_time_segments(p.field_map, p.time_s, 1e-6));
-  Array<Complex<double>> out(normal->domain());
-  normal->forward(p.image, out);
-  const auto positions = oracle::voxel_positions(p.matrix);
-  const auto samples = oracle::sense_forward(p.trajectory.k, positions, p.image, p.maps, p.off_resonance());
-  EXPECT_LE(metrics::relative_l2(
-                out, oracle::sense_adjoint(p.trajectory.k, positions, samples, p.maps, p.off_resonance())),
-            1.5e-5);
+      turned_maps(converted<Complex<T>>(p.maps), p.field_map, differences), differences);
+}
+
+TEST(OffResonance, encoding_and_toeplitz_form_equal_the_exact_sums) {
+  const OffResonanceProblem p;
+  const auto encoding = encoding_of<double>(p, time_segments(p.field_map, p.time_s, 1e-6));
+  Array<Complex<double>> samples(encoding->range()), back(encoding->domain()), product(encoding->domain());
+  encoding->forward(p.image, samples);
+  // Every term of the sums is right to 1.5e-6; sums of such errors stay below that share of the data's norm
+  // times the ratio of incoherent to coherent sums, which is below 10 for this smooth image.
+  EXPECT_LE(relative_error(samples, p.exact_samples()), 1.5e-5);
+  encoding->adjoint(samples, back);
+  EXPECT_LE(relative_error(back, p.exact_adjoint(samples)), 1.5e-5);
+  normal_of<double>(p, 1e-6)->forward(p.image, product);
+  EXPECT_LE(relative_error(product, p.exact_adjoint(p.exact_samples())), 1.5e-5);
 }
 
 TEST(OffResonance, coil_by_coil_equals_all_coils_at_once) {
   const OffResonanceProblem p;
-  const std::shared_ptr<const FourierTransform<double>> transform =
-      make_direct_transform<double>(p.trajectory, p.matrix, Device::cpu());
   const auto segments = time_segments(p.field_map, p.time_s, 1e-3);
-  const auto together = make_off_resonance_encoding<double>(transform, p.maps, p.field_map, segments),
-             one = make_off_resonance_encoding<double>(transform, p.maps, p.field_map, segments, 1);
+  const auto together = encoding_of<double>(p, segments), one = encoding_of<double>(p, segments, 1);
   Array<Complex<double>> samples(together->range()), same_samples(samples.shape());
   together->forward(p.image, samples);
   one->forward(p.image, same_samples);
-  EXPECT_EQ(metrics::relative_l2(same_samples, samples), 0) << "a coil's samples are a coil's own";
+  EXPECT_EQ(relative_error(same_samples, samples), 0) << "a coil's samples are a coil's own";
   Array<Complex<double>> back(p.image.shape()), same_back(p.image.shape());
   together->adjoint(samples, back);
   one->adjoint(samples, same_back);
-  EXPECT_LE(metrics::relative_l2(same_back, back), 1e-14) << "the order of the sum over coils and segments";
-  EXPECT_THROW(make_off_resonance_encoding<double>(transform, p.maps, p.field_map, segments, 3), Error);
+  EXPECT_LE(relative_error(same_back, back), 1e-14) << "the order of the sum over coils and segments";
+  EXPECT_THROW(encoding_of<double>(p, segments, 3), Error);
 }
 
 TEST(OffResonance, encoding_is_adjoint_and_may_share_a_sense_encoding) {
@@ -155,42 +158,26 @@ TEST(OffResonance, encoding_is_adjoint_and_may_share_a_sense_encoding) {
   for (std::int64_t i = 0; i < data.size(); ++i) data[i] = {std::cos(1.0 * i * i), std::sin(0.7 * i)};
   encoding->forward(p.image, samples);
   encoding->adjoint(data, back);
-  Complex<double> left, right;
-  double size = 0, other = 0;
-  for (std::int64_t i = 0; i < data.size(); ++i)
-    left += conj(data[i]) * samples[i], size += norm(data[i]), other += norm(samples[i]);
-  for (std::int64_t i = 0; i < back.size(); ++i) right += conj(back[i]) * p.image[i];
-  EXPECT_LE(abs(left - right), 1e-12 * std::sqrt(size * other));
+  EXPECT_LE(tests::adjointness_error(p.image, samples, data, back), 1e-12);
   // Without a field map the shared encoding is what it was.
   Array<Complex<double>> plain(sense->range());
   sense->forward(p.image, plain);
-  EXPECT_LE(
-      metrics::relative_l2(
-          plain, oracle::sense_forward(p.trajectory.k, oracle::voxel_positions(p.matrix), p.image, p.maps)),
-      1e-12);
+  EXPECT_LE(relative_error(plain, oracle::sense_forward(p.trajectory.k, oracle::voxel_positions(p.matrix),
+                                                        p.image, p.maps)),
+            1e-12);
 }
 
 TEST(OffResonance, image_comes_back_through_the_segmented_operators) {
   const OffResonanceProblem p;
-  const std::shared_ptr<const FourierTransform<float>> transform =
-      make_direct_transform<float>(p.trajectory, p.matrix, Device::cpu());
-  const auto maps = converted<Complex<float>>(p.maps);
-  const auto encoding = make_off_resonance_encoding<float>(transform, maps, p.field_map,
-                                                           time_segments(p.field_map, p.time_s, 1e-5));
-  const auto normal = make_off_resonance_normal<float>(
-      [&](const Array<double>& weights) {
-        return point_spread_direct<float>(p.trajectory, p.matrix, &weights, Device::cpu());
-      },
-      maps, p.field_map, difference_time_segments(p.field_map, p.time_s, 1e-5));
-  const auto samples = oracle::sense_forward(p.trajectory.k, oracle::voxel_positions(p.matrix), p.image,
-                                             p.maps, p.off_resonance());
+  const auto encoding = encoding_of<float>(p, time_segments(p.field_map, p.time_s, 1e-5));
   Array<Complex<float>> right_hand_side(encoding->domain()), image(encoding->domain());
-  encoding->adjoint(converted<Complex<float>>(samples), right_hand_side);
-  const auto result = conjugate_gradient<float>(*normal, right_hand_side, image, {200, 1e-5});
+  encoding->adjoint(converted<Complex<float>>(p.exact_samples()), right_hand_side);
+  const auto result =
+      conjugate_gradient<float>(*normal_of<float>(p, 1e-5), right_hand_side, image, {200, 1e-5});
   EXPECT_TRUE(result.converged);
   // The spiral covers the disc of k-space, two coils the corners: the residual of 1e-5 is amplified by a
   // condition number below 1e3.
-  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(image), p.image), 1e-2);
+  EXPECT_LE(relative_error(image, p.image), 1e-2);
 }
 
 }  // namespace

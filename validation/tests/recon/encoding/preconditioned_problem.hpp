@@ -63,12 +63,12 @@ struct PreconditionedProblem {
     encoding()->adjoint(data.to(device), b);
     const ConjugateGradientSettings settings{.iterations = 300, .tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14};
     conjugate_gradient<T>(a, b, x, settings, {}, m.get());
-    const auto dense = oracle::encoding_matrix(trajectory.k, oracle::voxel_positions(matrix),
-                                               converted<Complex<double>>(maps));
+    const auto dense =
+        oracle::encoding_matrix(trajectory.k, oracle::voxel_positions(matrix), in_double(maps));
     const auto expected = oracle::least_squares(
-        dense, converted<Complex<double>>(data), lambda,
+        dense, in_double(data), lambda,
         roughness ? oracle::finite_difference_matrix(matrix) : oracle::identity_matrix(matrix));
-    return metrics::relative_l2(converted<Complex<double>>(x.to(Device::cpu())), expected);
+    return relative_error(x, expected);
   }
 };
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "data/simulate.hpp"
-#include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/tests/problems.hpp"
 
@@ -95,17 +94,6 @@ TEST(AxisOrder, changes_neither_the_image_nor_its_place) {
         }
       }
     }
-}
-
-TEST(AxisOrder, changes_no_estimate) {
-  const Scan scan = flat_scan();
-  const EstimateSettings how;
-  const auto expected = estimate(sizes_of(scan), how);
-  for (const AxisOrder& order : others) {
-    const auto turned = estimate(sizes_of(in_order(order, scan)), how);
-    EXPECT_EQ(turned.host.peak_bytes(), expected.host.peak_bytes());
-    EXPECT_EQ(turned.transform.pairs, expected.transform.pairs);
-  }
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ TEST(DeviceTeamRecon, the_first_rank_has_the_certificate) {
 TEST(DeviceTeamRecon, a_scan_that_cannot_be_shared_is_refused_by_every_rank) {
   const auto scan = tests::team_scan({16, 16, 1}, 1);
   const Settings gridding{ConventionalGridding{}};
-  ASSERT_TRUE(missing_for_group(gridding, scan, 2));
-  EXPECT_FALSE(missing_for_group(gridding, scan, 1));
-  EXPECT_FALSE(missing_for_group(Settings{}, scan, 2));
+  ASSERT_EQ(obstacle_to_group(gridding, scan, 2), "a method other than cg");
+  EXPECT_EQ(obstacle_to_group(gridding, scan, 1), "");
+  EXPECT_EQ(obstacle_to_group(Settings{}, scan, 2), "");
   const DeviceTeam team({Device::cpu(), Device::cpu()});
   EXPECT_THROW(tests::by_team(team, scan, gridding), Error);
 }

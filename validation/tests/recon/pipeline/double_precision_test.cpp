@@ -1,7 +1,6 @@
 // Double precision from the samples to the image: nothing on the way is rounded to single.
 #include <gtest/gtest.h>
 
-#include "recon/coils/compression.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"
@@ -112,20 +111,6 @@ TEST(DoublePrecision, conjugate_gradient_solves_the_system_of_the_numbers_in_dou
   const auto expected = oracle::least_squares(matrix, scan.kspace.in_double, result.report.lambda,
                                               oracle::identity_matrix({7, 6, 1}));
   EXPECT_LE(metrics::relative_l2(result.image.in_double, expected), 1e-11);
-}
-
-// The model of one scan serves the next only where the maps are the same in double.
-TEST(DoublePrecision, maps_that_differ_only_in_double_make_another_model) {
-  auto scan = scan_of({7, 6, 1}, 2);
-  Reconstructor reconstructor(double_settings(direct_least_squares()));
-  reconstructor(scan);
-  auto& [values, in_double] = *scan.sensitivity_maps;
-  for (auto& value : in_double) value = Complex<double>(Complex<float>(value));
-  ASSERT_EQ(io::largest_difference(values, converted<Complex<float>>(in_double)), 0);
-  EXPECT_EQ(
-      io::largest_difference(reconstructor(scan).image.in_double,
-                             reconstruct(scan, double_settings(direct_least_squares())).image.in_double),
-      0);
 }
 
 TEST(DoublePrecision, cropping_keeps_it) {

@@ -9,15 +9,13 @@
 #include <map>
 #include <string_view>
 
-#include "data/simulate.hpp"
 #include "recon/pipeline/estimate.hpp"
-#include "recon/pipeline/gating.hpp"
-#include "recon/pipeline/reconstruct.hpp"
-#include "recon/pipeline/frames.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "validation/certificate.hpp"
-#include "validation/metrics.hpp"
+#include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/messages.hpp"
+#include "validation/tests/recon/pipeline/frame_cases.hpp"
 
 namespace fhd {
 namespace {
@@ -52,13 +50,8 @@ TEST(FrameLayout, counts_readouts_as_the_file_does) {
 }
 
 TEST(FrameLayout, refuses_what_does_not_fit) {
-  const auto line = [](std::int64_t samples, std::int64_t length, const FrameChoice& choice) -> std::string {
-    try {
-      lay_out_frames(samples, length, choice);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto line = [](std::int64_t samples, std::int64_t length, const FrameChoice& choice) {
+    return io::error_of([&] { lay_out_frames(samples, length, choice); });
   };
   EXPECT_EQ(
       line(100, 0, {.frames = 2}),
@@ -123,70 +116,18 @@ TEST(FrameLayout, doubts_frames_of_some_planes_of_a_stack) {
       << "a spoke a frame";
 }
 
-/// Golden-angle radial, 4 coils.
-data::Simulation moving(std::array<int, 3> matrix_size, std::int64_t readouts,
-                        std::int64_t readouts_per_frame) {
-  data::SimulationSettings settings;
-  settings.trajectory.matrix_size = matrix_size;
-  settings.trajectory.fov_mm = {240, 240, matrix_size[2] == 1 ? 5.0 : 240.0};
-  if (matrix_size[2] > 1) settings.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
-  settings.trajectory.readout_count = readouts;
-  settings.coil_count = 4;
-  settings.snr = 20;
-  settings.readouts_per_frame = readouts_per_frame;
-  return data::simulate(settings);
-}
-
-LeastSquares with_terms(std::vector<SparsePenalty> terms, double lambda = 0.01,
-                        double tolerance = sparse_tolerance) {
-  LeastSquares method;
-  method.lambda = OfMeanEigenvalue{lambda};
-  method.sparse = std::move(terms);
-  method.iterations = 300;
-  method.tolerance = tolerance;
-  return method;
-}
-
-/// One thread: so small are the images.
-std::vector<Reconstruction> frames_of(const data::Simulation& made, const FrameChoice& choice,
-                                      const LeastSquares& method, const Services& services = {}) {
-  Execution execution;
-  execution.threads = 1;
-  Settings settings{method};
-  settings.surroundings = Surroundings::off;
-  const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, choice);
-  return Reconstructor(settings, execution, services)(made.scan, layout);
-}
-
-/// The images of all frames, one behind the other.
-template <class ImageOf>
-metrics::Values joined(std::size_t frames, const ImageOf& image_of) {
-  const std::int64_t size = image_of(0).values.size();
-  metrics::Values all({static_cast<std::int64_t>(frames) * size});
-  for (std::int64_t i = 0; i < all.size(); ++i)
-    all[i] = Complex<double>(image_of(static_cast<std::size_t>(i / size)).values[i % size]);
-  return all;
-}
-metrics::Values joined(const std::vector<Reconstruction>& frames) {
-  return joined(frames.size(), [&](std::size_t t) -> const Image& { return frames[t].image; });
-}
-
-double difference(const std::vector<Reconstruction>& a, const std::vector<Reconstruction>& b) {
-  return metrics::relative_l2(joined(a), joined(b));
-}
-
-double error(const std::vector<Reconstruction>& made, const data::Simulation& truth) {
-  return metrics::relative_l2(
-      joined(made), joined(made.size(), [&](std::size_t t) -> const Image& { return truth.frames.at(t); }));
-}
+using tests::difference;
+using tests::error;
+using tests::frames_of;
+using tests::moving;
+using tests::with_terms;
 
 TEST(Frames, by_least_squares_are_the_images_of_their_scans) {
   const auto made = moving({24, 24, 1}, 40, 10);
   const auto together = frames_of(made, {.readouts_per_frame = 10}, with_terms({}, 0.05, 1e-6));
   ASSERT_EQ(together.size(), 4u);
-  const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 4});
-  Settings settings{with_terms({}, 0.05, 1e-6)};
-  settings.surroundings = Surroundings::off;
+  const auto layout = tests::layout_of(made, {.frames = 4});
+  const Settings settings = tests::within_fov(with_terms({}, 0.05, 1e-6));
   std::vector<Reconstruction> alone;
   for (int t = 0; t < 4; ++t) alone.push_back(reconstruct(frame_of(made.scan, layout, t), settings));
   // Two solutions to 1e-6 of a system of condition 2 / 0.05 or so.
@@ -231,30 +172,28 @@ TEST(Frames, with_a_strength_left_to_the_noise_are_as_good_as_with_the_best) {
   }
 }
 
-TEST(Frames, carry_certificate_terms_and_objectives) {
-  const auto made = moving({24, 24, 1}, 43, 10);
-  Services services;
-  services.verifier = validation::make_verifier();
-  services.gridded_accuracy = 1e-3;
-  const auto frames =
-      frames_of(made, {.readouts_per_frame = 10, .step = 5},
-                with_terms({{SparseKind::wavelet, 0.005}, {SparseKind::llr, 0.01}}), services);
-  ASSERT_EQ(frames.size(), 7u);
-  for (const auto& [image, report, gridded, exhibits, prepared] : frames) {
-    ASSERT_TRUE(report.certificate);
-    EXPECT_TRUE(report.certificate->passed);
-    // The conditions of optimality, recomputed without the Toeplitz form.
-    EXPECT_LE(report.certificate->true_residual, 0.01);
-    EXPECT_TRUE(report.verdict);
-    EXPECT_TRUE(gridded);
-    ASSERT_EQ(report.terms.size(), 2u);
-    EXPECT_EQ(report.terms[1].name, "llr");
-    EXPECT_LT(report.objectives.back(), 1);
-    EXPECT_TRUE(report.converged);
+TEST(Frames, carry_certificate_terms_and_objectives_in_a_field_too) {
+  for (const double field_hz : {0.0, 100.0}) {
+    const auto made = moving({24, 24, 1}, 43, 10, field_hz);
+    const Services services{.verifier = validation::make_verifier(), .gridded_accuracy = 1e-3};
+    const auto frames =
+        frames_of(made, {.readouts_per_frame = 10, .step = 5},
+                  with_terms({{SparseKind::wavelet, 0.005}, {SparseKind::llr, 0.01}}), services);
+    ASSERT_EQ(frames.size(), 7u);
+    for (const auto& [image, report, gridded, diagnostics, prepared] : frames) {
+      ASSERT_TRUE(report.certificate);
+      EXPECT_TRUE(report.certificate->passed);
+      // The conditions of optimality, recomputed without the Toeplitz form and with the exact phases of off-resonance.
+      EXPECT_LE(report.certificate->true_residual, 0.01);
+      EXPECT_TRUE(report.verdict);
+      EXPECT_TRUE(gridded);
+      ASSERT_EQ(report.terms.size(), 2u);
+      EXPECT_EQ(report.terms[1].name, "llr");
+      EXPECT_LT(report.objectives.back(), 1);
+      EXPECT_TRUE(report.converged);
+    }
+    EXPECT_TRUE(tests::tells(frames[0].report.messages, "3 readouts of 43, the last ones, are in no frame"));
   }
-  const auto notes = tests::texts_of(frames[0].report.messages);
-  EXPECT_NE(std::find(notes.begin(), notes.end(), "3 readouts of 43, the last ones, are in no frame"),
-            notes.end());
 }
 
 TEST(Frames, of_a_volume_are_reconstructed_too) {
@@ -269,30 +208,10 @@ TEST(Frames, of_a_volume_are_reconstructed_too) {
   }
 }
 
-/// In a field of +-100 Hz, half of a turn and more during a readout; a chest that moves, or a head at rest.
-data::Simulation off_resonant(std::array<int, 3> matrix_size, std::int64_t readouts,
-                              std::int64_t readouts_per_frame, double field_hz = 100) {
-  data::SimulationSettings settings;
-  settings.trajectory.matrix_size = matrix_size;
-  settings.trajectory.fov_mm = {240, 240, matrix_size[2] == 1 ? 5.0 : 240.0};
-  if (matrix_size[2] > 1) settings.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
-  settings.trajectory.readout_count = readouts;
-  settings.trajectory.dwell_s = 2e-3 / matrix_size[0];  // 4 ms
-  settings.coil_count = 4;
-  settings.snr = 20;
-  settings.readouts_per_frame = readouts_per_frame;
-  settings.field_hz = field_hz;
-  auto made = data::simulate(settings);
-  if (field_hz > 0) made.scan.field_map = made.field_map;
-  return made;
-}
-
 /// Frames by themselves.
 void expect_images_of_scans(const data::Simulation& made, const FrameLayout& layout) {
-  Execution execution;
-  execution.threads = 1;
-  Settings settings{with_terms({}, 0.05, 1e-6)};
-  settings.surroundings = Surroundings::off;
+  const Settings settings = tests::within_fov(with_terms({}, 0.05, 1e-6));
+  const Execution execution{Device::cpu(), 1};
   const auto images_of = [&](const Scan& scan) {
     return Reconstructor(settings, execution)(scan, layout);
   };
@@ -313,24 +232,18 @@ void expect_images_of_scans(const data::Simulation& made, const FrameLayout& lay
 }
 
 TEST(OffResonantFrames, by_least_squares_are_the_images_of_their_scans) {
-  const auto head = off_resonant({24, 24, 1}, 43, 0);
-  const std::int64_t samples = head.scan.trajectory.sample_count();
-  expect_images_of_scans(head, lay_out_frames(samples, head.readout_length, {.frames = 4}));
-  expect_images_of_scans(head,
-                         lay_out_frames(samples, head.readout_length, {.readouts_per_frame = 12, .step = 7}));
+  const auto head = moving({24, 24, 1}, 43, 0, 100);
+  const auto volume = moving({12, 14, 10}, 150, 50, 100);
+  expect_images_of_scans(volume, tests::layout_of(volume, {.frames = 3}));
+  expect_images_of_scans(head, tests::layout_of(head, {.frames = 4}));
+  expect_images_of_scans(head, tests::layout_of(head, {.readouts_per_frame = 12, .step = 7}));
   GatingSignal signal{"every fifth"};
   for (int i = 0; i < 43; ++i) signal.values.push_back(5 * i % 43);
-  expect_images_of_scans(head, lay_out_bins(samples, head.readout_length, 3, signal));
-}
-
-TEST(OffResonantFrames, of_a_volume_are_the_images_of_their_scans) {
-  const auto made = off_resonant({12, 14, 10}, 150, 50);
-  expect_images_of_scans(
-      made, lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 3}));
+  expect_images_of_scans(head, lay_out_bins(head.scan.trajectory.sample_count(), head.readout_length, 3, signal));
 }
 
 TEST(OffResonantFrames, are_as_near_to_the_truth_as_those_without_a_field) {
-  const auto even = off_resonant({32, 32, 1}, 40, 8, 0), in_field = off_resonant({32, 32, 1}, 40, 8);
+  const auto even = moving({32, 32, 1}, 40, 8, 0), in_field = moving({32, 32, 1}, 40, 8, 100);
   auto uncorrected = in_field;
   uncorrected.scan.field_map.reset();
   for (const auto& terms : std::vector<std::vector<SparsePenalty>>{
@@ -344,24 +257,8 @@ TEST(OffResonantFrames, are_as_near_to_the_truth_as_those_without_a_field) {
   }
 }
 
-TEST(OffResonantFrames, carry_certificates) {
-  const auto made = off_resonant({24, 24, 1}, 43, 10);
-  Services services;
-  services.verifier = validation::make_verifier();
-  services.gridded_accuracy = 1e-3;
-  for (const auto& frame :
-       frames_of(made, {.readouts_per_frame = 10, .step = 8},
-                 with_terms({{SparseKind::wavelet, 0.005}, {SparseKind::llr, 0.01}}), services)) {
-    ASSERT_TRUE(frame.report.certificate);
-    EXPECT_TRUE(frame.report.certificate->passed);
-    // The conditions of optimality, recomputed with the exact phases of off-resonance.
-    EXPECT_LE(frame.report.certificate->true_residual, 0.01);
-    EXPECT_TRUE(frame.report.verdict);
-  }
-}
-
 TEST(OffResonantFrames, whose_samples_have_no_times_are_not_corrected_and_say_so) {
-  auto made = off_resonant({24, 24, 1}, 40, 10);
+  auto made = moving({24, 24, 1}, 40, 10, 100);
   made.scan.sample_time_s.reset();
   const auto frames = frames_of(made, {.frames = 4}, with_terms({}));
   const auto notes = tests::texts_of(frames[0].report.messages);
@@ -408,16 +305,6 @@ TEST(Frames, take_the_q_of_each_from_the_cache) {
   EXPECT_EQ(std::count(notes.begin(), notes.end(), "Q is taken from the cache"), 1);
 }
 
-TEST(Frames, give_the_same_bits_twice) {
-  const auto made = moving({24, 24, 1}, 40, 10);
-  const auto method = with_terms({{SparseKind::temporal_tv, 0.01}, {SparseKind::llr, 0.01}});
-  const auto once = frames_of(made, {.frames = 4}, method), twice = frames_of(made, {.frames = 4}, method);
-  for (std::size_t t = 0; t < 4; ++t)
-    EXPECT_EQ(std::memcmp(once[t].image.values.data(), twice[t].image.values.data(),
-                          static_cast<std::size_t>(once[t].image.values.size()) * sizeof(Complex<float>)),
-              0);
-}
-
 TEST(Frames, scale_with_the_data) {
   auto made = moving({24, 24, 1}, 40, 10);
   const auto method = with_terms({{SparseKind::temporal_tv, 0.01}, {SparseKind::llr, 0.01}});
@@ -433,14 +320,8 @@ TEST(Frames, scale_with_the_data) {
 
 TEST(Frames, refuse_what_they_cannot_have) {
   const auto made = moving({16, 16, 1}, 20, 5);
-  const auto line = [&](const Settings& settings) -> std::string {
-    try {
-      Reconstructor{settings}(
-          made.scan, lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 4}));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto line = [&](const Settings& settings) {
+    return io::error_of([&] { Reconstructor{settings}(made.scan, tests::layout_of(made, {.frames = 4})); });
   };
   EXPECT_EQ(line({ConventionalGridding{}}),
             "frames: does not go together with a method other than cg; leave one of them out");
@@ -459,36 +340,36 @@ TEST(Frames, refuse_what_they_cannot_have) {
   EXPECT_THROW(reconstruct(made.scan, {with_terms({{SparseKind::llr, 0.01}})}), Error);  // of one image
 }
 
-/// 4 coils of 16 x 16 voxels, 20 readouts in so many frames.
-MemoryLedger memory_of_frames(std::int64_t frames, std::vector<SparsePenalty> terms, int segments = 0,
-                              Device device = Device::cpu()) {
-  ScanSizes sizes;
-  sizes.matrix_size = {16, 16, 1};
-  sizes.samples.all = 20 * 32;
-  sizes.coils = 4;
-  sizes.time_segments = sizes.difference_segments = segments;
-  MemoryLedger memory;
-  hold_frames(sizes, {frames, 20 / frames * 32}, {with_terms(std::move(terms))}, device, memory);
-  return memory;
-}
-
 TEST(Frames, take_more_memory_for_more_of_them_and_for_terms) {
-  constexpr double image = 16 * 16 * 8, coils = 4;
-  const auto bytes = [](const MemoryLedger& memory) { return static_cast<double>(memory.peak_bytes()); };
+  /// 4 coils of 64 x 64 voxels, 80 readouts in so many frames.
+  const auto bytes = [](std::int64_t frames, std::vector<SparsePenalty> terms, int segments = 0,
+                        Device device = Device::cpu()) {
+    ScanSizes sizes;
+    sizes.matrix_size = {64, 64, 1};
+    sizes.samples.all = 80 * 128;
+    sizes.coils = 4;
+    sizes.has_maps = true;
+    sizes.has_field_map = sizes.has_sample_time = segments > 0;
+    sizes.time_segments = sizes.difference_segments = segments;
+    EstimateSettings how{{with_terms(std::move(terms))}, device};
+    how.frames = FrameSizes{frames, 80 / frames * 128};
+    const auto made = estimate(sizes, how);
+    return static_cast<double>((device.is_cpu() ? made.host : made.device).peak_bytes());
+  };
+  constexpr double image = 64 * 64 * 8, coils = 4;
   for (const Device device : {Device::cpu(), Device::cuda()}) {
     // Each more has an image, a right-hand side and an operator, which does without maps of its own.
-    const auto toeplitz = toeplitz_cost({16, 16, 1}, 4, Precision::single_precision, device);
+    const auto toeplitz = toeplitz_cost({64, 64, 1}, 4, Precision::single_precision, device);
     const auto of_operator = static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) - coils * image,
-               more = (bytes(memory_of_frames(20, {}, 0, device)) - bytes(memory_of_frames(10, {}, 0, device))) / 10;
+               more = (bytes(20, {}, 0, device) - bytes(10, {}, 0, device)) / 10;
     EXPECT_GE(more, 0.9 * (2 * image + of_operator));
-    EXPECT_LE(more, 2 * image + of_operator + (device.is_cpu() ? 2 * image : 0));
+    EXPECT_LE(more, 2 * image + of_operator + (device.is_cpu() ? 6 * image : 0));  // and finished images, twice
   }
   // In a field one operator, and its maps, for each difference of time segments.
-  EXPECT_GE(bytes(memory_of_frames(4, {}, 20)) - bytes(memory_of_frames(4, {}, 1)), 19 * coils * image);
-  const auto peak = [&](std::vector<SparsePenalty> terms) { return bytes(memory_of_frames(4, std::move(terms))); };
-  EXPECT_GT(peak({{SparseKind::llr, 0.1}}), peak({{SparseKind::temporal_tv, 0.1}}));
+  EXPECT_GE(bytes(4, {}, 20) - bytes(4, {}, 1), 19 * coils * image);
+  EXPECT_GT(bytes(4, {{SparseKind::llr, 0.1}}), bytes(4, {{SparseKind::temporal_tv, 0.1}}));
   // A search has two images of all frames on their way, with duals.
-  EXPECT_GT(peak({{SparseKind::llr, {}}}), peak({{SparseKind::llr, 0.1}}));
+  EXPECT_GT(bytes(4, {{SparseKind::llr, {}}}), bytes(4, {{SparseKind::llr, 0.1}}));
 }
 
 TEST(Frames, that_do_not_fit_into_memory_are_refused_before_the_work) {
@@ -496,13 +377,9 @@ TEST(Frames, that_do_not_fit_into_memory_are_refused_before_the_work) {
   scan.geometry.matrix_size = {4096, 4096, 4096};
   scan.trajectory.k = Array<double>({3, 8});
   scan.kspace.values = Array<Complex<float>>({1, 8});
-  try {
-    Reconstructor(Settings{})(scan, lay_out_frames(8, 2, {.frames = 4}));
-    FAIL() << "this machine has more memory than any";
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find("memory: expected "), 0u) << error.what();
-    EXPECT_NE(std::string(error.what()).find(" MiB for 4 frames, found "), std::string::npos) << error.what();
-  }
+  const auto line = io::error_of([&] { Reconstructor(Settings{})(scan, lay_out_frames(8, 2, {.frames = 4})); });
+  EXPECT_EQ(line.find("memory: expected "), 0u) << line;
+  EXPECT_CONTAINS(line, " MiB for 4 frames, found ");
   auto other = lay_out_frames(8, 2, {.frames = 4});
   other.readout_length = 3;
   EXPECT_THROW(Reconstructor(Settings{})(scan, other), Error);

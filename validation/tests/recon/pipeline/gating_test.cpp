@@ -1,6 +1,4 @@
 // Bins of a motion: the signals, and what becomes of the readouts.
-#include "recon/pipeline/gating.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,22 +6,14 @@
 #include <numbers>
 
 #include "data/simulate.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
+#include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/recon/pipeline/frame_cases.hpp"
 
 namespace fhd {
 namespace {
-
-/// The line of the Error that `work` throws; empty without.
-template <class Work>
-std::string line_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const double n = static_cast<double>(a.size());
@@ -99,18 +89,18 @@ TEST(SelfGating, refuses_readouts_that_miss_the_centre_and_scans_that_are_too_sh
   settings.coil_count = 1;
   settings.trajectory.kind = data::TrajectoryKind::cartesian;
   const auto lines = data::simulate(settings);
-  EXPECT_EQ(line_of([&] { self_gating_signal(lines.scan, lines.readout_length, 0); })
+  EXPECT_EQ(io::error_of([&] { self_gating_signal(lines.scan, lines.readout_length, 0); })
                 .find("--gate: expected readouts that all pass the centre of k-space, for self, found "
                       "readout 0 that stays 64"),
             0u);
   const auto few = data::simulate(chest(3, 40));
-  EXPECT_EQ(line_of([&] { self_gating_signal(few.scan, few.readout_length, 0); }),
+  EXPECT_EQ(io::error_of([&] { self_gating_signal(few.scan, few.readout_length, 0); }),
             "--gate: expected a scan of several breaths with many readouts in each, for self, found 40 "
             "readouts; give a "
             "signal of another source, a file with one number for each readout");
   const auto slow = data::simulate(chest(10, 300));
-  EXPECT_NE(line_of([&] { self_gating_signal(slow.scan, slow.readout_length, 2); }), "");
-  EXPECT_NE(line_of([&] { self_gating_signal(slow.scan, 0, 0); }), "");
+  EXPECT_NE(io::error_of([&] { self_gating_signal(slow.scan, slow.readout_length, 2); }), "");
+  EXPECT_NE(io::error_of([&] { self_gating_signal(slow.scan, 0, 0); }), "");
 }
 
 /// Heartbeats of so many readouts each, 25 units apart, from the middle of the first one on.
@@ -140,12 +130,12 @@ TEST(CardiacPhase, doubts_a_skipped_trigger_and_refuses_what_holds_none) {
   std::vector<double> phases;
   const Scan scan = with_heart({40, 40, 80, 40, 40}, phases);
   EXPECT_EQ(cardiac_phase(scan, 2, 1).doubt.find("1 of 5 heartbeats last less than half or more"), 0u);
-  EXPECT_EQ(line_of([&] { cardiac_phase(scan, 2, 0); }),
+  EXPECT_EQ(io::error_of([&] { cardiac_phase(scan, 2, 0); }),
             "--gate: expected two triggers or more in physiology time stamp 0, found 0; choose another time "
             "stamp, or gate by self or a file");
   Scan without = scan;
   without.physiology_stamps.clear();
-  EXPECT_EQ(line_of([&] { cardiac_phase(without, 2, 1); }),
+  EXPECT_EQ(io::error_of([&] { cardiac_phase(without, 2, 1); }),
             "--gate: expected physiology time stamp 1 of the readouts of the scan, found none; gate by "
             "self, or by a file");
 }
@@ -163,18 +153,18 @@ TEST(Bins, hold_readouts_with_like_values) {
 
 TEST(Bins, refuse_signals_that_do_not_fit) {
   const auto line = [](std::vector<double> values) {
-    return line_of([&] { lay_out_bins(20, 2, 3, {"signal.txt", std::move(values), {}}); });
+    return io::error_of([&] { lay_out_bins(20, 2, 3, {"signal.txt", std::move(values), {}}); });
   };
   EXPECT_EQ(line({1, 2, 3}), "signal.txt: expected 10 numbers, one for each readout, found 3");
   EXPECT_EQ(line(std::vector<double>(10, 4)),
             "signal.txt: expected a signal that changes, found the same number for every readout");
   Scan scan;
   scan.trajectory.k = Array<double>({3, 6});
-  EXPECT_EQ(line_of([&] {
+  EXPECT_EQ(io::error_of([&] {
               given_signal(scan, 2, "signal.txt", {1, 2});
             }),
             "signal.txt: expected 3 numbers, one for each readout, found 2");
-  EXPECT_NE(line_of([&] { given_signal(scan, 2, "signal.txt", {1, 2, NAN}); }), "");
+  EXPECT_NE(io::error_of([&] { given_signal(scan, 2, "signal.txt", {1, 2, NAN}); }), "");
   scan.readout_numbers = {1, 2, 4};  // of a file of five
   EXPECT_EQ(given_signal(scan, 2, "signal.txt", {0, 10, 20, 30, 40}).values,
             (std::vector<double>{10, 20, 40}));
@@ -182,15 +172,8 @@ TEST(Bins, refuse_signals_that_do_not_fit) {
 
 TEST(Bins, of_breath_are_sharper_than_all_readouts_together) {
   const auto made = data::simulate(chest(16, 480, 64));
-  Execution execution;
-  execution.threads = 1;
-  LeastSquares method;
-  method.lambda = OfMeanEigenvalue{0.01};
-  method.sparse = {{SparseKind::temporal_tv, 0.02}};
-  method.iterations = sparse_iterations;
-  method.tolerance = sparse_tolerance;
-  Settings settings{method};
-  settings.surroundings = Surroundings::off;
+  const Execution execution{Device::cpu(), 1};
+  Settings settings = tests::within_fov(tests::with_terms({{SparseKind::temporal_tv, 0.02}}));
   const auto layout = lay_out_bins(made.scan.trajectory.sample_count(), made.readout_length, 4,
                                    self_gating_signal(made.scan, made.readout_length, 0));
   const auto bins = Reconstructor(settings, execution)(made.scan, layout);

@@ -1,7 +1,5 @@
 // Several GPUs of one process: skipped where there is one.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include "io/result/results.hpp"
 #include "validation/tests/device_team.hpp"
@@ -22,7 +20,6 @@ class GpuTeam : public tests::GpuTest {
     for (const auto& d : device::inventory().devices) devices_.push_back(d.device);
     if (devices_.size() < 2) GTEST_SKIP() << too_few;
     for (const Device device : devices_) device::start(device);
-    setenv("NCCL_NVLS_ENABLE", "0", 0);  // as the program does
   }
   const std::vector<Device>& devices() const { return devices_; }
   std::vector<Device> two() const { return {devices_[0], devices_[1]}; }
@@ -54,36 +51,32 @@ void expect_sums(const DeviceTeam& team, double tolerance) {
     const auto once = summed<T>(team, count), again = summed<T>(team, count);
     EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(once.front()), expected), tolerance);
     for (const auto& of_rank : once)
-      EXPECT_TRUE(tests::identical(of_rank, again.front())) << team.way_of_sums() << ", " << count;
+      EXPECT_TRUE(tests::identical(of_rank, again.front())) << count;
   }
 }
 
 TEST_F(GpuTeam, sums_are_right_and_the_same_bits_in_every_rank_and_every_run) {
-  for (const auto way : {WayOfSums::best, WayOfSums::copies})
-    for (const auto& some : {two(), devices()}) {
-      const DeviceTeam team(some, way);
-      expect_sums<float>(team, 1e-6);  // a few roundings of 6e-8
-      expect_sums<double>(team, 1e-15);
-      std::printf("%d GPUs: sums by %s\n", team.size(), team.way_of_sums().c_str());
-    }
+  for (const auto& some : {two(), devices()}) {
+    const DeviceTeam team(some);
+    expect_sums<float>(team, 1e-6);  // a few roundings of 6e-8
+    expect_sums<double>(team, 1e-15);
+  }
 }
 
 TEST_F(GpuTeam, gives_the_image_of_one_gpu_and_the_same_bits_every_time) {
-  for (const auto way : {WayOfSums::best, WayOfSums::copies})
-    for (const auto& some : {two(), devices()}) {
-      const DeviceTeam team(some, way);
-      for (const auto& [what, scan, all_iterations] : tests::team_cases()) {
-        SCOPED_TRACE(std::string(what) + ", " + std::to_string(team.size()) + " GPUs" +
-                     (way == WayOfSums::copies ? ", sums by copies" : ""));
-        const auto settings = tests::with_ten_iterations(all_iterations);
-        const auto one = reconstruct(scan, settings, {Device::cuda(), 1});
-        const auto many = tests::by_team(team, scan, settings), again = tests::by_team(team, scan, settings);
-        EXPECT_LE(tests::difference(many.front(), one), tests::team_tolerance);
-        for (const auto& of_rank : many)
-          EXPECT_TRUE(tests::identical(of_rank.image.values, again.front().image.values));
-        tests::expect_rounding_of_one(team, scan, all_iterations);
-      }
+  for (const auto& some : {two(), devices()}) {
+    const DeviceTeam team(some);
+    for (const auto& [what, scan, all_iterations] : tests::team_cases()) {
+      SCOPED_TRACE(std::string(what) + ", " + std::to_string(team.size()) + " GPUs");
+      const auto settings = tests::with_ten_iterations(all_iterations);
+      const auto one = reconstruct(scan, settings, {Device::cuda(), 1});
+      const auto many = tests::by_team(team, scan, settings), again = tests::by_team(team, scan, settings);
+      EXPECT_LE(tests::difference(many.front(), one), tests::team_tolerance);
+      for (const auto& of_rank : many)
+        EXPECT_TRUE(tests::identical(of_rank.image.values, again.front().image.values));
+      tests::expect_rounding_of_one(team, scan, all_iterations);
     }
+  }
 }
 
 TEST_F(GpuTeam, a_gpu_without_memory_ends_the_others_and_is_told) {
@@ -120,7 +113,7 @@ class GpuTeamProgram : public tests::ProgramTest {
 TEST_F(GpuTeamProgram, several_gpus_share_a_scan_or_deal_out_its_volumes) {
   ASSERT_EQ(run("simulate -o one --matrix 64 --coils 4"), 0) << text("err");
   ASSERT_EQ(run("recon one.h5 -o all --device cuda:all --iterations 10"), 0) << text("err");
-  EXPECT_NE(text("out").find("GPUs share samples and coils; sums by"), std::string::npos) << text("out");
+  EXPECT_NE(text("out").find("GPUs share samples and coils"), std::string::npos) << text("out");
   ASSERT_EQ(run("recon one.h5 -o alone --device cuda:0 --iterations 10"), 0) << text("err");
   EXPECT_LE(difference("all.h5", "alone.h5"), tests::team_tolerance);
   ASSERT_EQ(run("recon one.h5 -o plain --device cuda:0,1 --method gridded"), 0) << text("err");

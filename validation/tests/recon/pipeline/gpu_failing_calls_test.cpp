@@ -5,26 +5,15 @@
 #include <cstdlib>
 #include <limits>
 
-#include "data/simulate.hpp"
 #include "recon/array/failing_cuda.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
+#include "validation/tests/device_team.hpp"
 #include "validation/tests/gpu.hpp"
 
 namespace fhd {
 namespace {
-
-Scan simulated(bool with_maps) {
-  data::SimulationSettings settings;
-  settings.trajectory.kind = data::TrajectoryKind::golden_radial;
-  settings.trajectory.matrix_size = {24, 24, 1};
-  settings.trajectory.fov_mm = {240, 240, 5};
-  settings.coil_count = 3;
-  Scan scan = data::simulate(settings).scan;
-  if (!with_maps) scan.sensitivity_maps.reset();
-  return scan;
-}
 
 double relative_difference(const Image& image, const Image& reference) {
   return metrics::relative_l2(converted<Complex<double>>(image.values),
@@ -65,21 +54,19 @@ class GpuFailingCalls : public tests::GpuTest {
         ASSERT_TRUE(tests::identical(run().values, expected.values)) << "after call " << number;
       }
       EXPECT_GT(failed, went_on);
-      std::printf("calls: %lld: %lld failed, %lld went on\n", static_cast<long long>(count),
-                  static_cast<long long>(failed), static_cast<long long>(went_on));
     }
   }
 };
 
 TEST_F(GpuFailingCalls, leave_a_device_on_which_direct_sums_go_on) {
-  fail_each(simulated(true),
+  fail_each(tests::team_scan({24, 24, 1}, 3),
             {LeastSquares{.transform = {TransformKind::direct}, .iterations = 6, .tolerance = 0}}, 0);
 }
 
 TEST_F(GpuFailingCalls, leave_a_device_on_which_gridding_and_its_plans_go_on) {
   // Where the GPU finds no maps the CPU does: 1e-4 from the others at most (gpu_maps_test), once in F^H and twice in F^H F.
   constexpr double of_maps = 3e-4;
-  fail_each(simulated(false),
+  fail_each(tests::team_scan({24, 24, 1}, 3, false),
             {LeastSquares{.transform = {TransformKind::gridded}, .iterations = 6, .tolerance = 0}}, of_maps);
 }
 

@@ -1,11 +1,9 @@
 // Frames, bins and frames in a temporal subspace: images on CPU and GPU agree.
 #include <gtest/gtest.h>
 
-#include "data/simulate.hpp"
-#include "recon/pipeline/gating.hpp"
-#include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/gpu.hpp"
+#include "validation/tests/recon/pipeline/frame_cases.hpp"
 
 namespace fhd {
 namespace {
@@ -27,7 +25,7 @@ class GpuFrames : public tests::GpuTest {
     method.iterations = 30;
     method.tolerance = 0;  // as many steps on both
     Settings settings{method};
-    settings.surroundings = Surroundings::off;
+    settings.outside_fov = OutsideFov::off;
     const auto on = [&](Device device) {
       Execution execution;
       execution.device = device;
@@ -44,26 +42,16 @@ class GpuFrames : public tests::GpuTest {
 
 TEST_F(GpuFrames, with_terms_in_time_are_those_of_the_cpu) {
   const auto made = chest();
-  const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length,
-                                     {.readouts_per_frame = 16, .step = 12});
+  const auto layout = tests::layout_of(made, {.readouts_per_frame = 16, .step = 12});
   LeastSquares method;
   method.sparse = {{SparseKind::wavelet, 0.005}, {SparseKind::llr, 0.01}};
   expect_agreement(made.scan, layout, method);
 }
 
 TEST_F(GpuFrames, of_a_volume_are_those_of_the_cpu) {
-  data::SimulationSettings settings;
-  settings.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
-  settings.trajectory.matrix_size = {16, 18, 20};
-  settings.trajectory.fov_mm = {240, 240, 240};
-  settings.trajectory.readout_count = 240;
-  settings.coil_count = 4;
-  settings.readouts_per_frame = 80;
-  const auto made = data::simulate(settings);
-  const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 3});
-  LeastSquares method;
-  method.sparse = {{SparseKind::llr, 0.02}, {SparseKind::tv, 0.002}};
-  expect_agreement(made.scan, layout, method);
+  const auto made = tests::moving({16, 18, 20}, 240, 80);
+  expect_agreement(made.scan, tests::layout_of(made, {.frames = 3}),
+                   {.sparse = {{SparseKind::llr, 0.02}, {SparseKind::tv, 0.002}}});
 }
 
 TEST_F(GpuFrames, of_bins_are_those_of_the_cpu) {
@@ -77,20 +65,8 @@ TEST_F(GpuFrames, of_bins_are_those_of_the_cpu) {
 
 TEST_F(GpuFrames, in_a_field_are_those_of_the_cpu) {
   for (const std::array<int, 3> matrix : {std::array{40, 36, 1}, std::array{16, 18, 20}}) {
-    data::SimulationSettings settings;
-    settings.trajectory.matrix_size = matrix;
-    settings.trajectory.fov_mm = {240, 240, matrix[2] > 1 ? 240.0 : 5.0};
-    if (matrix[2] > 1) settings.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
-    settings.trajectory.readout_count = 240;
-    settings.trajectory.dwell_s = 2e-3 / matrix[0];
-    settings.coil_count = 4;
-    settings.snr = 20;
-    settings.readouts_per_frame = 80;
-    settings.field_hz = 100;
-    auto made = data::simulate(settings);
-    made.scan.field_map = made.field_map;
-    const auto layout =
-        lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 3});
+    const auto made = tests::moving(matrix, 240, 80, 100);
+    const auto layout = tests::layout_of(made, {.frames = 3});
     LeastSquares method;
     expect_agreement(made.scan, layout, method);
     method.sparse = {{SparseKind::llr, 0.02}, {SparseKind::tv, 0.002}};
@@ -102,8 +78,7 @@ TEST_F(GpuFrames, in_a_field_are_those_of_the_cpu) {
 
 TEST_F(GpuFrames, in_a_subspace_are_those_of_the_cpu) {
   const auto made = chest();
-  const auto layout =
-      lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 20});
+  const auto layout = tests::layout_of(made, {.frames = 20});
   LeastSquares method;
   for (const std::int64_t components : {3, 5}) {  // by pairs of them, and by frames
     method.basis = LeadingCourses{components};

@@ -25,7 +25,7 @@ Scan folded_head(data::TrajectoryKind kind) {
 
 double difference(const Scan& scan, Settings settings, Device device = Device::cuda(),
                   Precision precision = Precision::single_precision) {
-  settings.surroundings = Surroundings::off;
+  settings.outside_fov = OutsideFov::off;
   const auto on = [&](Device here, Precision of) {
     settings.precision = of;
     const auto made = reconstruct(scan, settings, {here}, {.verifier = validation::make_verifier()});
@@ -38,9 +38,7 @@ double difference(const Scan& scan, Settings settings, Device device = Device::c
 TEST_F(GpuMapSets, give_the_image_of_the_cpu) {
   for (const auto kind : {data::TrajectoryKind::cartesian, data::TrajectoryKind::golden_radial}) {
     Scan scan = folded_head(kind);
-    MapSettings two;
-    two.sets = MapSetCount::two;
-    auto maps = estimate_maps(scan, MapMethod::espirit, two);  // the same on both devices
+    auto maps = estimate_maps(scan, MapMethod::espirit, MapSetCount::two);  // the same on both devices
     scan.sensitivity_maps = std::move(maps.maps);
     scan.second_maps = std::move(maps.second);
     ASSERT_TRUE(scan.second_maps);

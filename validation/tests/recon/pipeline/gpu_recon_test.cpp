@@ -8,6 +8,7 @@
 #include "io/result/results.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
+#include "validation/tests/device_team.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/problems.hpp"
 #include "validation/tests/program.hpp"
@@ -16,16 +17,7 @@ namespace fhd {
 namespace {
 
 Scan simulated(std::array<int, 3> matrix, int coils, bool maps = true) {
-  data::SimulationSettings settings;
-  settings.trajectory.kind =
-      matrix[2] == 1 ? data::TrajectoryKind::golden_radial : data::TrajectoryKind::stack_of_stars;
-  settings.trajectory.matrix_size = matrix;
-  settings.trajectory.fov_mm = {240, 240, matrix[2] == 1 ? 5.0 : 120.0};
-  settings.trajectory.undersampling = 2;
-  settings.coil_count = coils;
-  Scan scan = data::simulate(settings).scan;
-  if (!maps) scan.sensitivity_maps.reset();
-  return scan;
+  return tests::team_scan(matrix, coils, maps, 2);
 }
 
 double difference(const Image& found, const Image& expected) {
@@ -273,7 +265,7 @@ TEST_F(GpuRecon, what_cannot_fit_is_refused_with_the_figure_before_the_work) {
   bool started = false;
   try {
     on(Device::cuda())(simulated({48, 48, 1}, 4), [&](const Progress& progress) {
-      started = started || progress.stage != "surroundings";  // a look at the scan, on the CPU
+      started = started || progress.stage != "outside_fov";  // a look at the scan, on the CPU
     });
     ADD_FAILURE() << "2 MiB were enough";
   } catch (const DeviceError& error) {

@@ -58,15 +58,13 @@ TEST(LambdaFromNoise, grows_with_the_noise_and_keeps_its_curve) {
   }
 }
 
-bool has_note(const Report& report, const std::string& words) { return tests::tells(report.messages, words); }
-
 TEST(LambdaFromNoise, says_when_something_other_than_noise_dominates) {
   data::Simulation made = simulation(8);
   for (auto& value : *made.scan.noise) value *= 1e-6F;
   Settings settings = automatic();
   settings.coils.whitening = NoiseWhitening::off;
   const Report report = reconstruct(made.scan, settings).report;
-  EXPECT_TRUE(has_note(report, "stays above the noise"));
+  EXPECT_TRUE(tests::tells(report.messages, "stays above the noise"));
   EXPECT_GT(report.lambda, 0);
 }
 
@@ -75,9 +73,9 @@ TEST(LambdaFromNoise, takes_the_default_when_all_is_noise_or_nothing) {
   for (auto& value : *made.scan.noise) value *= 1e4F;
   Settings settings = automatic();
   settings.coils.whitening = NoiseWhitening::off;
-  EXPECT_TRUE(has_note(reconstruct(made.scan, settings).report, "stays below the noise"));
+  EXPECT_TRUE(tests::tells(reconstruct(made.scan, settings).report.messages, "stays below the noise"));
   made.scan.kspace.values.fill_zero();
-  EXPECT_TRUE(has_note(reconstruct(made.scan, settings).report, "no noise to go by"));
+  EXPECT_TRUE(tests::tells(reconstruct(made.scan, settings).report.messages, "no noise to go by"));
 }
 
 TEST(LambdaFromNoise, works_on_each_coil_of_a_scan_without_maps) {

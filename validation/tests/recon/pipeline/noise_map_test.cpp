@@ -7,7 +7,6 @@
 
 #include "data/simulate.hpp"
 #include "recon/coils/noise.hpp"
-#include "recon/pipeline/sense_noise.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/sense_oracle.hpp"
@@ -48,9 +47,7 @@ Settings least_squares_with(double lambda, int iterations = 60) {
 }
 
 Execution one_thread() {
-  Execution execution;
-  execution.threads = 1;
-  return execution;
+  return {Device::cpu(), 1};
 }
 
 NoiseMapResult maps_of(const Scan& scan, const Settings& settings, std::int64_t replicas) {
@@ -161,18 +158,6 @@ TEST(NoiseMap, exact_way_is_that_of_the_dense_inverse_with_lambda) {
   EXPECT_LE(metrics::relative_l2(values(maps.deviation), values(dense)), 1e-6);  // maps are floats: 6e-8 each
 }
 
-TEST(NoiseMap, snr_is_magnitude_over_deviation_and_the_noise_is_that_of_the_samples) {
-  auto settings = scan_settings(data::TrajectoryKind::cartesian, 32, 1, 20);
-  const auto made = data::simulate(settings);
-  const auto reconstruction = reconstruct(made.scan, least_squares_with(0), one_thread());
-  const auto result = noise_maps(reconstruction, made.scan, least_squares_with(0), one_thread(), {0});
-  for (std::int64_t i = 0; i < result.maps.snr.size(); ++i)
-    ASSERT_NEAR(result.maps.snr[i] * result.maps.deviation[i], abs(reconstruction.image.values[i]),
-                1e-5 * abs(reconstruction.image.values[i]));
-  // Nothing unfolds without gaps: 1, as far as noise readouts tell (above).
-  EXPECT_NEAR(result.summary.g_factor, 1, 8.0 / 256);
-}
-
 /// The image of a fully sampled Cartesian scan without lambda is S^H d / N S^H S, whose real part has the deviation
 /// sigma / sqrt(N) |S|.
 Array<double> full_deviation(const data::Simulation& made) {
@@ -195,7 +180,12 @@ TEST(NoiseMap, is_in_the_unit_of_the_image_whether_coils_are_whitened_or_not) {
   };
   for (auto* values : {&scan.kspace.values, &scan.sensitivity_maps->values, &*scan.noise}) amplify(*values);
   const Settings by_default{LeastSquares{.lambda = OfLargestEigenvalue{0}}};
-  const auto exact = maps_of(scan, by_default, 0);
+  const auto reconstruction = reconstruct(scan, by_default, one_thread());
+  const auto exact = noise_maps(reconstruction, scan, by_default, one_thread(), {0});
+  for (std::int64_t i = 0; i < exact.maps.snr.size(); ++i)
+    ASSERT_NEAR(exact.maps.snr[i] * exact.maps.deviation[i], abs(reconstruction.image.values[i]),
+                1e-5 * abs(reconstruction.image.values[i]));
+  EXPECT_NEAR(exact.summary.g_factor, 1, 8.0 / 256) << "nothing unfolds without gaps";
   EXPECT_LE(metrics::relative_l2(values(exact.maps.deviation), values(expected)), 8.0 / 256);  // as above
   constexpr int replicas = 200;
   const auto drawn = maps_of(scan, by_default, replicas);

@@ -35,9 +35,9 @@ data::Simulation head(TrajectoryKind kind, std::array<int, 3> matrix, double obj
   return simulation;
 }
 
-Settings with(Surroundings surroundings) {
+Settings with(OutsideFov outside_fov) {
   Settings settings;
-  settings.surroundings = surroundings;
+  settings.outside_fov = outside_fov;
   return settings;
 }
 
@@ -58,7 +58,7 @@ double error_of(const Image& image, const data::Simulation& simulation) {
   return metrics::nrmse_best_scale(found, seen);
 }
 
-bool speaks_of_surroundings(const Report& report) {
+bool speaks_of_outside_fov(const Report& report) {
   return tests::tells(report.messages, "reaches beyond the field of view");
 }
 
@@ -81,44 +81,45 @@ TEST(MatrixForObject, holds_the_object_in_an_even_matrix_of_small_factors_at_mos
     }
 }
 
-TEST(FieldToldApart, follows_the_distances_of_samples_about_the_centre) {
-  const auto told = [](TrajectoryKind kind, std::array<int, 3> matrix) {
-    return field_told_apart(head(kind, matrix, 1, 1).scan);
+TEST(ResolvedField, follows_the_distances_of_samples_about_the_centre) {
+  const auto resolved = [](TrajectoryKind kind, std::array<int, 3> matrix) {
+    return resolved_field(head(kind, matrix, 1, 1).scan);
   };
   constexpr FieldFactors plane{2, 2, 1};
-  EXPECT_EQ(told(TrajectoryKind::cartesian, {32, 32, 1}), own_field);
-  EXPECT_EQ(told(TrajectoryKind::golden_radial, {33, 32, 1}), plane);
-  EXPECT_EQ(told(TrajectoryKind::variable_density_spiral, {64, 64, 1}), plane);
-  for (const int n : {24, 48, 64, 128}) EXPECT_EQ(told(TrajectoryKind::spiral, {n, n, 1}), own_field) << n;
-  EXPECT_EQ(told(TrajectoryKind::stack_of_spirals, {24, 24, 24}), own_field);
-  EXPECT_EQ(told(TrajectoryKind::stack_of_stars, {24, 24, 16}), plane);
-  EXPECT_EQ(told(TrajectoryKind::golden_means_radial_3d, {24, 24, 24}), (FieldFactors{2, 2, 2}));
+  EXPECT_EQ(resolved(TrajectoryKind::cartesian, {32, 32, 1}), own_field);
+  EXPECT_EQ(resolved(TrajectoryKind::golden_radial, {33, 32, 1}), plane);
+  EXPECT_EQ(resolved(TrajectoryKind::variable_density_spiral, {64, 64, 1}), plane);
+  for (const int n : {24, 48, 64, 128})
+    EXPECT_EQ(resolved(TrajectoryKind::spiral, {n, n, 1}), own_field) << n;
+  EXPECT_EQ(resolved(TrajectoryKind::stack_of_spirals, {24, 24, 24}), own_field);
+  EXPECT_EQ(resolved(TrajectoryKind::stack_of_stars, {24, 24, 16}), plane);
+  EXPECT_EQ(resolved(TrajectoryKind::golden_means_radial_3d, {24, 24, 24}), (FieldFactors{2, 2, 2}));
 }
 
-TEST(FieldToldApart, leaves_axes_that_are_cropped_already_and_asks_the_reference_too) {
+TEST(ResolvedField, leaves_axes_that_are_cropped_already_and_asks_the_reference_too) {
   Scan scan = head(TrajectoryKind::golden_radial, {32, 32, 1}, 1, 2).scan;
   scan.cropped_matrix_size = {16, 0, 0};
-  EXPECT_EQ(field_told_apart(scan), (FieldFactors{1, 2, 1}));
+  EXPECT_EQ(resolved_field(scan), (FieldFactors{1, 2, 1}));
   const Scan coarse = head(TrajectoryKind::cartesian, {32, 32, 1}, 1, 2).scan;
   scan.calibration = Calibration{coarse.trajectory, coarse.kspace};
-  EXPECT_EQ(field_told_apart(scan), own_field);
+  EXPECT_EQ(resolved_field(scan), own_field);
 }
 
-TEST(FieldToldApart, knows_readouts_of_a_cartesian_scan_with_half_the_step) {
+TEST(ResolvedField, knows_readouts_of_a_cartesian_scan_with_half_the_step) {
   Scan scan = head(TrajectoryKind::cartesian, {64, 32, 1}, 1, 1).scan;
   scan.geometry.matrix_size[0] = 32;  // of half the FOV: the steps along x are half a cycle
   for (std::int64_t m = 0; m < scan.trajectory.sample_count(); ++m) scan.trajectory.k[m] /= 2;
-  EXPECT_EQ(field_told_apart(scan), (FieldFactors{2, 1, 1}));
+  EXPECT_EQ(resolved_field(scan), (FieldFactors{2, 1, 1}));
 }
 
-TEST(Surroundings, an_object_inside_leaves_every_bit_as_it_is) {
+TEST(OutsideFov, an_object_inside_leaves_every_bit_as_it_is) {
   for (const auto kind : {TrajectoryKind::golden_radial, TrajectoryKind::variable_density_spiral,
                           TrajectoryKind::spiral, TrajectoryKind::cartesian})
     for (const double scale : {0.7, 1.05}) {
       const Scan scan = head(kind, {48, 47, 1}, scale, 4).scan;
-      const auto looked = reconstruct(scan, with(Surroundings::automatic)),
-                 off = reconstruct(scan, with(Surroundings::off));
-      EXPECT_FALSE(speaks_of_surroundings(looked.report)) << name_of(kind) << ", " << scale;
+      const auto looked = reconstruct(scan, with(OutsideFov::automatic)),
+                 off = reconstruct(scan, with(OutsideFov::off));
+      EXPECT_FALSE(speaks_of_outside_fov(looked.report)) << name_of(kind) << ", " << scale;
       EXPECT_EQ(metrics::relative_l2(converted<Complex<double>>(looked.image.values),
                                      converted<Complex<double>>(off.image.values)),
                 0)
@@ -126,41 +127,41 @@ TEST(Surroundings, an_object_inside_leaves_every_bit_as_it_is) {
     }
 }
 
-TEST(Surroundings, noise_alone_is_no_object) {
+TEST(OutsideFov, noise_alone_is_no_object) {
   Scan scan = head(TrajectoryKind::golden_radial, {48, 48, 1}, 1, 4).scan;
   scan.kspace.values = tests::random_values<float>(scan.kspace.values.shape(), 7);
-  EXPECT_EQ(object_beyond_fov(scan, field_told_apart(scan)).matrix_size, scan.geometry.matrix_size);
+  EXPECT_EQ(object_beyond_fov(scan, resolved_field(scan)).matrix_size, scan.geometry.matrix_size);
   scan.kspace.values.fill_zero();
-  EXPECT_EQ(object_beyond_fov(scan, field_told_apart(scan)).matrix_size, scan.geometry.matrix_size);
+  EXPECT_EQ(object_beyond_fov(scan, resolved_field(scan)).matrix_size, scan.geometry.matrix_size);
 }
 
-TEST(Surroundings, are_the_same_after_another_scan_of_the_trajectory_or_of_another) {
+TEST(OutsideFov, are_the_same_after_another_scan_of_the_trajectory_or_of_another) {
   const Scan wide = head(TrajectoryKind::golden_radial, {48, 48, 1}, 1.4, 4).scan,
              inside = head(TrajectoryKind::golden_radial, {48, 48, 1}, 0.7, 4).scan,
              other = head(TrajectoryKind::variable_density_spiral, {48, 48, 1}, 1.4, 4).scan;
   std::optional<CalibrationSystem> kept;
   for (const Scan* scan : {&wide, &inside, &other, &wide}) {
-    const auto told_apart = field_told_apart(*scan);
-    const auto alone = object_beyond_fov(*scan, told_apart),
-               after = object_beyond_fov(*scan, told_apart, Device::cpu(), &kept);
+    const auto resolved = resolved_field(*scan);
+    const auto alone = object_beyond_fov(*scan, resolved),
+               after = object_beyond_fov(*scan, resolved, Device::cpu(), &kept);
     EXPECT_EQ(after.matrix_size, alone.matrix_size);
     EXPECT_EQ(after.energy_share, alone.energy_share);
   }
 }
 
-TEST(Surroundings, an_object_below_the_noise_beyond_the_fov_is_left) {
+TEST(OutsideFov, an_object_below_the_noise_beyond_the_fov_is_left) {
   Scan scan = head(TrajectoryKind::golden_radial, {48, 48, 1}, 1.4, 4).scan;
-  const auto told_apart = field_told_apart(scan);
-  EXPECT_GT(object_beyond_fov(scan, told_apart).matrix_size[1], 48);
+  const auto resolved = resolved_field(scan);
+  EXPECT_GT(object_beyond_fov(scan, resolved).matrix_size[1], 48);
   double energy = 0;
   for (const auto& value : scan.kspace.values) energy += norm(Complex<double>(value));
   // Noise readouts of ten times the largest energy that the scan could have by itself.
   scan.noise = tests::random_values<float>({4, 1000}, 3);
   for (auto& value : *scan.noise) value *= static_cast<float>(std::sqrt(10 * energy));
-  EXPECT_EQ(object_beyond_fov(scan, told_apart).matrix_size, scan.geometry.matrix_size);
+  EXPECT_EQ(object_beyond_fov(scan, resolved).matrix_size, scan.geometry.matrix_size);
 }
 
-TEST(Surroundings, tissue_beyond_the_fov_no_longer_spoils_the_image) {
+TEST(OutsideFov, tissue_beyond_the_fov_no_longer_spoils_the_image) {
   struct Case {
     TrajectoryKind kind;
     std::array<int, 3> matrix;
@@ -178,8 +179,8 @@ TEST(Surroundings, tissue_beyond_the_fov_no_longer_spoils_the_image) {
   for (const auto& [kind, matrix, scale, coils, beyond] : cases) {
     const std::string what = std::string(name_of(kind)) + ", " + std::to_string(coils) + " coils";
     const auto simulation = head(kind, matrix, scale, coils), inside = head(kind, matrix, 1, coils);
-    const auto made = reconstruct(simulation.scan, with(Surroundings::automatic));
-    EXPECT_TRUE(speaks_of_surroundings(made.report)) << what;
+    const auto made = reconstruct(simulation.scan, with(OutsideFov::automatic));
+    EXPECT_TRUE(speaks_of_outside_fov(made.report)) << what;
     ASSERT_TRUE(made.prepared.has_value()) << what;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       EXPECT_EQ(made.prepared->geometry.matrix_size[axis] > matrix[axis], beyond[axis])
@@ -191,23 +192,23 @@ TEST(Surroundings, tissue_beyond_the_fov_no_longer_spoils_the_image) {
     EXPECT_EQ(reconstruct(*made.prepared, gridded).image.geometry.matrix_size, matrix) << what;
     EXPECT_EQ(made.image.values.shape(), simulation.band_limited.values.shape()) << what;
     const double with_it = error_of(made.image, simulation),
-                 without = error_of(reconstruct(simulation.scan, with(Surroundings::off)).image, simulation),
-                 nothing_outside = error_of(reconstruct(inside.scan, with(Surroundings::off)).image, inside);
+                 without = error_of(reconstruct(simulation.scan, with(OutsideFov::off)).image, simulation),
+                 nothing_outside = error_of(reconstruct(inside.scan, with(OutsideFov::off)).image, inside);
     // Twice the error of an object that fits, whose edges are as sharp, or less; without, several times that.
     EXPECT_LE(with_it, 2 * nothing_outside) << what;
     EXPECT_LE(with_it, 0.4 * without) << what << ": " << with_it << " against " << without;
   }
 }
 
-TEST(Surroundings, what_ends_at_the_fov_keeps_the_scan_there_and_says_so) {
+TEST(OutsideFov, what_ends_at_the_fov_keeps_the_scan_there_and_says_so) {
   auto simulation = head(TrajectoryKind::golden_radial, {48, 48, 1}, 1.4, 4);
   Scan scan = simulation.scan;
   scan.sensitivity_maps = data::CoilArray(2, 4).maps({48, 48, 1});
   const auto of_maps = reconstruct(scan, {});
-  EXPECT_TRUE(speaks_of_surroundings(of_maps.report));
+  EXPECT_TRUE(speaks_of_outside_fov(of_maps.report));
   EXPECT_EQ(metrics::relative_l2(
                 converted<Complex<double>>(of_maps.image.values),
-                converted<Complex<double>>(reconstruct(scan, with(Surroundings::off)).image.values)),
+                converted<Complex<double>>(reconstruct(scan, with(OutsideFov::off)).image.values)),
             0);
   Settings espirit;
   espirit.coils.maps = CoilMaps::espirit;  // maps of the file are not used
@@ -215,11 +216,11 @@ TEST(Surroundings, what_ends_at_the_fov_keeps_the_scan_there_and_says_so) {
   scan.sensitivity_maps.reset();
   scan.field_map = Array<float>({1, 48, 48});
   const auto of_field = reconstruct(scan, {});
-  EXPECT_TRUE(speaks_of_surroundings(of_field.report));
+  EXPECT_TRUE(speaks_of_outside_fov(of_field.report));
   EXPECT_EQ(of_field.prepared->geometry.matrix_size[1], 48);
 }
 
-TEST(Surroundings, another_order_of_axes_gives_the_same_image) {
+TEST(OutsideFov, another_order_of_axes_gives_the_same_image) {
   const Scan scan = head(TrajectoryKind::golden_radial, {32, 48, 1}, 1.5, 2).scan;
   Scan turned = scan;  // x, y -> y, z
   turned.geometry.matrix_size = {1, 32, 48};
@@ -234,9 +235,9 @@ TEST(Surroundings, another_order_of_axes_gives_the_same_image) {
             0.05);  // the look differs in radius, and so may the matrix
 }
 
-TEST(Surroundings, sizes_are_those_of_the_matrix_that_is_reconstructed) {
+TEST(OutsideFov, sizes_are_those_of_the_matrix_that_is_reconstructed) {
   const Scan scan = head(TrajectoryKind::golden_radial, {48, 48, 1}, 1.4, 4).scan;
-  const auto larger = sizes_of(scan, Settings{}), own = sizes_of(scan, with(Surroundings::off));
+  const auto larger = sizes_of(scan, Settings{}), own = sizes_of(scan, with(OutsideFov::off));
   EXPECT_EQ(own.matrix_size, scan.geometry.matrix_size);
   EXPECT_EQ(larger.matrix_size, reconstruct(scan, {}).prepared->geometry.matrix_size);
   EXPECT_GT(estimate(larger, {}).host.peak_bytes(), estimate(own, {}).host.peak_bytes());

@@ -107,18 +107,13 @@ Values every(const Values& values, std::int64_t step) {
 // program's.
 constexpr double reference_tolerance = 1e-5;
 
-TEST(Parboil, oracle_reproduces_q_of_the_small_set) {
+TEST(Parboil, oracle_reproduces_q_of_both_sets) {
   SKIP_WITHOUT_SCANS();
-  const auto problem = read_problem(small, FieldOrder::as_read);
-  const auto q = fhd::oracle::q(problem.k, problem.positions, problem.weights);
-  EXPECT_LE(fhd::metrics::relative_l2(q, read_reference_q(small)), reference_tolerance);
-}
-
-TEST(Parboil, oracle_reproduces_q_of_the_large_set_on_every_32nd_voxel) {
-  SKIP_WITHOUT_SCANS();
-  const auto problem = read_problem(large, FieldOrder::as_read);
-  const auto q = fhd::oracle::q(problem.k, every(problem.positions, 32), problem.weights);
-  EXPECT_LE(fhd::metrics::relative_l2(q, every(read_reference_q(large), 32)), reference_tolerance);
+  for (const auto& [set, step] : {std::pair(small, 1), std::pair(large, 32)}) {
+    const auto problem = read_problem(set, FieldOrder::as_read);
+    const auto q = fhd::oracle::q(problem.k, every(problem.positions, step), problem.weights);
+    EXPECT_LE(fhd::metrics::relative_l2(q, every(read_reference_q(set), step)), reference_tolerance) << set.folder;
+  }
 }
 
 TEST(Parboil, general_sum_reproduces_q_of_both_sets) {

@@ -59,8 +59,6 @@ TEST(AnatomicalPrior, lowers_the_error_of_a_sodium_like_scan_by_a_quarter) {
     return lowest;
   };
   const double without = best({}), with = best({.regularizer = RoughnessPenalty{{{sodium.proton}}}});
-  RecordProperty("identity", std::to_string(without));
-  RecordProperty("prior", std::to_string(with));
   EXPECT_LE(with, 0.75 * without);
 }
 
@@ -114,9 +112,6 @@ TEST(FieldMap, corrected_error_is_near_that_of_the_field_free_scan) {
   const double resonant = error(c.resonant, false, NormalKind::toeplitz);
   const double corrected = error(c.shifted, true, NormalKind::toeplitz);
   const double uncorrected = error(c.shifted, false, NormalKind::toeplitz);
-  RecordProperty("field_free", std::to_string(resonant));
-  RecordProperty("corrected", std::to_string(corrected));
-  RecordProperty("uncorrected", std::to_string(uncorrected));
   EXPECT_LE(corrected, 1.2 * resonant);
   EXPECT_GE(uncorrected, 2 * corrected) << "the map does not matter in this scan";
   EXPECT_NEAR(error(c.shifted, true, NormalKind::explicit_product), corrected, 1e-3);

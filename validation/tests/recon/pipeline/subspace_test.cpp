@@ -1,5 +1,5 @@
 // Frames in a temporal subspace: its operators, its courses, and their images through the whole pipeline.
-#include "recon/pipeline/subspace.hpp"
+#include "recon/solve/subspace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,15 +7,14 @@
 #include <cmath>
 #include <numbers>
 
-#include "data/simulate.hpp"
-#include "recon/pipeline/reconstruct.hpp"
-#include "recon/solve/subspace.hpp"
+#include "recon/pipeline/frames.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "validation/certificate.hpp"
-#include "validation/metrics.hpp"
-#include "validation/tests/problems.hpp"
+#include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/messages.hpp"
+#include "validation/tests/problems.hpp"
+#include "validation/tests/recon/pipeline/frame_cases.hpp"
 
 namespace fhd {
 namespace {
@@ -63,95 +62,43 @@ TEST(Subspace, of_pairs_is_that_of_frames) {
   EXPECT_LE(metrics::relative_l2(a, b), 1e-13);
 }
 
-data::Simulation moving(std::int64_t readouts, std::int64_t readouts_per_frame, int matrix = 32) {
-  data::SimulationSettings settings;
-  settings.trajectory.matrix_size = {matrix, matrix, 1};
-  settings.trajectory.fov_mm = {240, 240, 5};
-  settings.trajectory.readout_count = readouts;
-  settings.coil_count = 4;
-  settings.snr = 20;
-  settings.readouts_per_frame = readouts_per_frame;
-  return data::simulate(settings);
-}
+using tests::error;
+using tests::joined;
+using tests::moving;
 
-LeastSquares in_subspace(BasisChoice basis, std::vector<SparsePenalty> terms = {}, double tolerance = 1e-6) {
-  LeastSquares method;
-  method.lambda = OfMeanEigenvalue{0.05};
-  method.sparse = std::move(terms);
-  method.iterations = 300;
-  method.tolerance = tolerance;
+/// Without a basis: any course.
+LeastSquares in_subspace(std::optional<BasisChoice> basis, std::vector<SparsePenalty> terms = {}, double tolerance = 1e-6) {
+  auto method = tests::with_terms(std::move(terms), 0.05, tolerance);
   method.basis = std::move(basis);
   return method;
 }
 
 std::vector<Reconstruction> frames_of(const data::Simulation& made, std::int64_t frames,
                                       const LeastSquares& method, const Services& services = {}) {
-  Execution execution;
-  execution.threads = 1;
-  Settings settings{method};
-  settings.surroundings = Surroundings::off;
-  const auto layout =
-      lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = frames});
-  return Reconstructor(settings, execution, services)(made.scan, layout);
-}
-
-template <class ImageOf>
-metrics::Values joined(std::size_t frames, const ImageOf& image_of) {
-  const std::int64_t size = image_of(0).values.size();
-  metrics::Values all({static_cast<std::int64_t>(frames) * size});
-  for (std::int64_t i = 0; i < all.size(); ++i)
-    all[i] = Complex<double>(image_of(static_cast<std::size_t>(i / size)).values[i % size]);
-  return all;
-}
-metrics::Values joined(const std::vector<Reconstruction>& frames) {
-  return joined(frames.size(), [&](std::size_t t) -> const Image& { return frames[t].image; });
-}
-double error(const std::vector<Reconstruction>& made, const data::Simulation& truth) {
-  return metrics::relative_l2(
-      joined(made), joined(made.size(), [&](std::size_t t) -> const Image& { return truth.frames.at(t); }));
+  return tests::frames_of(made, {.frames = frames}, method, services);
 }
 
 TEST(SubspaceFrames, of_all_courses_are_those_without) {
-  const auto made = moving(40, 10, 24);
-  const auto free = [&] {
-    auto method = in_subspace(GivenCourses{});
-    method.basis.reset();
-    return method;
-  }();
+  const auto made = moving({24, 24, 1}, 40, 10);
   // Two solutions to 1e-6 of a system of condition 2 / 0.05 or so.
   EXPECT_LE(metrics::relative_l2(joined(frames_of(made, 4, in_subspace(GivenCourses{cosines(4, 4)}))),
-                                 joined(frames_of(made, 4, free))),
+                                 joined(frames_of(made, 4, in_subspace({})))),
             1e-4);
 }
 
 TEST(SubspaceFrames, of_one_constant_course_are_the_image_of_all_readouts) {
-  const auto made = moving(40, 10, 24);
+  const auto made = moving({24, 24, 1}, 40, 10);
   const auto frames = frames_of(made, 4, in_subspace(GivenCourses{cosines(1, 4)}));
-  Settings settings{in_subspace(GivenCourses{})};
-  settings.surroundings = Surroundings::off;
-  auto& method = std::get<LeastSquares>(settings.method);
-  method.basis.reset();
-  const auto all = reconstruct(made.scan, settings);
+  const auto all = reconstruct(made.scan, tests::within_fov(in_subspace({})));
   for (const auto& frame : frames)
     EXPECT_LE(metrics::relative_l2(values_of<double>(frame.image), values_of<double>(all.image)), 1e-4);
 }
 
 TEST(SubspaceFrames, in_a_field_of_one_constant_course_are_the_image_of_all_readouts) {
-  data::SimulationSettings simulation;
-  simulation.trajectory.matrix_size = {24, 24, 1};
-  simulation.trajectory.fov_mm = {240, 240, 5};
-  simulation.trajectory.readout_count = 40;
-  simulation.trajectory.dwell_s = 8e-5;  // 4 ms
-  simulation.coil_count = 4;
-  simulation.field_hz = 100;
-  auto made = data::simulate(simulation);
-  made.scan.field_map = made.field_map;
+  const auto made = moving({24, 24, 1}, 40, 0, 100);
   Services services;
   services.verifier = validation::make_verifier();
-  Settings settings{in_subspace(GivenCourses{})};
-  settings.surroundings = Surroundings::off;
-  std::get<LeastSquares>(settings.method).basis.reset();
-  const auto all = reconstruct(made.scan, settings);
+  const auto all = reconstruct(made.scan, tests::within_fov(in_subspace({})));
   // The one leading course of an object at rest is constant but for noise, 1/30 of the object and less.
   for (const auto& [basis, tolerance] :
        {std::pair<BasisChoice, double>{GivenCourses{cosines(1, 4)}, 1e-4}, {LeadingCourses{1}, 0.05}})
@@ -164,7 +111,7 @@ TEST(SubspaceFrames, in_a_field_of_one_constant_course_are_the_image_of_all_read
 }
 
 TEST(SubspaceFrames, do_not_change_with_the_numbers_that_span_them) {
-  const auto made = moving(60, 10, 24);
+  const auto made = moving({24, 24, 1}, 60, 10);
   const auto courses = cosines(2, 6);
   Array<double> mixed(Shape{6, 2});  // [frame][component]
   for (std::int64_t t = 0; t < 6; ++t) {
@@ -181,7 +128,7 @@ TEST(SubspaceFrames, do_not_change_with_the_numbers_that_span_them) {
 }
 
 TEST(SubspaceFrames, carry_a_certificate_of_the_condition_in_the_subspace) {
-  const auto made = moving(120, 10);
+  const auto made = moving({32, 32, 1}, 120, 10);
   Services services;
   services.verifier = validation::make_verifier();
   for (const auto& terms : std::vector<std::vector<SparsePenalty>>{
@@ -194,24 +141,22 @@ TEST(SubspaceFrames, carry_a_certificate_of_the_condition_in_the_subspace) {
       // The share of the frame may be less than that of all together.
       EXPECT_LE(frame.report.certificate->true_residual, 10 * method.tolerance);
     }
-    const auto& exhibits = frames.front().diagnostic_images;
-    ASSERT_EQ(exhibits.temporal_basis.shape(), (Shape{3, 12}));
-    ASSERT_EQ(exhibits.components.shape(), (Shape{3, 1, 32, 32}));
+    const auto& images = frames.front().diagnostic_images;
+    ASSERT_EQ(images.temporal_basis.shape(), (Shape{3, 12}));
+    ASSERT_EQ(images.components.shape(), (Shape{3, 1, 32, 32}));
     // The frames are the sums of their components.
     Array<Complex<double>> sum(Shape{1, 32, 32});
     for (std::int64_t k = 0; k < 3; ++k)
       for (std::int64_t p = 0; p < sum.size(); ++p)
         sum[p] +=
-            exhibits.temporal_basis[k * 12 + 5] * Complex<double>(exhibits.components[k * sum.size() + p]);
+            images.temporal_basis[k * 12 + 5] * Complex<double>(images.components[k * sum.size() + p]);
     EXPECT_LE(metrics::relative_l2(values_of<double>(frames[5].image), sum), 1e-5);
   }
 }
 
 TEST(SubspaceFrames, of_a_few_leading_courses_are_nearer_to_the_truth) {
-  const auto made = moving(320, 8, 48);
-  LeastSquares by_frame = in_subspace(GivenCourses{}, {}, 1e-4);
-  by_frame.basis.reset();
-  const double alone = error(frames_of(made, 40, by_frame), made);
+  const auto made = moving({48, 48, 1}, 320, 8);
+  const double alone = error(frames_of(made, 40, in_subspace({}, {}, 1e-4)), made);
   EXPECT_LE(error(frames_of(made, 40, in_subspace(LeadingCourses{5}, {}, 1e-4)), made), 0.7 * alone);
   EXPECT_LE(
       error(frames_of(made, 40, in_subspace(LeadingCourses{5}, {{SparseKind::llr, 0.01}}, sparse_tolerance)),
@@ -220,14 +165,9 @@ TEST(SubspaceFrames, of_a_few_leading_courses_are_nearer_to_the_truth) {
 }
 
 TEST(SubspaceFrames, refuse_courses_that_do_not_fit) {
-  const auto made = moving(40, 10, 16);
-  const auto line = [&](const LeastSquares& method) -> std::string {
-    try {
-      frames_of(made, 4, method);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto made = moving({16, 16, 1}, 40, 10);
+  const auto line = [&](const LeastSquares& method) {
+    return io::error_of([&] { frames_of(made, 4, method); });
   };
   EXPECT_EQ(line(in_subspace(LeadingCourses{5})),
             "--basis: expected 1 ... 4 components, the number of frames, found 5");

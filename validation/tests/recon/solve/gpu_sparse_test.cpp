@@ -1,7 +1,6 @@
 // Sparse terms and ADMM on the device, against the CPU: the functors are the same.
 #include "recon/solve/admm.hpp"
 #include "recon/solve/terms/terms.hpp"
-#include "validation/metrics.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/problems.hpp"
 
@@ -10,11 +9,7 @@ namespace {
 
 using tests::random_values;
 
-class GpuSparse : public tests::GpuTest {};
-
-double difference(const Array<Complex<float>>& of_device, const Array<Complex<float>>& of_host) {
-  return metrics::relative_l2(converted<Complex<double>>(of_device), converted<Complex<double>>(of_host));
-}
+using GpuSparse = tests::GpuTest;
 
 TEST_F(GpuSparse, terms_are_those_of_the_cpu) {
   for (const Shape& image : {Shape{1, 33, 48}, Shape{9, 17, 20}})
@@ -28,17 +23,17 @@ TEST_F(GpuSparse, terms_are_those_of_the_cpu) {
           sum_device(unknowns, Device::cuda());
       on_host->analyze(x, c);
       on_device->analyze(x.to(Device::cuda()), c_device);
-      EXPECT_LE(difference(c_device, c), 1e-6) << name_of(kind);
+      EXPECT_LE(tests::relative_error(c_device, c), 1e-6) << name_of(kind);
       EXPECT_NEAR(on_device->value(c_device), on_host->value(c), 1e-5 * on_host->value(c)) << name_of(kind);
       on_host->shrink(0.3F, c);
       on_device->shrink(0.3F, c_device);
-      EXPECT_LE(difference(c_device, c), 1e-6) << name_of(kind);
+      EXPECT_LE(tests::relative_error(c_device, c), 1e-6) << name_of(kind);
       on_host->add_adjoint(c, 0.5F, sum);
       on_device->add_adjoint(c_device, 0.5F, sum_device);
-      EXPECT_LE(difference(sum_device, sum), 1e-6) << name_of(kind);
+      EXPECT_LE(tests::relative_error(sum_device, sum), 1e-6) << name_of(kind);
       on_host->add_normal(x, 0.5F, sum);
       on_device->add_normal(x.to(Device::cuda()), 0.5F, sum_device);
-      EXPECT_LE(difference(sum_device, sum), 1e-6) << name_of(kind);
+      EXPECT_LE(tests::relative_error(sum_device, sum), 1e-6) << name_of(kind);
     }
 }
 
@@ -70,7 +65,7 @@ TEST_F(GpuSparse, admm_gives_the_image_of_the_cpu) {
     EXPECT_TRUE(admm(problem, data.to(device), x, settings).converged);
     return x.to(Device::cpu());
   };
-  EXPECT_LE(difference(solved(Device::cuda()), solved(Device::cpu())), 1e-4);
+  EXPECT_LE(tests::relative_error(solved(Device::cuda()), solved(Device::cpu())), 1e-4);
 }
 
 }  // namespace

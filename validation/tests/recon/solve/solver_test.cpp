@@ -46,7 +46,15 @@ class DenseNormal : public HermitianOperator<T> {
 };
 
 template <class T>
-class ConjugateGradient : public ::testing::Test {};
+class ConjugateGradient : public ::testing::Test {
+ protected:
+  const DenseNormal<T> normal_{random_values<T>({60, 20}, 3), T(1)};
+  const Array<Complex<T>> b_ = random_values<T>({20}, 4);
+  Array<Complex<T>> x_{Shape{20}};
+  ConjugateGradientResult solve(const ConjugateGradientSettings& settings) {
+    return conjugate_gradient(normal_, b_, x_, settings);
+  }
+};
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(ConjugateGradient, Precisions);
 
@@ -62,8 +70,7 @@ TYPED_TEST(ConjugateGradient, equals_dense_least_squares) {
                             oracle::identity_matrix({20, 1, 1}));
   // Condition number of A^H A: ((1 + sqrt(1/3)) / (1 - sqrt(1/3)))^2 = 14; times the rounding of T and of
   // sums of 60.
-  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(x), expected),
-            sizeof(TypeParam) == 4 ? 1e-5 : 1e-13);
+  EXPECT_LE(tests::relative_error(x, expected), sizeof(TypeParam) == 4 ? 1e-5 : 1e-13);
   // Twenty unknowns: the residual is down to rounding after about as many iterations, and the solver stops
   // there.
   EXPECT_TRUE(result.converged);
@@ -71,76 +78,64 @@ TYPED_TEST(ConjugateGradient, equals_dense_least_squares) {
 }
 
 TYPED_TEST(ConjugateGradient, stops_at_the_tolerance_and_says_so) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 3), TypeParam(1));
-  const auto b = random_values<TypeParam>({20}, 4);
-  Array<Complex<TypeParam>> x({20}), ax({20});
-  const auto result = conjugate_gradient(normal, b, x, {.iterations = 100, .tolerance = 1e-3});
+  const auto result = this->solve({.iterations = 100, .tolerance = 1e-3});
   EXPECT_TRUE(result.converged);
   EXPECT_LE(result.relative_residuals.size(), 30u);
   EXPECT_DOUBLE_EQ(result.relative_residuals.front(), 1);
   EXPECT_LE(result.relative_residuals.back(), 1e-3);
   EXPECT_GE(result.relative_residuals[result.relative_residuals.size() - 2], 1e-3);
   // The true residual agrees with that of the recurrence.
-  normal.forward(x, ax);
-  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(ax), converted<Complex<double>>(b)), 1.01e-3);
-}
-
-TYPED_TEST(ConjugateGradient, says_when_it_has_not_converged) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 5), TypeParam(1));
-  Array<Complex<TypeParam>> x({20});
-  const auto result =
-      conjugate_gradient(normal, random_values<TypeParam>({20}, 6), x, {.iterations = 2, .tolerance = 1e-6});
-  EXPECT_FALSE(result.converged);
-  EXPECT_EQ(result.relative_residuals.size(), 3u);
+  Array<Complex<TypeParam>> ax({20});
+  this->normal_.forward(this->x_, ax);
+  EXPECT_LE(tests::relative_error(ax, this->b_), 1.01e-3);
+  this->x_.fill_zero();
+  const auto few = this->solve({.iterations = 2, .tolerance = 1e-6});
+  EXPECT_FALSE(few.converged);
+  EXPECT_EQ(few.relative_residuals.size(), 3u);
 }
 
 TYPED_TEST(ConjugateGradient, looks_at_the_residual_only_as_often_as_asked) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 7), TypeParam(1));
-  Array<Complex<TypeParam>> x({20});
   std::vector<std::int64_t> looks;
-  conjugate_gradient(normal, random_values<TypeParam>({20}, 8), x,
-                     {.iterations = 7, .tolerance = 0, .check_every = 3},
+  conjugate_gradient(this->normal_, this->b_, this->x_, {.iterations = 7, .tolerance = 0, .check_every = 3},
                      [&](const Progress& progress) { looks.push_back(progress.done); });
   EXPECT_EQ(looks, (std::vector<std::int64_t>{0, 3, 6, 7}));
 }
 
 TYPED_TEST(ConjugateGradient, keeps_the_solution_of_the_iteration_that_reached_the_tolerance) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 7), TypeParam(1));
-  const auto b = random_values<TypeParam>({20}, 8);
-  Array<Complex<TypeParam>> often({20}), seldom({20});
-  const auto expected = conjugate_gradient(normal, b, often, {.iterations = 30, .tolerance = 0.05});
-  const auto found =
-      conjugate_gradient(normal, b, seldom, {.iterations = 30, .tolerance = 0.05, .check_every = 7});
+  const auto expected = this->solve({.iterations = 30, .tolerance = 0.05});
+  Array<Complex<TypeParam>> seldom({20});
+  const auto found = conjugate_gradient(this->normal_, this->b_, seldom,
+                                        {.iterations = 30, .tolerance = 0.05, .check_every = 7});
   EXPECT_TRUE(found.converged);
   EXPECT_NE((expected.relative_residuals.size() - 1) % 7, 0u) << "the case proves nothing";
   EXPECT_EQ(found.relative_residuals, expected.relative_residuals);
-  EXPECT_TRUE(std::equal(often.begin(), often.end(), seldom.begin()));
+  EXPECT_TRUE(std::equal(this->x_.begin(), this->x_.end(), seldom.begin()));
 }
 
-TYPED_TEST(ConjugateGradient, from_zero_has_the_bits_of_a_start_that_is_zero) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 9), TypeParam(1));
-  const auto b = random_values<TypeParam>({20}, 10);
-  Array<Complex<TypeParam>> first({20}), second({20});
-  conjugate_gradient(normal, b, first, {.iterations = 6, .tolerance = 0});
-  conjugate_gradient(normal, b, second, {.iterations = 6, .tolerance = 0, .from_zero = true});
-  EXPECT_GT(norm(first[0]), 0);
-  EXPECT_EQ(metrics::relative_l2(converted<Complex<double>>(second), converted<Complex<double>>(first)), 0);
+TYPED_TEST(ConjugateGradient, gives_the_same_bytes_twice_and_from_zero) {
+  this->solve({.iterations = 6, .tolerance = 0});
+  EXPECT_GT(norm(this->x_[0]), 0);
+  for (const bool from_zero : {false, true}) {
+    Array<Complex<TypeParam>> again({20});
+    conjugate_gradient(this->normal_, this->b_, again,
+                       {.iterations = 6, .tolerance = 0, .from_zero = from_zero});
+    EXPECT_TRUE(std::equal(again.begin(), again.end(), this->x_.begin()));
+  }
 }
 
 TYPED_TEST(ConjugateGradient, continues_from_a_given_start) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 9), TypeParam(1));
-  auto solution = random_values<TypeParam>({20}, 10);
+  const auto expected = random_values<TypeParam>({20}, 10);
+  auto solution = expected;
   Array<Complex<TypeParam>> b({20});
-  normal.forward(solution, b);
-  const auto expected = converted<Complex<double>>(solution);
-  const auto result = conjugate_gradient(normal, b, solution, {.iterations = 5, .tolerance = 1e-4});
+  this->normal_.forward(solution, b);
+  const auto result = conjugate_gradient(this->normal_, b, solution, {.iterations = 5, .tolerance = 1e-4});
   EXPECT_TRUE(result.converged);
-  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(solution), expected), 1e-4);
+  EXPECT_LE(tests::relative_error(solution, expected), 1e-4);
   EXPECT_LE(result.relative_residuals.size(), 2u);
 }
 
 TYPED_TEST(ConjugateGradient, of_a_stack_is_that_of_each) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 7), TypeParam(1));
+  const auto& normal = this->normal_;
   const ConjugateGradientSettings settings{.iterations = 30, .tolerance = 0.02, .check_every = 4};
   auto b = random_values<TypeParam>({4, 20}, 8);
   std::fill_n(b.data() + 40, 20, Complex<TypeParam>());         // one that is zero
@@ -164,17 +159,15 @@ TYPED_TEST(ConjugateGradient, of_a_stack_is_that_of_each) {
 }
 
 TYPED_TEST(ConjugateGradient, of_zero_is_zero) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 11), TypeParam(1));
   auto x = random_values<TypeParam>({20}, 12);
-  const auto result = conjugate_gradient(normal, Array<Complex<TypeParam>>({20}), x, {});
-  EXPECT_TRUE(result.converged);
+  EXPECT_TRUE(conjugate_gradient(this->normal_, Array<Complex<TypeParam>>({20}), x, {}).converged);
   EXPECT_EQ(tests::length(x), 0);
 }
 
 TYPED_TEST(ConjugateGradient, refuses_nan_and_overflow) {
   auto matrix = random_values<TypeParam>({60, 20}, 13);
-  const auto b = random_values<TypeParam>({20}, 14);
-  Array<Complex<TypeParam>> x({20});
+  const auto& b = this->b_;
+  auto& x = this->x_;
   matrix[33].re = std::numeric_limits<TypeParam>::quiet_NaN();
   EXPECT_THROW(conjugate_gradient(DenseNormal<TypeParam>(matrix, TypeParam(1)), b, x, {}), Error);
   matrix[33].re = std::numeric_limits<TypeParam>::max();
@@ -183,24 +176,13 @@ TYPED_TEST(ConjugateGradient, refuses_nan_and_overflow) {
 }
 
 TYPED_TEST(ConjugateGradient, refuses_contradictory_settings_and_shapes) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 15), TypeParam(1));
-  const auto b = random_values<TypeParam>({20}, 16);
-  Array<Complex<TypeParam>> x({20}), wrong({19});
+  Array<Complex<TypeParam>> wrong({19});
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THROW(conjugate_gradient(normal, b, x, {.iterations = 0}), Error);
-  EXPECT_THROW(conjugate_gradient(normal, b, x, {.tolerance = -1}), Error);
-  EXPECT_THROW(conjugate_gradient(normal, b, x, {.tolerance = nan}), Error);
-  EXPECT_THROW(conjugate_gradient(normal, wrong, x, {}), Error);
-  EXPECT_THROW(conjugate_gradient(normal, b, wrong, {}), Error);
-}
-
-TYPED_TEST(ConjugateGradient, gives_the_same_bytes_twice) {
-  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 17), TypeParam(1));
-  const auto b = random_values<TypeParam>({20}, 18);
-  Array<Complex<TypeParam>> first({20}), second({20});
-  conjugate_gradient(normal, b, first, {});
-  conjugate_gradient(normal, b, second, {});
-  EXPECT_TRUE(std::equal(first.begin(), first.end(), second.begin()));
+  EXPECT_THROW(this->solve({.iterations = 0}), Error);
+  EXPECT_THROW(this->solve({.tolerance = -1}), Error);
+  EXPECT_THROW(this->solve({.tolerance = nan}), Error);
+  EXPECT_THROW(conjugate_gradient(this->normal_, wrong, this->x_, {}), Error);
+  EXPECT_THROW(conjugate_gradient(this->normal_, this->b_, wrong, {}), Error);
 }
 
 TYPED_TEST(ConjugateGradient, largest_eigenvalue_of_a_diagonal_matrix) {

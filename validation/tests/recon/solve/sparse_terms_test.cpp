@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -27,8 +25,8 @@ std::vector<Case> cases() {
   for (const Shape& image :
        {Shape{1, 16, 16}, Shape{1, 17, 23}, Shape{10, 9, 8}, Shape{5, 33, 12}, Shape{1, 1, 21}}) {
     all.push_back({"wavelet " + image.text(), image, wavelet_term<double>(image, Device::cpu())});
-    all.push_back({"tv " + image.text(), image, tv_term<double>(image)});
-    all.push_back({"tgv " + image.text(), image, tgv_term<double>(image)});
+    all.push_back({"tv " + image.text(), image, sparse_term<double>(SparseKind::tv, image, Device::cpu())});
+    all.push_back({"tgv " + image.text(), image, sparse_term<double>(SparseKind::tgv, image, Device::cpu())});
   }
   return all;
 }
@@ -36,12 +34,9 @@ std::vector<Case> cases() {
 Shape unknowns_of(const Case& c) { return {1 + c.term->auxiliary(), c.image[0], c.image[1], c.image[2]}; }
 Shape coefficients_of(const Case& c) { return {c.term->planes(), c.image[0], c.image[1], c.image[2]}; }
 
-TEST(SparseTerm, adjoint_belongs_to_the_analysis) {
-  for (const auto& c : cases()) expect_adjoint_of_analysis(*c.term, unknowns_of(c), coefficients_of(c), c.name);
-}
-
-TEST(SparseTerm, normal_product_is_the_analysis_and_its_adjoint) {
-  for (const auto& c : cases()) expect_normal_of_analysis(*c.term, unknowns_of(c), coefficients_of(c), c.name);
+TEST(SparseTerm, adjoint_and_normal_product_belong_to_the_analysis) {
+  for (const auto& c : cases())
+    expect_adjoint_and_normal_of_analysis(*c.term, unknowns_of(c), coefficients_of(c), c.name);
 }
 
 TEST(Wavelet, is_orthogonal_at_every_size) {
@@ -117,7 +112,7 @@ TEST(Tgv, counts_no_slope_that_is_given_to_it_and_twice_how_slopes_change) {
   // rho = x^2 / 2 in a row of 9, v = its differences: what is left is E v, 1 at each of the 7 steps between them, but at the
   // end, where v falls to 0.
   const Shape image{1, 1, 9};
-  const auto term = tgv_term<double>(image);
+  const auto term = sparse_term<double>(SparseKind::tgv, image, Device::cpu());
   Array<Complex<double>> unknowns(Shape{2, 1, 1, 9}), c(Shape{term->planes(), 1, 1, 9});
   for (std::int64_t x = 0; x < 9; ++x) {
     unknowns[x] = 0.5 * static_cast<double>(x * x);
@@ -130,7 +125,7 @@ TEST(Tgv, counts_no_slope_that_is_given_to_it_and_twice_how_slopes_change) {
 TEST(Tgv, counts_mixed_differences_as_the_norm_of_a_symmetric_matrix) {
   // v = (y, 0): E v = [0 1/2; 1/2 0] wherever y > 0, of norm 1 / sqrt(2). The image is 0: |v| counts as well.
   const std::int64_t n = 4;
-  const auto term = tgv_term<double>(Shape{1, n, n});
+  const auto term = sparse_term<double>(SparseKind::tgv, Shape{1, n, n}, Device::cpu());
   Array<Complex<double>> unknowns(Shape{3, 1, n, n}), c(Shape{term->planes(), 1, n, n});
   double slopes = 0;
   for (std::int64_t p = 0; p < n * n; ++p) {
@@ -155,57 +150,9 @@ TEST(Identity, with_weights_counts_every_voxel_by_its_own) {
   EXPECT_THROW(term->add_normal(other, 1, out), Error);
 }
 
-/// The prox problem is strictly convex: its minimum is the point that no neighbour undercuts.
-TEST(Shrink, is_the_minimum_of_the_prox_problem) {
-  std::mt19937 generator(7);
-  std::normal_distribution<double> normal;
-  for (const auto& c : cases()) {
-    if (c.image.size() > 300) continue;
-    const auto given = random_values<double>(coefficients_of(c), 8);
-    const double threshold = 0.8;
-    Array<Complex<double>> best(given);
-    c.term->shrink(threshold, best);
-    const auto objective = [&](const Array<Complex<double>>& z) {
-      double square = 0;
-      for (std::int64_t i = 0; i < z.size(); ++i) square += norm(z[i] - given[i]);
-      return threshold * c.term->value(z) + square / 2;
-    };
-    const double least = objective(best);
-    EXPECT_LE(least, objective(given)) << c.name;
-    for (int trial = 0; trial < 300; ++trial) {
-      Array<Complex<double>> other(best);
-      const double step = std::pow(10.0, -4.0 * (trial % 100) / 100);
-      if (trial < 200)  // one coefficient, or all of them
-        other[static_cast<std::int64_t>(generator() % static_cast<unsigned>(other.size()))] +=
-            Complex<double>(step * normal(generator), step * normal(generator));
-      else
-        for (auto& value : other)
-          value += Complex<double>(step * normal(generator), step * normal(generator));
-      EXPECT_GE(objective(other), least - 1e-12 * least) << c.name;
-    }
-  }
-}
-
-TEST(Shrink, leaves_what_the_dual_ball_takes) {
-  // Moreau: c = prox of t g + t (projection on the ball of g*), whose vectors have length 1 at most; where the prox is not
-  // zero, exactly 1, and along it.
-  const auto term = tv_term<double>(Shape{1, 16, 16});
-  const auto given = random_values<double>(Shape{2, 1, 16, 16}, 9);
-  Array<Complex<double>> shrunk(given);
-  term->shrink(1.3, shrunk);
-  int zeros = 0;
-  for (std::int64_t p = 0; p < 256; ++p) {
-    double dual = 0, kept = 0, along = 0;
-    for (std::int64_t i : {p, 256 + p}) {
-      const auto y = (1 / 1.3) * (given[i] - shrunk[i]);
-      dual += norm(y), kept += norm(shrunk[i]), along += (conj(y) * shrunk[i]).re;
-    }
-    EXPECT_LE(std::sqrt(dual), 1 + rounding);
-    EXPECT_NEAR(along, std::sqrt(kept), rounding);  // <y, z> = |z|: y is a subgradient at z
-    zeros += kept == 0;
-  }
-  EXPECT_GT(zeros, 10);
-  EXPECT_LT(zeros, 246);
+TEST(Shrink, leaves_a_subgradient) {
+  for (const auto& c : cases())
+    expect_subgradient_left_by_shrinking(*c.term, 1.3, coefficients_of(c), c.name);
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ ReadoutStarts starts_of(const Scan& scan, std::int64_t length) {
   for (std::int64_t m = 0; m <= scan.kspace.sample_count(); m += length) starts.push_back(m);
   return starts;
 }
+ReadoutStarts starts_of(const data::Simulation& simulation) {
+  return starts_of(simulation.scan, simulation.readout_length);
+}
 
 double largest_difference(const Array<double>& a, const Array<double>& b) {
   double largest = 0;
@@ -41,7 +44,7 @@ double largest_difference(const Array<double>& a, const Array<double>& b) {
 
 TEST(GradientDelays, of_zero_leave_every_bit_as_it_is) {
   const auto simulation = data::simulate(settings_of(TrajectoryKind::spiral, {}));
-  const auto starts = starts_of(simulation.scan, simulation.readout_length);
+  const auto starts = starts_of(simulation);
   const Scan same = with_delays(simulation.scan, starts, {});
   const auto& k = simulation.scan.trajectory.k;
   EXPECT_EQ(
@@ -96,7 +99,7 @@ TEST(GradientDelays, along_other_axes_than_the_image_turn_its_shift) {
 
 TEST(GradientDelays, leave_out_samples_that_lie_beyond_the_matrix) {
   const auto simulation = data::simulate(settings_of(TrajectoryKind::golden_radial, {}));
-  const auto starts = starts_of(simulation.scan, simulation.readout_length);
+  const auto starts = starts_of(simulation);
   const Scan moved = with_delays(simulation.scan, starts, GradientDelays::along_axes({2, 2, 0}));
   moved.validate("moved scan");
   const auto all = simulation.scan.kspace.sample_count(), left_out = all - moved.kspace.sample_count();
@@ -150,7 +153,7 @@ TEST(GradientDelays, move_the_calibration_too) {
 void expect_found(const data::SimulationSettings& settings) {
   const auto simulation = data::simulate(settings);
   const auto& delays = settings.trajectory.delay_samples;
-  const auto found = estimate_delays(simulation.scan, starts_of(simulation.scan, simulation.readout_length));
+  const auto found = estimate_delays(simulation.scan, starts_of(simulation));
   ASSERT_TRUE(found.found()) << found.obstacle;
   for (std::size_t axis = 0; axis < 2; ++axis)
     EXPECT_NEAR(found.delays.samples[axis][axis], delays[axis], 0.03) << "axis " << axis;
@@ -158,25 +161,20 @@ void expect_found(const data::SimulationSettings& settings) {
   EXPECT_LE(found.inconsistency, found.inconsistency_before);
 }
 
-TEST(GradientDelays, of_golden_angle_spokes_are_found) {
+TEST(GradientDelays, of_many_kinds_of_scans_are_found) {
   expect_found(settings_of(TrajectoryKind::golden_radial, {0.7, -0.4, 0}));
-}
-TEST(GradientDelays, of_spokes_over_half_a_turn_are_found) {
   expect_found(settings_of(TrajectoryKind::radial, {2, 1.1, 0}));
-}
-TEST(GradientDelays, of_a_scan_without_any_are_zero) {
   expect_found(settings_of(TrajectoryKind::golden_radial, {}));
-}
-TEST(GradientDelays, of_spirals_are_found) {
   auto settings = settings_of(TrajectoryKind::spiral, {0.5, 1.2, 0});
   settings.trajectory.matrix_size = {128, 120, 1};
   settings.coil_count = 8;
   expect_found(settings);
-}
-
-TEST(GradientDelays, of_an_object_beyond_the_field_of_view_are_found) {
-  auto settings = settings_of(TrajectoryKind::golden_radial, {-1, 0.7, 0});
-  settings.object_scale = 1.3;
+  settings = settings_of(TrajectoryKind::golden_radial, {-1, 0.7, 0});
+  settings.object_scale = 1.3;  // beyond the field of view
+  expect_found(settings);
+  settings = settings_of(TrajectoryKind::stack_of_stars, {0.6, 1.1, 0});
+  settings.trajectory.matrix_size = {24, 24, 10};
+  settings.trajectory.fov_mm = {240, 240, 100};
   expect_found(settings);
 }
 
@@ -204,19 +202,8 @@ TEST(GradientDelays, of_turned_gradients_are_found_with_their_element_between_ax
   EXPECT_EQ(found.delays.samples[0][1], found.delays.samples[1][0]);
 }
 
-TEST(GradientDelays, of_a_stack_of_stars_are_found_in_its_planes) {
-  auto settings = settings_of(TrajectoryKind::stack_of_stars, {0.6, 1.1, 0});
-  settings.trajectory.matrix_size = {24, 24, 10};
-  settings.trajectory.fov_mm = {240, 240, 100};
-  const auto simulation = data::simulate(settings);
-  const auto found = estimate_delays(simulation.scan, starts_of(simulation.scan, simulation.readout_length));
-  ASSERT_TRUE(found.found()) << found.obstacle;
-  EXPECT_NEAR(found.delays.samples[0][0], 0.6, 0.03);
-  EXPECT_NEAR(found.delays.samples[1][1], 1.1, 0.03);
-}
-
 std::string obstacle_of(const data::Simulation& simulation) {
-  return estimate_delays(simulation.scan, starts_of(simulation.scan, simulation.readout_length)).obstacle;
+  return estimate_delays(simulation.scan, starts_of(simulation)).obstacle;
 }
 
 TEST(GradientDelays, are_not_found_where_nothing_tells_them) {
@@ -237,7 +224,7 @@ TEST(GradientDelays, are_not_found_where_nothing_tells_them) {
 TEST(GradientDelays, are_looked_for_where_a_first_step_tells_some) {
   const auto looked_for = [](const data::SimulationSettings& settings) {
     const auto simulation = data::simulate(settings);
-    return may_be_delayed(simulation.scan, starts_of(simulation.scan, simulation.readout_length));
+    return may_be_delayed(simulation.scan, starts_of(simulation));
   };
   for (const auto kind : {TrajectoryKind::golden_radial, TrajectoryKind::radial, TrajectoryKind::spiral}) {
     EXPECT_FALSE(looked_for(settings_of(kind, {}))) << data::name_of(kind);
@@ -260,7 +247,7 @@ TEST(GradientDelays, too_long_to_be_found_are_not_taken_for_others) {
 
 TEST(GradientDelays, that_leave_less_than_half_of_the_samples_are_refused) {
   const auto simulation = data::simulate(settings_of(TrajectoryKind::golden_radial, {}));
-  const auto starts = starts_of(simulation.scan, simulation.readout_length);
+  const auto starts = starts_of(simulation);
   EXPECT_THROW(with_delays(simulation.scan, starts, GradientDelays::along_axes({80, 80, 0})), Error);
 }
 

@@ -1,21 +1,13 @@
 // The direct transform, Q and the general sum against the oracle.
 #include "recon/transform/direct/direct.hpp"
 
-#include <gtest/gtest.h>
-#include <malloc.h>
-
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
-#include "data/trajectory.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 #include "recon/transform/direct/sample_groups.hpp"
-#include "recon/transform/transform.hpp"
-#include "validation/metrics.hpp"
-#include "validation/oracle.hpp"
-#include "validation/tests/problems.hpp"
+#include "validation/tests/recon/transform/transform_checks.hpp"
 
 namespace {
 
@@ -33,80 +25,29 @@ class DirectTransform : public ::testing::Test {
   // Forward and adjoint use the same exponentials, so that only the rounding of the sums is left: 6e-8
   // (1e-16) times the root of the number of terms, relative to |Ax||y|.
   static constexpr double adjointness = sizeof(T) == 4 ? 1e-6 : 1e-13;
+
+  static void expect_accuracy(const Trajectory& trajectory, std::array<int, 3> matrix, std::int64_t coils) {
+    const auto errors = tests::errors_of_direct<T>(trajectory, matrix, coils, Device::cpu());
+    EXPECT_LE(errors.forward, tolerance);
+    EXPECT_LE(errors.adjoint, tolerance);
+    EXPECT_LE(errors.adjointness, adjointness);
+  }
 };
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(DirectTransform, Precisions);
 
-TYPED_TEST(DirectTransform, forward_equals_the_oracle) {
+TYPED_TEST(DirectTransform, equals_the_oracle_and_its_conjugate_transpose) {
   unsigned seed = 1;
   for (const auto& c : tests::transform_cases()) {
     SCOPED_TRACE(c.text());
-    const auto trajectory = random_trajectory(c.matrix_size, c.samples, seed++);
-    const auto transform = make_direct_transform<TypeParam>(trajectory, c.matrix_size, Device::cpu());
-    const auto images = random_values<TypeParam>(transform->images_shape(c.coils), seed++);
-    Array<Complex<TypeParam>> samples(transform->samples_shape(c.coils));
-    transform->forward(images, samples);
-    const auto expected = oracle::forward(trajectory.k, oracle::voxel_positions(c.matrix_size),
-                                          converted<Complex<double>>(images));
-    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(samples), expected), this->tolerance);
+    this->expect_accuracy(random_trajectory(c.matrix_size, c.samples, seed++), c.matrix_size, c.coils);
   }
-}
-
-TYPED_TEST(DirectTransform, adjoint_equals_the_oracle) {
-  unsigned seed = 101;
-  for (const auto& c : tests::transform_cases()) {
-    SCOPED_TRACE(c.text());
-    const auto trajectory = random_trajectory(c.matrix_size, c.samples, seed++);
-    const auto transform = make_direct_transform<TypeParam>(trajectory, c.matrix_size, Device::cpu());
-    const auto samples = random_values<TypeParam>(transform->samples_shape(c.coils), seed++);
-    Array<Complex<TypeParam>> images(transform->images_shape(c.coils));
-    transform->adjoint(samples, images);
-    const auto expected = oracle::adjoint(trajectory.k, oracle::voxel_positions(c.matrix_size),
-                                          converted<Complex<double>>(samples));
-    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(images), expected), this->tolerance);
-  }
-}
-
-TYPED_TEST(DirectTransform, adjoint_is_conjugate_transpose) {
-  unsigned seed = 201;
-  for (const auto& c : tests::transform_cases()) {
-    SCOPED_TRACE(c.text());
-    const auto transform = make_direct_transform<TypeParam>(
-        random_trajectory(c.matrix_size, c.samples, seed++), c.matrix_size, Device::cpu());
-    const auto x = random_values<TypeParam>(transform->images_shape(c.coils), seed++);
-    const auto y = random_values<TypeParam>(transform->samples_shape(c.coils), seed++);
-    Array<Complex<TypeParam>> ax(y.shape()), ahy(x.shape());
-    transform->forward(x, ax);
-    transform->adjoint(y, ahy);
-    EXPECT_LE(tests::adjointness_error(x, ax, y, ahy), this->adjointness);
-  }
-}
-
-TYPED_TEST(DirectTransform, overwrites_what_was_in_the_output) {
-  const std::array<int, 3> matrix{6, 5, 4};
-  const auto transform =
-      make_direct_transform<TypeParam>(random_trajectory(matrix, 50, 1), matrix, Device::cpu());
-  const auto images = random_values<TypeParam>(transform->images_shape(2), 2);
-  auto fresh = Array<Complex<TypeParam>>(transform->samples_shape(2)),
-       used = random_values<TypeParam>(fresh.shape(), 3);
-  transform->forward(images, fresh);
-  transform->forward(images, used);
-  EXPECT_TRUE(std::equal(fresh.begin(), fresh.end(), used.begin()));
-  auto fresh_images = Array<Complex<TypeParam>>(images.shape()), used_images = images;
-  transform->adjoint(fresh, fresh_images);
-  transform->adjoint(fresh, used_images);
-  EXPECT_TRUE(std::equal(fresh_images.begin(), fresh_images.end(), used_images.begin()));
 }
 
 TYPED_TEST(DirectTransform, refuses_arrays_of_another_shape) {
   const std::array<int, 3> matrix{6, 5, 1};
-  const auto transform =
-      make_direct_transform<TypeParam>(random_trajectory(matrix, 50, 1), matrix, Device::cpu());
-  Array<Complex<TypeParam>> images(transform->images_shape(2)), samples(transform->samples_shape(3)),
-      flat({30});
-  EXPECT_THROW(transform->forward(images, samples), Error);
-  EXPECT_THROW(transform->adjoint(samples, images), Error);
-  EXPECT_THROW(transform->forward(flat, samples), Error);
+  tests::expect_wrong_arrays_are_refused(
+      *make_direct_transform<TypeParam>(random_trajectory(matrix, 50, 1), matrix, Device::cpu()));
 }
 
 TYPED_TEST(DirectTransform, refuses_a_trajectory_without_samples_or_axes) {
@@ -118,19 +59,6 @@ TYPED_TEST(DirectTransform, refuses_a_trajectory_without_samples_or_axes) {
 template <class T>
 class DirectPointSpread : public DirectTransform<T> {};
 TYPED_TEST_SUITE(DirectPointSpread, Precisions);
-
-/// The oracle's q on the periodic grid, with the unreachable differences n = -N set to zero.
-oracle::Values expected_point_spread(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                     const Array<double>& weights) {
-  auto q = oracle::q(trajectory.k, oracle::difference_positions(matrix_size), weights);
-  const auto grid = difference_grid(matrix_size);
-  for (std::int64_t i = 0; i < q.size(); ++i) {
-    const std::array<std::int64_t, 3> n{i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1]};
-    for (int axis = 0; axis < 3; ++axis)
-      if (matrix_size[axis] > 1 && n[axis] == matrix_size[axis]) q[i] = 0.0;
-  }
-  return q;
-}
 
 TYPED_TEST(DirectPointSpread, equals_the_oracle_with_and_without_weights) {
   unsigned seed = 301;
@@ -144,56 +72,22 @@ TYPED_TEST(DirectPointSpread, equals_the_oracle_with_and_without_weights) {
                         {{2, 2, 2}, 1, 1}}) {
     SCOPED_TRACE(c.text());
     const auto trajectory = random_trajectory(c.matrix_size, c.samples, seed++);
-    Array<double> weights({c.samples}), ones({c.samples});
-    for (std::int64_t m = 0; m < c.samples; ++m) ones[m] = 1, weights[m] = 0.5 + static_cast<double>(m % 7);
-    const auto q = point_spread_direct<TypeParam>(trajectory, c.matrix_size, nullptr, Device::cpu());
-    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(q),
-                                   expected_point_spread(trajectory, c.matrix_size, ones)),
-              this->tolerance);
-    const auto weighted = point_spread_direct<TypeParam>(trajectory, c.matrix_size, &weights, Device::cpu());
-    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(weighted),
-                                   expected_point_spread(trajectory, c.matrix_size, weights)),
-              this->tolerance);
+    const auto weights = tests::uneven_weights(c.samples);
+    for (const auto* w : {static_cast<const Array<double>*>(nullptr), &weights})
+      EXPECT_LE(tests::error_of_point_spread<TypeParam>(trajectory, c.matrix_size, w, Device::cpu()),
+                this->tolerance);
   }
-}
-
-TYPED_TEST(DirectPointSpread, is_conjugate_symmetric) {
-  const std::array<int, 3> matrix{6, 5, 4}, grid = difference_grid(matrix);
-  const auto q = converted<Complex<double>>(
-      point_spread_direct<TypeParam>(random_trajectory(matrix, 200, 1), matrix, nullptr, Device::cpu()));
-  ASSERT_EQ(q.shape(), (Shape{grid[2], grid[1], grid[0]}));
-  auto mirrored = q;
-  for (int z = 0; z < grid[2]; ++z)
-    for (int y = 0; y < grid[1]; ++y)
-      for (int x = 0; x < grid[0]; ++x) {
-        const std::array<std::int64_t, 3> n{(grid[0] - x) % grid[0], (grid[1] - y) % grid[1],
-                                            (grid[2] - z) % grid[2]};
-        mirrored[(std::int64_t{z} * grid[1] + y) * grid[0] + x] =
-            conj(q[(n[2] * grid[1] + n[1]) * grid[0] + n[0]]);
-      }
-  // Only differences on the edges of the computed half may be computed twice; they differ by rounding.
-  EXPECT_LE(metrics::relative_l2(mirrored, q), this->adjointness);
 }
 
 /// Trajectories whose samples share positions along x, or along x and y: mirrored, stacked, on a grid; with
 /// more than SampleGroups::most_slots of one |k_x|, -0, and samples that occur twice.
 std::vector<std::pair<Trajectory, std::array<int, 3>>> shared_trajectories() {
   std::vector<std::pair<Trajectory, std::array<int, 3>>> cases;
-  using Kind = data::TrajectoryKind;
-  for (const Kind kind : {Kind::radial, Kind::golden_radial, Kind::spiral, Kind::cartesian}) {
-    data::TrajectorySettings settings;
-    settings.kind = kind;
-    settings.matrix_size = {24, 21, 1};
-    cases.emplace_back(data::design_trajectory(settings).trajectory, settings.matrix_size);
-  }
-  for (const Kind kind :
-       {Kind::stack_of_stars, Kind::stack_of_spirals, Kind::cartesian, Kind::phyllotaxis_radial_3d}) {
-    data::TrajectorySettings settings;
-    settings.kind = kind;
-    settings.matrix_size = {11, 12, 9};
-    settings.fov_mm = {200, 210, 150};
-    cases.emplace_back(data::design_trajectory(settings).trajectory, settings.matrix_size);
-  }
+  using enum data::TrajectoryKind;
+  for (const auto kind : {radial, golden_radial, spiral, cartesian})
+    cases.emplace_back(tests::designed(kind, {24, 21, 1}), std::array{24, 21, 1});
+  for (const auto kind : {stack_of_stars, stack_of_spirals, cartesian, phyllotaxis_radial_3d})
+    cases.emplace_back(tests::designed(kind, {11, 12, 9}), std::array{11, 12, 9});
   Trajectory few{Array<double>({3, 400})};
   for (std::int64_t m = 0; m < 400; ++m) {
     few.k[m] = static_cast<double>(m % 7 - 3) * (m % 2 == 0 ? -1.0 : 1.0);  // 0 and -0 among them
@@ -204,29 +98,12 @@ std::vector<std::pair<Trajectory, std::array<int, 3>>> shared_trajectories() {
   return cases;
 }
 
-TYPED_TEST(DirectTransform, adjoint_of_samples_that_share_positions_equals_the_oracle) {
-  unsigned seed = 501;
-  for (const auto& [trajectory, matrix] : shared_trajectories())
-    for (const std::int64_t coils : {1, 5}) {
-      SCOPED_TRACE(std::to_string(trajectory.sample_count()) + " samples");
-      const auto transform = make_direct_transform<TypeParam>(trajectory, matrix, Device::cpu());
-      const auto samples = random_values<TypeParam>(transform->samples_shape(coils), seed++);
-      Array<Complex<TypeParam>> images(transform->images_shape(coils));
-      transform->adjoint(samples, images);
-      const auto expected =
-          oracle::adjoint(trajectory.k, oracle::voxel_positions(matrix), converted<Complex<double>>(samples));
-      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(images), expected), this->tolerance);
-    }
-}
-
-TYPED_TEST(DirectPointSpread, of_samples_that_share_positions_equals_the_oracle) {
+TYPED_TEST(DirectPointSpread, and_transform_of_samples_that_share_positions_equal_the_oracle) {
   for (const auto& [trajectory, matrix] : shared_trajectories()) {
     SCOPED_TRACE(std::to_string(trajectory.sample_count()) + " samples");
-    Array<double> weights({trajectory.sample_count()});
-    for (std::int64_t m = 0; m < weights.size(); ++m) weights[m] = 0.5 + static_cast<double>(m % 7);
-    const auto q = point_spread_direct<TypeParam>(trajectory, matrix, &weights, Device::cpu());
-    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(q),
-                                   expected_point_spread(trajectory, matrix, weights)),
+    for (const std::int64_t coils : {1, 5}) this->expect_accuracy(trajectory, matrix, coils);
+    const auto weights = tests::uneven_weights(trajectory.sample_count());
+    EXPECT_LE(tests::error_of_point_spread<TypeParam>(trajectory, matrix, &weights, Device::cpu()),
               this->tolerance);
   }
 }
@@ -259,11 +136,7 @@ TEST(SampleGroups, every_sample_is_in_one_place_of_its_positions) {
 }
 
 TEST(SampleGroups, partitions_of_a_stack_and_halves_of_a_spoke_are_taken_together) {
-  data::TrajectorySettings settings;
-  settings.kind = data::TrajectoryKind::stack_of_stars;
-  settings.matrix_size = {32, 32, 20};
-  settings.fov_mm = {200, 200, 200};
-  const auto trajectory = data::design_trajectory(settings).trajectory;
+  const auto trajectory = tests::designed(data::TrajectoryKind::stack_of_stars, {32, 32, 20});
   const SampleGroups groups(trajectory);
   // 20 partitions; of the 2 N samples of a spoke all but the first (-N/2) and the centre have a mirror image.
   EXPECT_LE(groups.count().xy, trajectory.sample_count() / 20);
@@ -275,43 +148,16 @@ TEST(SampleGroups, partitions_of_a_stack_and_halves_of_a_spoke_are_taken_togethe
   EXPECT_TRUE(std::is_sorted(alone.order().begin(), alone.order().end()));
 }
 
-/// Bytes that the C library has handed out.
-double bytes_in_use() {
-  const auto info = mallinfo2();
-  return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
-}
-
 TYPED_TEST(DirectTransform, holds_the_bytes_that_its_cost_says) {
-  data::TrajectorySettings settings;
-  settings.kind = data::TrajectoryKind::stack_of_stars;
-  settings.matrix_size = {64, 64, 16};
-  settings.fov_mm = {200, 200, 200};
-  const auto stack = data::design_trajectory(settings).trajectory;
-  struct Case {
-    std::array<int, 3> matrix_size;
-    Trajectory trajectory;
-    std::int64_t coils;
+  const auto expect_bytes = [](const Trajectory& trajectory, std::array<int, 3> matrix, std::int64_t coils) {
+    SCOPED_TRACE(matrix[0]);
+    tests::expect_bytes_of_cost<TypeParam>(coils, Device::cpu(), [&] {
+      return make_direct_transform<TypeParam>(trajectory, matrix, Device::cpu());
+    });
   };
-  for (const auto& [matrix_size, trajectory, coils] :
-       {Case{{192, 160, 1}, random_trajectory({192, 160, 1}, 40000, 1), 6}, Case{{64, 64, 16}, stack, 3},
-        Case{{40, 40, 40}, random_trajectory({40, 40, 40}, 20000, 2), 2}}) {
-    SCOPED_TRACE(matrix_size[0]);
-    const auto images = random_values<TypeParam>({coils, matrix_size[2], matrix_size[1], matrix_size[0]}, 3);
-    auto back = images;
-    Array<Complex<TypeParam>> samples({coils, trajectory.sample_count()});
-    const double before = bytes_in_use();
-    const auto transform = make_direct_transform<TypeParam>(trajectory, matrix_size, Device::cpu());
-    const double made = bytes_in_use();
-    transform->forward(images, samples);
-    transform->adjoint(samples, back);
-    const double used = bytes_in_use();
-    transform->forward(images, samples);
-    transform->adjoint(samples, back);
-    EXPECT_EQ(bytes_in_use(), used) << "scratch is made once";
-    const DirectCost cost({matrix_size, count_samples(trajectory), precision_of<TypeParam>(), Device::cpu()});
-    EXPECT_NEAR(static_cast<double>(cost.bytes()), made - before, 0.15 * (made - before));
-    EXPECT_NEAR(static_cast<double>(cost.scratch_bytes(coils)), used - made, 0.15 * (used - made));
-  }
+  expect_bytes(random_trajectory({192, 160, 1}, 40000, 1), {192, 160, 1}, 6);
+  expect_bytes(tests::designed(data::TrajectoryKind::stack_of_stars, {64, 64, 16}), {64, 64, 16}, 3);
+  expect_bytes(random_trajectory({40, 40, 40}, 20000, 2), {40, 40, 40}, 2);
 }
 
 TEST(DirectCost, counts_pairs_and_shares_positions) {
@@ -358,7 +204,7 @@ TEST(GeneralSum, takes_time_as_a_further_axis) {
   }
   const auto values = random_values<float>({2, samples}, 7);
   EXPECT_LE(metrics::relative_l2(general_sum(sources, targets, +1.0, values),
-                                 oracle::adjoint(k, r, converted<Complex<double>>(values), off)),
+                                 oracle::adjoint(k, r, tests::in_double(values), off)),
             1e-12);
 }
 

@@ -1,63 +1,23 @@
 // The direct sums on the device against the double-precision oracle.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 
-#include "recon/array/device.hpp"
-#include "recon/transform/direct/direct.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
-#include "validation/metrics.hpp"
-#include "validation/oracle.hpp"
-#include "validation/tests/problems.hpp"
+#include "validation/tests/gpu.hpp"
+#include "validation/tests/recon/transform/transform_checks.hpp"
 
 namespace fhd {
 namespace {
 
 using tests::TransformCase;
-
-class GpuDirect : public testing::Test {
- protected:
-  void SetUp() override {
-    const auto inventory = device::inventory();
-    if (inventory.devices.empty()) GTEST_SKIP() << inventory.reason;
-    device::start(Device::cuda());
-  }
-};
+using GpuDirect = tests::GpuTest;
 
 template <class T>
-oracle::Values as_double(const Array<Complex<T>>& values) {
-  return converted<Complex<double>>(values);
-}
-
-struct Errors {
-  double forward, adjoint, adjointness;
-};
-
-template <class T>
-Errors errors_of(const TransformCase& c, DirectChoice choice) {
-  const auto trajectory = tests::random_trajectory(c.matrix_size, c.samples, 3);
-  const auto transform = make_direct_transform<T>(trajectory, c.matrix_size, Device::cuda(), choice);
-  const auto images = tests::random_values<T>(transform->images_shape(c.coils), 4);
-  const auto samples = tests::random_values<T>(transform->samples_shape(c.coils), 5);
-  Array<Complex<T>> found_samples(samples.shape(), Device::cuda()),
-      found_images(images.shape(), Device::cuda());
-  // Earlier values of the output must not matter.
-  found_samples = samples.to(Device::cuda());
-  found_images = images.to(Device::cuda());
-  transform->forward(images.to(Device::cuda()), found_samples);
-  transform->adjoint(samples.to(Device::cuda()), found_images);
-  const auto r = oracle::voxel_positions(c.matrix_size);
-  const auto as_points = [&](const Array<Complex<T>>& v) {
-    return as_double(v).reshaped({c.coils, v.size() / c.coils});
-  };
-  const auto forward = as_double(found_samples), adjoint = as_double(found_images);
-  return {metrics::relative_l2(forward, oracle::forward(trajectory.k, r, as_points(images))),
-          metrics::relative_l2(adjoint, oracle::adjoint(trajectory.k, r, as_points(samples))),
-          tests::adjointness_error(as_double(images), forward, as_double(samples), adjoint)};
+tests::Errors errors_of(const TransformCase& c, DirectChoice choice) {
+  return tests::errors_of_direct<T>(tests::random_trajectory(c.matrix_size, c.samples, 3), c.matrix_size,
+                                    c.coils, Device::cuda(), choice);
 }
 
 // Single precision: phases are right to 2^-33 turns times the matrix size, sin and cos to 2^-21 (fast), each
@@ -67,54 +27,27 @@ constexpr double single_tolerance = 5e-6;
 // Double: phases to 2^-65 turns, sums of at most 4,097 terms to 4097^(1/2) 2^-53.
 constexpr double double_tolerance = 2e-14;
 
-TEST_F(GpuDirect, fast_agrees_with_the_oracle) {
-  for (const auto& c : tests::transform_cases()) {
-    const auto errors = errors_of<float>(c, {GpuSums::fast});
-    EXPECT_LE(errors.forward, single_tolerance) << c.text();
-    EXPECT_LE(errors.adjoint, single_tolerance) << c.text();
-    EXPECT_LE(errors.adjointness, single_tolerance) << c.text();
-  }
-}
-
-TEST_F(GpuDirect, accurate_agrees_with_the_oracle) {
-  for (const auto& c : tests::transform_cases()) {
-    const auto errors = errors_of<float>(c, {GpuSums::accurate});
-    EXPECT_LE(errors.forward, single_tolerance) << c.text();
-    EXPECT_LE(errors.adjoint, single_tolerance) << c.text();
-    EXPECT_LE(errors.adjointness, single_tolerance) << c.text();
-  }
-}
-
-TEST_F(GpuDirect, double_precision_agrees_with_the_oracle) {
-  for (const auto& c : tests::transform_cases()) {
-    const auto errors = errors_of<double>(c, {GpuSums::accurate});
-    EXPECT_LE(errors.forward, double_tolerance) << c.text();
-    EXPECT_LE(errors.adjoint, double_tolerance) << c.text();
-    EXPECT_LE(errors.adjointness, double_tolerance) << c.text();
-  }
-}
-
 // Tensor cores, numbers in two parts: additions are truncated, three a step of 16 samples, for 1,024 samples on end: at
 // most 192 x 2^-24. In one part: the roundings of three factors and of their product to half precision, 4 x 2^-11 at most;
 // where many are averaged, 5e-4.
 constexpr double matrix_tolerance = 1.2e-5, one_part_bound = 2e-3, one_part_tolerance = 5e-4;
 
-TEST_F(GpuDirect, tensor_cores_agree_with_the_oracle) {
+template <class T>
+void expect_agreement(GpuSums sums, double tolerance) {
   for (const auto& c : tests::transform_cases()) {
-    const auto errors = errors_of<float>(c, {GpuSums::tensor_cores});
-    EXPECT_LE(errors.forward, matrix_tolerance) << c.text();
-    EXPECT_LE(errors.adjoint, matrix_tolerance) << c.text();
-    EXPECT_LE(errors.adjointness, matrix_tolerance) << c.text();
+    const auto errors = errors_of<T>(c, {sums});
+    EXPECT_LE(errors.forward, tolerance) << c.text();
+    EXPECT_LE(errors.adjoint, tolerance) << c.text();
+    EXPECT_LE(errors.adjointness, tolerance) << c.text();
   }
 }
 
-TEST_F(GpuDirect, tensor_cores_agree_with_the_oracle_in_double_precision) {
-  for (const auto& c : tests::transform_cases()) {
-    const auto errors = errors_of<double>(c, {GpuSums::tensor_cores});
-    EXPECT_LE(errors.forward, double_tolerance) << c.text();
-    EXPECT_LE(errors.adjoint, double_tolerance) << c.text();
-    EXPECT_LE(errors.adjointness, double_tolerance) << c.text();
-  }
+TEST_F(GpuDirect, agrees_with_the_oracle) {
+  expect_agreement<float>(GpuSums::fast, single_tolerance);
+  expect_agreement<float>(GpuSums::accurate, single_tolerance);
+  expect_agreement<float>(GpuSums::tensor_cores, matrix_tolerance);
+  expect_agreement<double>(GpuSums::accurate, double_tolerance);
+  expect_agreement<double>(GpuSums::tensor_cores, double_tolerance);
 }
 
 TEST_F(GpuDirect, tensor_cores_in_one_part_agree_where_that_is_all_that_is_asked) {
@@ -154,7 +87,7 @@ TEST_F(GpuDirect, tensor_cores_take_values_of_any_size) {
   Array<Complex<float>> images(transform->images_shape(c.coils), Device::cuda());
   transform->adjoint(samples.to(Device::cuda()), images);
   const auto r = oracle::voxel_positions(c.matrix_size);
-  const auto found = as_double(images), all = as_double(samples);
+  const auto found = tests::in_double(images), all = tests::in_double(samples);
   const std::int64_t voxels = found.size() / c.coils;
   for (std::int64_t coil = 0; coil < c.coils; ++coil) {
     const auto part = [&](const oracle::Values& of, std::int64_t size) {
@@ -174,32 +107,6 @@ TEST_F(GpuDirect, tensor_cores_take_values_of_any_size) {
   EXPECT_FALSE(std::isnan(with_nan[voxels].re)) << "another coil";
 }
 
-template <class T>
-void expect_point_spread(std::array<int, 3> matrix_size, std::int64_t samples, bool weighted,
-                         double tolerance, DirectChoice choice = {GpuSums::fast}) {
-  const auto trajectory = tests::random_trajectory(matrix_size, samples, 6);
-  Array<double> weights({samples});
-  for (std::int64_t m = 0; m < samples; ++m)
-    weights[m] = weighted ? 0.5 + 0.001 * static_cast<double>(m) : 1.0;
-  const auto q =
-      point_spread_direct<T>(trajectory, matrix_size, weighted ? &weights : nullptr, Device::cuda(), choice)
-          .to(Device::cpu());
-  auto expected = oracle::q(trajectory.k, oracle::difference_positions(matrix_size), weights);
-  const auto size = difference_grid(matrix_size);
-  ASSERT_EQ(q.shape(), (Shape{size[2], size[1], size[0]}));
-  for (std::int64_t i = 0; i < q.size(); ++i) {
-    const std::int64_t index[3] = {i % size[0], i / size[0] % size[1], i / size[0] / size[1]};
-    for (int axis = 0; axis < 3; ++axis)
-      if (matrix_size[static_cast<std::size_t>(axis)] > 1 &&
-          index[axis] == matrix_size[static_cast<std::size_t>(axis)]) {
-        EXPECT_EQ(q[i], Complex<T>{}) << "a difference that no pair of voxels has";
-        expected[i] = {};
-      }
-  }
-  EXPECT_LE(metrics::relative_l2(as_double(q), expected), tolerance)
-      << matrix_size[0] << "x" << matrix_size[1] << "x" << matrix_size[2];
-}
-
 TEST_F(GpuDirect, point_spread_agrees_with_the_oracle) {
   for (const auto& matrix_size : {std::array{1, 1, 1},
                                   {9, 1, 1},
@@ -211,11 +118,18 @@ TEST_F(GpuDirect, point_spread_agrees_with_the_oracle) {
                                   {32, 32, 1}})
     for (const std::int64_t samples : {1, 777})
       for (const bool weighted : {false, true}) {
-        expect_point_spread<float>(matrix_size, samples, weighted, single_tolerance);
-        expect_point_spread<double>(matrix_size, samples, weighted, double_tolerance);
-        expect_point_spread<double>(matrix_size, samples, weighted, double_tolerance,
-                                    {GpuSums::tensor_cores});
-        expect_point_spread<float>(matrix_size, samples, weighted, matrix_tolerance, {GpuSums::tensor_cores});
+        const auto trajectory = tests::random_trajectory(matrix_size, samples, 6);
+        const auto weights = tests::uneven_weights(samples);
+        const auto expect = [&]<class T>(T, double tolerance, GpuSums sums) {
+          EXPECT_LE(tests::error_of_point_spread<T>(trajectory, matrix_size, weighted ? &weights : nullptr,
+                                                    Device::cuda(), {sums}),
+                    tolerance)
+              << matrix_size[0] << "x" << matrix_size[1] << "x" << matrix_size[2];
+        };
+        expect(float(), single_tolerance, GpuSums::fast);
+        expect(double(), double_tolerance, GpuSums::fast);
+        expect(double(), double_tolerance, GpuSums::tensor_cores);
+        expect(float(), matrix_tolerance, GpuSums::tensor_cores);
       }
 }
 
@@ -263,20 +177,14 @@ TEST_F(GpuDirect, two_transforms_may_take_turns) {
   }
   for (int turn = 0; turn < 6; ++turn) transforms[turn % 2]->adjoint(samples[turn % 2], images[turn % 2]);
   for (int i = 0; i < 2; ++i)
-    EXPECT_LE(metrics::relative_l2(as_double(images[i]),
-                                   oracle::adjoint(trajectories[i].k, r, as_double(samples[i]))),
-              single_tolerance);
+    EXPECT_LE(
+        tests::relative_error(images[i], oracle::adjoint(trajectories[i].k, r, tests::in_double(samples[i]))),
+        single_tolerance);
 }
 
 TEST_F(GpuDirect, rejects_host_arrays_and_wrong_shapes) {
-  const auto transform = make_direct_transform<float>(tests::random_trajectory({8, 8, 1}, 10, 1), {8, 8, 1},
-                                                      Device::cuda(), {GpuSums::fast});
-  Array<Complex<float>> images({1, 1, 8, 8}), samples({1, 10});
-  EXPECT_THROW(transform->adjoint(samples, images), Error);
-  auto device_images = images.to(Device::cuda());
-  EXPECT_THROW(transform->adjoint(samples, device_images), Error);
-  EXPECT_THROW(transform->adjoint(Array<Complex<float>>({1, 11}, Device::cuda()), device_images), Error);
-  EXPECT_THROW(transform->adjoint(Array<Complex<float>>({2, 10}, Device::cuda()), device_images), Error);
+  tests::expect_wrong_arrays_are_refused(*make_direct_transform<float>(
+      tests::random_trajectory({8, 8, 1}, 10, 1), {8, 8, 1}, Device::cuda(), {GpuSums::fast}));
 }
 
 template <class T>
@@ -286,26 +194,13 @@ void expect_bytes_of_cost() {
        {TransformCase{{64, 64, 64}, 400000, 5}, {{16, 16, 1}, 100, 1}, {{96, 96, 1}, 30000, 4}}) {
     SCOPED_TRACE(c.text());
     const auto trajectory = tests::random_trajectory(c.matrix_size, c.samples, 1);
-    const std::int64_t n = c.samples;
-    const DirectCost cost({c.matrix_size, {n, n, n}, precision_of<T>(), gpu});
-    const auto used = [&] { return static_cast<double>(device::memory_use(gpu).used_bytes); };
-    const double before = used();
-    device::reset_peak_memory(gpu);
-    const auto transform = make_direct_transform<T>(trajectory, c.matrix_size, gpu);
-    const double held = used() - before;
-    EXPECT_NEAR(static_cast<double>(cost.bytes()), held, 0.15 * held);
-    Array<Complex<T>> images(transform->images_shape(c.coils), gpu),
-        samples(transform->samples_shape(c.coils), gpu);
-    const double with_arrays = used();
-    transform->adjoint(samples, images);
-    transform->forward(images, samples);
-    const double scratch = static_cast<double>(device::memory_use(gpu).peak_bytes) - with_arrays;
-    EXPECT_NEAR(static_cast<double>(cost.scratch_bytes(c.coils)), scratch, 0.15 * scratch);
-
-    const double before_q = used();  // the transform keeps its scratch
+    tests::expect_bytes_of_cost<T>(c.coils, gpu,
+                                   [&] { return make_direct_transform<T>(trajectory, c.matrix_size, gpu); });
+    const DirectCost cost({c.matrix_size, {c.samples, c.samples, c.samples}, precision_of<T>(), gpu});
+    const double before = tests::bytes_in_use(gpu);
     device::reset_peak_memory(gpu);
     const auto q = point_spread_direct<T>(trajectory, c.matrix_size, nullptr, gpu);
-    const double taken = static_cast<double>(device::memory_use(gpu).peak_bytes) - before_q,
+    const double taken = static_cast<double>(device::memory_use(gpu).peak_bytes) - before,
                  expected = static_cast<double>(cost.point_spread_scratch_bytes()) +
                             static_cast<double>(q.size() * std::int64_t{sizeof(Complex<T>)});
     EXPECT_NEAR(expected, taken, 0.15 * taken);
@@ -319,20 +214,9 @@ TEST_F(GpuDirect, takes_the_bytes_that_its_cost_says) {
 
 TEST_F(GpuDirect, memory_that_runs_out_on_the_way_is_one_error_and_nothing_leaks) {
   const auto trajectory = tests::random_trajectory({32, 32, 32}, 100000, 1);
-  const auto before = device::memory_use(Device::cuda()).used_bytes;
-  int refused = 0;
-  for (std::size_t limit = before + 1; limit < before + (std::size_t{64} << 20);
-       limit += std::size_t{1} << 20) {
-    device::limit_memory(Device::cuda(), limit);
-    try {
-      point_spread_direct<float>(trajectory, {32, 32, 32}, nullptr, Device::cuda(), {GpuSums::fast});
-    } catch (const Error& error) {
-      ++refused;
-      EXPECT_NE(std::strstr(error.what(), "CUDA device memory"), nullptr) << error.what();
-    }
-    EXPECT_EQ(device::memory_use(Device::cuda()).used_bytes, before);
-  }
-  device::limit_memory(Device::cuda(), 0);
+  const int refused = times_out_of_memory(std::size_t{64} << 20, std::size_t{1} << 20, [&] {
+    point_spread_direct<float>(trajectory, {32, 32, 32}, nullptr, Device::cuda(), {GpuSums::fast});
+  });
   EXPECT_GE(refused, 2);
   EXPECT_LE(refused, 63) << "64 MiB are enough";
 }

@@ -1,72 +1,36 @@
 // The Toeplitz operator on the device: the cases of toeplitz_test, against E^H E of the direct transform in
 // double precision.
-#include <cstring>
-
-#include "recon/encoding/sense.hpp"
-#include "recon/transform/direct/direct.hpp"
-#include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
-#include "validation/metrics.hpp"
 #include "validation/tests/gpu.hpp"
-#include "validation/tests/problems.hpp"
+#include "validation/tests/recon/transform/toeplitz_checks.hpp"
 
 namespace fhd {
 namespace {
 
+using tests::applied;
+using tests::in_double;
 using tests::random_trajectory;
 using tests::random_values;
+using tests::relative_error;
 
 template <class T>
-class GpuToeplitz : public tests::GpuTest {
+class GpuToeplitz : public tests::GpuTest, protected tests::ToeplitzAccuracy<T> {
  protected:
-  // See the test on the CPU: some 10 units in the last place of two FFTs, and single-precision Q's 3e-6.
-  static constexpr double tolerance = sizeof(T) == 4 ? 1e-5 : 1e-12;
-  static constexpr double symmetry = sizeof(T) == 4 ? 1e-6 : 1e-13;
-
-  static Array<Complex<double>> in_double(const Array<Complex<T>>& values) {
-    return converted<Complex<double>>(values);
-  }
   static auto toeplitz(const Trajectory& trajectory, const tests::TransformCase& c,
                        const Array<Complex<T>>& maps, std::int64_t coils_at_once = 0) {
     const auto q = point_spread_direct<T>(trajectory, c.matrix_size, nullptr, Device::cuda());
     return make_toeplitz_normal(q, maps.to(Device::cuda()), coils_at_once);
   }
-  static Array<Complex<T>> applied(const HermitianOperator<T>& a, const Array<Complex<T>>& image) {
-    auto result = random_values<T>(image.shape(), 99).to(Device::cuda());  // to be overwritten
-    a.forward(image.to(Device::cuda()), result);
-    return result.to(Device::cpu());
-  }
 };
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(GpuToeplitz, Precisions);
 
-// The cases of the CPU's test; sizes with prime factors; more coils than are padded together; a last group of
-// rows that is smaller than the others is met where the grid is larger than the cache (next test).
-const std::vector<tests::TransformCase> cases{
-    {{1, 1, 1}, 3, 2},     {{7, 1, 1}, 30, 1},    {{1, 9, 1}, 12, 3},   {{1, 1, 6}, 20, 2},
-    {{32, 32, 1}, 700, 1}, {{31, 33, 1}, 511, 3}, {{8, 8, 8}, 400, 2},  {{5, 9, 7}, 300, 4},
-    {{12, 1, 10}, 150, 2}, {{1, 6, 5}, 64, 2},    {{2, 2, 2}, 1, 1},    {{64, 64, 1}, 1, 5},
-    {{16, 3, 17}, 333, 1}, {{13, 11, 7}, 200, 7}, {{12, 10, 8}, 200, 9}};
-
-TYPED_TEST(GpuToeplitz, equals_forward_then_adjoint) {
-  unsigned seed = 1;
-  for (const auto& c : cases) {
-    SCOPED_TRACE(c.text());
-    const auto trajectory = random_trajectory(c.matrix_size, c.samples, seed++);
-    const std::shared_ptr<const FourierTransform<double>> transform =
-        make_direct_transform<double>(trajectory, c.matrix_size, Device::cpu());
-    const auto maps = random_values<TypeParam>(transform->images_shape(c.coils), seed++);
-    const auto a = this->toeplitz(trajectory, c, maps);
-    const auto image = random_values<TypeParam>(a->domain(), seed++);
-    const ExplicitNormal<double> exact(
-        std::make_shared<SenseEncoding<double>>(transform, this->in_double(maps)));
-    Array<Complex<double>> expected(image.shape());
-    exact.forward(this->in_double(image), expected);
-    const auto first = this->applied(*a, image);
-    EXPECT_LE(metrics::relative_l2(this->in_double(first), expected), this->tolerance);
-    // Padding that one run spoils would show in the next.
-    EXPECT_TRUE(tests::identical(this->applied(*a, image), first));
-  }
+// Sizes with prime factors; more coils than are padded together; a last group of rows that is smaller than the others is
+// met where the grid is larger than the cache (test after the next).
+TYPED_TEST(GpuToeplitz, equals_forward_then_adjoint_and_is_hermitian) {
+  auto cases = tests::toeplitz_cases();
+  cases.insert(cases.end(), {{{13, 11, 7}, 200, 7}, {{12, 10, 8}, 200, 9}});
+  for (const auto& c : cases) tests::expect_normal_of_transform<TypeParam>(c, Device::cuda());
 }
 
 TYPED_TEST(GpuToeplitz, coils_at_once_do_not_change_a_bit) {
@@ -75,9 +39,9 @@ TYPED_TEST(GpuToeplitz, coils_at_once_do_not_change_a_bit) {
     const auto maps =
         random_values<TypeParam>({c.coils, c.matrix_size[2], c.matrix_size[1], c.matrix_size[0]}, 2);
     const auto image = random_values<TypeParam>({c.matrix_size[2], c.matrix_size[1], c.matrix_size[0]}, 3);
-    const auto all = this->applied(*this->toeplitz(trajectory, c, maps), image);
+    const auto all = applied(*this->toeplitz(trajectory, c, maps), image);
     for (const std::int64_t together : {1, 2, 4, 6})
-      EXPECT_TRUE(tests::identical(this->applied(*this->toeplitz(trajectory, c, maps, together), image), all))
+      EXPECT_TRUE(tests::identical(applied(*this->toeplitz(trajectory, c, maps, together), image), all))
           << c.text() << ", " << together;
   }
 }
@@ -88,7 +52,7 @@ TYPED_TEST(GpuToeplitz, is_hermitian_where_groups_of_rows_differ_in_size) {
   const auto a = this->toeplitz(random_trajectory(c.matrix_size, c.samples, 1), c,
                                 random_values<TypeParam>({1, 125, 70, 90}, 2));
   const auto x = random_values<TypeParam>(a->domain(), 3), y = random_values<TypeParam>(a->domain(), 4);
-  EXPECT_LE(tests::adjointness_error(x, this->applied(*a, x), y, this->applied(*a, y)), this->symmetry);
+  EXPECT_LE(tests::adjointness_error(x, applied(*a, x), y, applied(*a, y)), this->symmetry);
 }
 
 TYPED_TEST(GpuToeplitz, equals_the_cpu_at_64) {
@@ -99,9 +63,7 @@ TYPED_TEST(GpuToeplitz, equals_the_cpu_at_64) {
   const auto image = random_values<TypeParam>({64, 64, 64}, 3);
   Array<Complex<TypeParam>> expected(image.shape());
   make_toeplitz_normal(q, maps)->forward(image, expected);
-  EXPECT_LE(metrics::relative_l2(this->in_double(this->applied(*this->toeplitz(trajectory, c, maps), image)),
-                                 this->in_double(expected)),
-            this->tolerance);
+  EXPECT_LE(relative_error(applied(*this->toeplitz(trajectory, c, maps), image), expected), this->tolerance);
 }
 
 /// Lengths of known stages and of any, of one, two and three of them, along every axis of a volume and of a plane.
@@ -124,7 +86,7 @@ TYPED_TEST(GpuToeplitz, equals_double_precision_on_the_cpu_for_every_kind_of_len
     const auto stack = random_values<T>({2, n[2], n[1], n[0]}, 3);
     // The rounding of two FFTs along three axes: 2e-7 ... 3e-7 (double: 3e-16 ... 6e-16).
     const double rounding = sizeof(T) == 4 ? 5e-7 : 2e-15;
-    const auto exact = make_toeplitz_normal(this->in_double(q), this->in_double(maps));
+    const auto exact = make_toeplitz_normal(in_double(q), in_double(maps));
     const auto a = make_toeplitz_normal(q.to(Device::cuda()), maps.to(Device::cuda()), 3, 2),
                together = make_toeplitz_normal(q.to(Device::cuda()), maps.to(Device::cuda()), 0, 2);
     auto found = random_values<T>(stack.shape(), 4).to(Device::cuda()), same = found;
@@ -133,29 +95,17 @@ TYPED_TEST(GpuToeplitz, equals_double_precision_on_the_cpu_for_every_kind_of_len
     if (sizeof(T) == 4) {  // cuFFT may plan batches of other sizes in another way
       EXPECT_TRUE(tests::identical(found.to(Device::cpu()), same.to(Device::cpu())));
     }
-    const auto host = this->in_double(found);
+    const auto host = in_double(found);
     for (int i = 0; i < 2; ++i) {
       Array<Complex<double>> expected(exact->domain());
-      exact->forward(this->in_double(one_of(stack, expected.shape(), i)), expected);
-      EXPECT_LE(metrics::relative_l2(one_of(host, expected.shape(), i), expected), rounding);
+      exact->forward(in_double(one_of(stack, expected.shape(), i)), expected);
+      EXPECT_LE(relative_error(one_of(host, expected.shape(), i), expected), rounding);
     }
   }
 }
 
 TYPED_TEST(GpuToeplitz, refuses_arrays_that_do_not_agree) {
-  const std::array<int, 3> matrix{6, 6, 1};
-  const auto q =
-      point_spread_direct<TypeParam>(random_trajectory(matrix, 20, 1), matrix, nullptr, Device::cuda());
-  const auto on_device = [](Shape shape) { return Array<Complex<TypeParam>>(shape, Device::cuda()); };
-  EXPECT_THROW(make_toeplitz_normal(q, on_device({6, 6})), Error);
-  EXPECT_THROW(make_toeplitz_normal(q, on_device({1, 1, 7, 6})), Error);
-  EXPECT_THROW(make_toeplitz_normal(q, Array<Complex<TypeParam>>({1, 1, 6, 6})), Error);
-  const auto toeplitz = make_toeplitz_normal(q, on_device({1, 1, 6, 6}));
-  auto image = on_device({1, 6, 6}), other = on_device({1, 6, 5});
-  Array<Complex<TypeParam>> host({1, 6, 6});
-  EXPECT_THROW(toeplitz->forward(image, other), Error);
-  EXPECT_THROW(toeplitz->forward(other, image), Error);
-  EXPECT_THROW(toeplitz->forward(host, image), Error);
+  tests::expect_wrong_maps_are_refused<TypeParam>(Device::cuda());
 }
 
 TYPED_TEST(GpuToeplitz, takes_the_bytes_that_its_cost_says) {
@@ -188,18 +138,8 @@ TYPED_TEST(GpuToeplitz, memory_that_runs_out_on_the_way_is_one_error_and_nothing
   const auto trajectory = random_trajectory(c.matrix_size, c.samples, 1);
   const auto maps = random_values<TypeParam>({2, 32, 32, 32}, 2).to(Device::cuda());
   const auto q = point_spread_direct<TypeParam>(trajectory, c.matrix_size, nullptr, Device::cuda());
-  const auto before = device::memory_use(Device::cuda()).used_bytes;
-  int refused = 0;
-  for (std::size_t more = 1; more < std::size_t{96} << 20; more += std::size_t{2} << 20) {
-    device::limit_memory(Device::cuda(), before + more);
-    try {
-      make_toeplitz_normal(q, maps);
-    } catch (const DeviceError& error) {
-      ++refused;
-      EXPECT_NE(std::strstr(error.what(), "MiB free"), nullptr) << error.what();
-    }
-    EXPECT_EQ(device::memory_use(Device::cuda()).used_bytes, before);
-  }
+  const int refused = this->times_out_of_memory(std::size_t{96} << 20, std::size_t{2} << 20,
+                                                [&] { make_toeplitz_normal(q, maps); });
   EXPECT_GE(refused, 3);
   EXPECT_LE(refused, 46) << "96 MiB are enough";
 }

@@ -2,26 +2,19 @@
 // density compensation.
 #include "recon/transform/gridded/gridded.hpp"
 
-#include <gtest/gtest.h>
-#include <malloc.h>
-
 #include <limits>
 #include <random>
 
-#include "data/trajectory.hpp"
 #include "recon/array/fft.hpp"
-#include "recon/transform/direct/direct.hpp"
 #include "recon/transform/gridded/gridded_cost.hpp"
-#include "recon/transform/transform.hpp"
-#include "validation/metrics.hpp"
-#include "validation/tests/problems.hpp"
-#include "validation/tests/recon/transform/gridded_problems.hpp"
+#include "validation/tests/recon/transform/transform_checks.hpp"
 
 namespace {
 
 using namespace fhd;
+using tests::designed;
 using tests::random_values;
-using tests::trajectories;
+using tests::relative_error;
 
 template <class T>
 class GriddedTransform : public ::testing::Test {
@@ -36,25 +29,13 @@ using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(GriddedTransform, Precisions);
 
 TYPED_TEST(GriddedTransform, is_as_close_to_the_direct_transform_as_requested) {
-  unsigned seed = 1001;
-  for (const auto& c : trajectories()) {
-    const auto direct = make_direct_transform<double>(c.trajectory, c.matrix_size, Device::cpu());
-    const auto images = random_values<TypeParam>(direct->images_shape(c.coils), seed++);
-    const auto samples = random_values<TypeParam>(direct->samples_shape(c.coils), seed++);
-    Array<Complex<double>> exact_samples(samples.shape()), exact_images(images.shape());
-    direct->forward(converted<Complex<double>>(images), exact_samples);
-    direct->adjoint(converted<Complex<double>>(samples), exact_images);
-    for (const double accuracy : this->accuracies()) {
-      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
-      const auto gridded =
-          make_gridded_transform<TypeParam>(c.trajectory, c.matrix_size, accuracy, Device::cpu());
-      Array<Complex<TypeParam>> gridded_samples(samples.shape()), gridded_images(images.shape());
-      gridded->forward(images, gridded_samples);
-      gridded->adjoint(samples, gridded_images);
-      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(gridded_samples), exact_samples), accuracy);
-      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(gridded_images), exact_images), accuracy);
-    }
+  for (const auto& c : tests::trajectories()) {
+    SCOPED_TRACE(c.name);
+    tests::expect_accuracy<TypeParam>(c.trajectory, c.matrix_size, c.coils, this->accuracies(),
+                                      Device::cpu());
   }
+  tests::expect_accuracy<TypeParam>(tests::beyond_the_edge({12, 11, 1}), {12, 11, 1}, 1, {1e-5},
+                                    Device::cpu());
 }
 
 TEST(GriddedTransformAccuracy, keeps_its_accuracy_on_large_matrices) {
@@ -65,64 +46,10 @@ TEST(GriddedTransformAccuracy, keeps_its_accuracy_on_large_matrices) {
   const auto direct = make_direct_transform<float>(trajectory, matrix, Device::cpu());  // its error: 1e-6
   Array<Complex<float>> exact(direct->images_shape(1)), found(exact.shape());
   direct->adjoint(samples, exact);
-  const auto expected = converted<Complex<double>>(exact);
   for (const double accuracy : {1e-3, 1e-4, 1e-5}) {
     make_gridded_transform<float>(trajectory, matrix, accuracy, Device::cpu())->adjoint(samples, found);
-    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(found), expected), accuracy);
+    EXPECT_LE(relative_error(found, exact), accuracy);
   }
-}
-
-TYPED_TEST(GriddedTransform, adjoint_is_conjugate_transpose) {
-  // Forward and adjoint share kernel, roll-off and FFT, so that they are transposes to rounding whatever the
-  // requested accuracy: 6e-8 (1e-16) times the root of the number of operations per output, times up to 3 by which
-  // 1 / phi^ amplifies it.
-  unsigned seed = 2001;
-  for (const auto& c : trajectories())
-    for (const double accuracy : {1e-2, 1e-5}) {
-      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
-      const auto gridded =
-          make_gridded_transform<TypeParam>(c.trajectory, c.matrix_size, accuracy, Device::cpu());
-      const auto x = random_values<TypeParam>(gridded->images_shape(c.coils), seed++);
-      const auto y = random_values<TypeParam>(gridded->samples_shape(c.coils), seed++);
-      Array<Complex<TypeParam>> ax(y.shape()), ahy(x.shape());
-      gridded->forward(x, ax);
-      gridded->adjoint(y, ahy);
-      EXPECT_LE(tests::adjointness_error(x, ax, y, ahy), sizeof(TypeParam) == 4 ? 1e-6 : 1e-13);
-    }
-}
-
-TYPED_TEST(GriddedTransform, takes_samples_slightly_beyond_the_edge) {
-  // Files round k: |k| up to N/2 x 1.005 is accepted by Scan::validate, and must not fall off the grid.
-  const std::array<int, 3> matrix{12, 11, 1};
-  Trajectory trajectory{Array<double>({3, 4})};
-  for (int m = 0; m < 4; ++m) {
-    trajectory.k[m] = (m % 2 ? 1 : -1) * 6 * 1.005;
-    trajectory.k[4 + m] = (m / 2 ? 1 : -1) * 5.5 * 1.005;
-  }
-  const auto direct = make_direct_transform<double>(trajectory, matrix, Device::cpu());
-  const auto gridded = make_gridded_transform<TypeParam>(trajectory, matrix, 1e-5, Device::cpu());
-  const auto samples = random_values<TypeParam>({1, 4}, 1);
-  Array<Complex<double>> exact(direct->images_shape(1));
-  Array<Complex<TypeParam>> image(exact.shape());
-  direct->adjoint(converted<Complex<double>>(samples), exact);
-  gridded->adjoint(samples, image);
-  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(image), exact), 1e-5);
-}
-
-TYPED_TEST(GriddedTransform, overwrites_what_was_in_the_output) {
-  const std::array<int, 3> matrix{10, 9, 4};
-  const auto gridded = make_gridded_transform<TypeParam>(tests::random_trajectory(matrix, 300, 1), matrix,
-                                                         1e-5, Device::cpu());
-  const auto images = random_values<TypeParam>(gridded->images_shape(2), 2);
-  auto fresh = Array<Complex<TypeParam>>(gridded->samples_shape(2)),
-       used = random_values<TypeParam>(fresh.shape(), 3);
-  gridded->forward(images, fresh);
-  gridded->forward(images, used);
-  EXPECT_TRUE(std::equal(fresh.begin(), fresh.end(), used.begin()));
-  auto fresh_images = Array<Complex<TypeParam>>(images.shape()), used_images = images;
-  gridded->adjoint(fresh, fresh_images);
-  gridded->adjoint(fresh, used_images);
-  EXPECT_TRUE(std::equal(fresh_images.begin(), fresh_images.end(), used_images.begin()));
 }
 
 TYPED_TEST(GriddedTransform, refuses_accuracies_that_it_cannot_reach) {
@@ -134,18 +61,7 @@ TYPED_TEST(GriddedTransform, refuses_accuracies_that_it_cannot_reach) {
 }
 
 TYPED_TEST(GriddedTransform, point_spread_is_as_close_to_the_direct_one_as_requested) {
-  for (const auto& c : trajectories()) {
-    Array<double> weights({c.trajectory.sample_count()});
-    for (std::int64_t m = 0; m < weights.size(); ++m) weights[m] = 0.5 + static_cast<double>(m % 7);
-    const auto exact = point_spread_direct<double>(c.trajectory, c.matrix_size, &weights, Device::cpu());
-    for (const double accuracy : this->accuracies()) {
-      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
-      const auto q =
-          point_spread_gridded<TypeParam>(c.trajectory, c.matrix_size, &weights, accuracy, Device::cpu());
-      ASSERT_EQ(q.shape(), exact.shape());
-      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(q), exact), accuracy);
-    }
-  }
+  tests::expect_accurate_point_spreads<TypeParam>(this->accuracies(), Device::cpu());
 }
 
 TEST(KaiserBessel, bessel_function_has_its_tabulated_values) {
@@ -309,13 +225,7 @@ TEST(RunPlan, takes_every_sample_once_and_no_more_rows_than_its_sizes_say) {
       }
 }
 
-std::size_t bytes_in_use() {
-  const auto info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
 TYPED_TEST(GriddedTransform, holds_the_bytes_that_its_cost_says) {
-  using Images = Array<Complex<TypeParam>>;
   // FFTW takes memory of its own with the first plan of a process.
   make_gridded_transform<TypeParam>(tests::random_trajectory({16, 16, 16}, 10, 1), {16, 16, 16}, 1e-5,
                                     Device::cpu());
@@ -324,23 +234,9 @@ TYPED_TEST(GriddedTransform, holds_the_bytes_that_its_cost_says) {
            {{128, 128, 1}, 40000, 6}, {{48, 40, 32}, 60000, 2}, {{64, 64, 1}, 300000, 1}}) {
     SCOPED_TRACE(samples);
     const auto trajectory = tests::random_trajectory(matrix, samples, 1);
-    const Images values(Shape{coils, samples});
-    Images images(Shape{coils, matrix[2], matrix[1], matrix[0]}), result(values.shape());
-    const auto within = [](std::size_t used, std::size_t said) {
-      EXPECT_LE(static_cast<double>(used), 1.15 * static_cast<double>(said));
-      EXPECT_GE(static_cast<double>(used), 0.85 * static_cast<double>(said));
-    };
-    const std::size_t before = bytes_in_use();
-    const auto transform = make_gridded_transform<TypeParam>(trajectory, matrix, 1e-5, Device::cpu());
-    within(bytes_in_use() - before, transform->cost().bytes());
-    transform->adjoint(values, images);
-    transform->forward(images, result);
-    const std::size_t used = bytes_in_use();
-    within(used - before, transform->cost().bytes() + transform->cost().scratch_bytes(coils));
-    transform->adjoint(values, images);
-    transform->forward(images, result);
-    // Scratch is made once: its least array has 16 KiB; the runtime of the threads may add records of its own.
-    EXPECT_LE(bytes_in_use(), used + 4096);
+    tests::expect_bytes_of_cost<TypeParam>(coils, Device::cpu(), [&, matrix = matrix] {
+      return make_gridded_transform<TypeParam>(trajectory, matrix, 1e-5, Device::cpu());
+    });
   }
 }
 
@@ -412,15 +308,7 @@ double error_of_compensated_adjoint(const Trajectory& trajectory, std::array<int
   direct->forward(image, samples);
   for (std::int64_t m = 0; m < samples.size(); ++m) samples[m] *= weights[m];
   direct->adjoint(samples, result);
-  return metrics::relative_l2(result, image);
-}
-
-data::DesignedTrajectory designed(data::TrajectoryKind kind, std::array<int, 3> matrix) {
-  data::TrajectorySettings settings;
-  settings.kind = kind;
-  settings.matrix_size = matrix;
-  settings.fov_mm = {240, 240, 5};
-  return data::design_trajectory(settings);
+  return relative_error(result, image);
 }
 
 TEST(DensityCompensation, makes_the_adjoint_an_image_of_the_right_intensity) {
@@ -430,20 +318,20 @@ TEST(DensityCompensation, makes_the_adjoint_an_image_of_the_right_intensity) {
        {data::TrajectoryKind::cartesian, data::TrajectoryKind::radial, data::TrajectoryKind::spiral})
     for (const int n : {48, 51}) {
       SCOPED_TRACE(std::string(data::name_of(kind)) + " " + std::to_string(n));
-      EXPECT_LE(error_of_compensated_adjoint(designed(kind, {n, n, 1}).trajectory, {n, n, 1}), 0.1);
+      EXPECT_LE(error_of_compensated_adjoint(designed(kind, {n, n, 1}), {n, n, 1}), 0.1);
     }
 }
 
 TEST(DensityCompensation, of_radial_samples_is_the_ramp) {
   const int n = 64;
-  const auto design = designed(data::TrajectoryKind::radial, {n, n, 1});
-  const auto weights = density_compensation(design.trajectory, {n, n, 1});
-  const auto samples = design.trajectory.sample_count();
+  const auto trajectory = designed(data::TrajectoryKind::radial, {n, n, 1});
+  const auto weights = density_compensation(trajectory, {n, n, 1});
+  const auto samples = trajectory.sample_count();
   double sum = 0, expected_sum = 0, squared_difference = 0, squared = 0;
   std::vector<double> radii;
   for (std::int64_t m = 0; m < samples; ++m) {
     EXPECT_GE(weights[m], 0);
-    const double radius = std::hypot(design.trajectory.k[m], design.trajectory.k[samples + m]);
+    const double radius = std::hypot(trajectory.k[m], trajectory.k[samples + m]);
     radii.push_back(radius);
     if (radius > 4 && radius < n / 2.0 - 4) sum += weights[m], expected_sum += radius;
   }
@@ -457,13 +345,13 @@ TEST(DensityCompensation, of_radial_samples_is_the_ramp) {
 
 TEST(DensityCompensation, shares_a_weight_among_repeated_samples) {
   const int n = 16;
-  const auto design = designed(data::TrajectoryKind::cartesian, {n, n, 1});
-  const auto samples = design.trajectory.sample_count();
+  const auto trajectory = designed(data::TrajectoryKind::cartesian, {n, n, 1});
+  const auto samples = trajectory.sample_count();
   Trajectory doubled{Array<double>({3, 2 * samples})};
   for (int axis = 0; axis < 3; ++axis)
     for (std::int64_t m = 0; m < 2 * samples; ++m)
-      doubled.k[axis * 2 * samples + m] = design.trajectory.k[axis * samples + m % samples];
-  const auto once = density_compensation(design.trajectory, {n, n, 1}),
+      doubled.k[axis * 2 * samples + m] = trajectory.k[axis * samples + m % samples];
+  const auto once = density_compensation(trajectory, {n, n, 1}),
              twice = density_compensation(doubled, {n, n, 1});
   for (std::int64_t m = 0; m < samples; ++m) {
     EXPECT_NEAR(twice[m], once[m] / 2, 1e-3 * once[m]);

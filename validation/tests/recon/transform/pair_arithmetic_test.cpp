@@ -121,12 +121,5 @@ TYPED_TEST(PairArithmetic, forward_run_is_the_conjugate_transpose_of_the_adjoint
   }
 }
 
-TYPED_TEST(PairArithmetic, multiply_add_equals_the_complex_product) {
-  using T = TypeParam;
-  Complex<T> sum{T(1), T(2)};
-  multiply_add(Complex<T>{T(3), T(4)}, Complex<T>{T(-5), T(0.5)}, sum);
-  EXPECT_EQ(sum, (Complex<T>{T(1 - 15 - 2), T(2 + 1.5 - 20)}));
-}
-
 }  // namespace
 }  // namespace fhd

@@ -3,91 +3,31 @@
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <omp.h>
 
 #include <algorithm>
 
 #include "recon/array/fft.hpp"
-#include "recon/encoding/sense.hpp"
-#include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/lanczos.hpp"
-#include "recon/solve/terms/terms.hpp"
-#include "recon/transform/direct/direct.hpp"
-#include "validation/metrics.hpp"
-#include "validation/oracle.hpp"
-#include "validation/tests/problems.hpp"
+#include "validation/tests/recon/transform/toeplitz_checks.hpp"
 
 namespace {
 
 using namespace fhd;
+using tests::in_double;
 using tests::random_trajectory;
 using tests::random_values;
+using tests::relative_error;
 
 template <class T>
-Array<Complex<double>> in_double(const Array<Complex<T>>& values) {
-  return converted<Complex<double>>(values);
-}
-
-template <class T>
-std::shared_ptr<const FourierTransform<T>> direct(const Trajectory& trajectory,
-                                                  std::array<int, 3> matrix_size) {
-  return make_direct_transform<T>(trajectory, matrix_size, Device::cpu());
-}
-
-template <class T>
-class Toeplitz : public ::testing::Test {
- protected:
-  // Q, FFT(q) and the products carry the rounding of T through two FFTs of a few hundred points per axis:
-  // some 10 units in the last place (6e-8, 1e-16), and single-precision Q that of the direct sum, 3e-6 for N
-  // <= 64.
-  static constexpr double tolerance = sizeof(T) == 4 ? 1e-5 : 1e-12;
-  static constexpr double symmetry = sizeof(T) == 4 ? 1e-6 : 1e-13;
-};
+class Toeplitz : public ::testing::Test, protected tests::ToeplitzAccuracy<T> {};
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Toeplitz, Precisions);
 
-const std::vector<tests::TransformCase> cases{
-    {{1, 1, 1}, 3, 2},     {{7, 1, 1}, 30, 1},    {{1, 9, 1}, 12, 3},  {{1, 1, 6}, 20, 2},
-    {{32, 32, 1}, 700, 1}, {{31, 33, 1}, 511, 3}, {{8, 8, 8}, 400, 2}, {{5, 9, 7}, 300, 4},
-    {{12, 1, 10}, 150, 2}, {{1, 6, 5}, 64, 2},    {{2, 2, 2}, 1, 1},   {{64, 64, 1}, 1, 5},
-    {{16, 3, 17}, 333, 1}, {{56, 50, 1}, 150, 2}};  // the last on 128 x 128 points of the CPU
-
-TYPED_TEST(Toeplitz, equals_forward_then_adjoint) {
-  unsigned seed = 1;
-  for (const auto& c : cases) {
-    SCOPED_TRACE(c.text());
-    const auto trajectory = random_trajectory(c.matrix_size, c.samples, seed++);
-    const auto transform = direct<double>(trajectory, c.matrix_size);
-    const auto maps = random_values<TypeParam>(transform->images_shape(c.coils), seed++);
-    const auto toeplitz = make_toeplitz_normal(
-        point_spread_direct<TypeParam>(trajectory, c.matrix_size, nullptr, Device::cpu()), maps);
-    const auto image = random_values<TypeParam>(toeplitz->domain(), seed++);
-    auto result = random_values<TypeParam>(image.shape(), seed++);  // to be overwritten
-    toeplitz->forward(image, result);
-
-    const ExplicitNormal<double> exact(std::make_shared<SenseEncoding<double>>(transform, in_double(maps)));
-    Array<Complex<double>> expected(image.shape());
-    exact.forward(in_double(image), expected);
-    EXPECT_LE(metrics::relative_l2(in_double(result), expected), this->tolerance);
-  }
-}
-
-TYPED_TEST(Toeplitz, is_hermitian) {
-  unsigned seed = 101;
-  for (const auto& c : cases) {
-    SCOPED_TRACE(c.text());
-    const auto q = point_spread_direct<TypeParam>(random_trajectory(c.matrix_size, c.samples, seed++),
-                                                  c.matrix_size, nullptr, Device::cpu());
-    const auto toeplitz = make_toeplitz_normal(
-        q, random_values<TypeParam>({c.coils, c.matrix_size[2], c.matrix_size[1], c.matrix_size[0]}, seed++));
-    const auto x = random_values<TypeParam>(toeplitz->domain(), seed++),
-               y = random_values<TypeParam>(toeplitz->domain(), seed++);
-    Array<Complex<TypeParam>> ax(x.shape()), ay(x.shape());
-    toeplitz->forward(x, ax);
-    toeplitz->forward(y, ay);
-    EXPECT_LE(tests::adjointness_error(x, ax, y, ay), this->symmetry);
-  }
+TYPED_TEST(Toeplitz, equals_forward_then_adjoint_and_is_hermitian) {
+  auto cases = tests::toeplitz_cases();
+  cases.push_back({{56, 50, 1}, 150, 2});  // on 128 x 128 points of the CPU
+  for (const auto& c : cases) tests::expect_normal_of_transform<TypeParam>(c, Device::cpu());
 }
 
 TYPED_TEST(Toeplitz, carries_the_weights_of_its_point_spread) {
@@ -105,8 +45,7 @@ TYPED_TEST(Toeplitz, carries_the_weights_of_its_point_spread) {
   const auto r = oracle::voxel_positions(matrix);
   auto samples = oracle::forward(trajectory.k, r, in_double(image));
   for (int m = 0; m < 100; ++m) samples[m] *= weights[m];
-  EXPECT_LE(metrics::relative_l2(in_double(result), oracle::adjoint(trajectory.k, r, samples)),
-            this->tolerance);
+  EXPECT_LE(relative_error(result, oracle::adjoint(trajectory.k, r, samples)), this->tolerance);
 }
 
 TYPED_TEST(Toeplitz, largest_transfer_bounds_the_largest_eigenvalue) {
@@ -125,10 +64,7 @@ TYPED_TEST(Toeplitz, largest_transfer_bounds_the_largest_eigenvalue) {
 }
 
 TYPED_TEST(Toeplitz, holds_the_bytes_that_its_cost_says) {
-  const auto bytes_in_use = [] {
-    const auto info = mallinfo2();
-    return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
-  };
+  const auto bytes_in_use = [] { return tests::bytes_in_use(Device::cpu()); };
   const fhd::Fft1d<TypeParam> planner(8000, 1);  // FFTW keeps what its first plan takes
   for (const auto& c : {tests::TransformCase{{192, 160, 1}, 1, 3},
                         {{48, 40, 36}, 1, 2},
@@ -166,15 +102,7 @@ TYPED_TEST(Toeplitz, of_the_largest_matrix_costs_what_its_maps_take_at_least) {
 }
 
 TYPED_TEST(Toeplitz, refuses_arrays_that_do_not_agree) {
-  const std::array<int, 3> matrix{6, 6, 1};
-  const auto q =
-      point_spread_direct<TypeParam>(random_trajectory(matrix, 20, 1), matrix, nullptr, Device::cpu());
-  EXPECT_THROW(make_toeplitz_normal(q, Array<Complex<TypeParam>>({6, 6})), Error);
-  EXPECT_THROW(make_toeplitz_normal(q, Array<Complex<TypeParam>>({1, 1, 7, 6})), Error);
-  const auto toeplitz = make_toeplitz_normal(q, Array<Complex<TypeParam>>({1, 1, 6, 6}));
-  Array<Complex<TypeParam>> image({1, 6, 6}), other({1, 6, 5});
-  EXPECT_THROW(toeplitz->forward(image, other), Error);
-  EXPECT_THROW(toeplitz->forward(other, image), Error);
+  tests::expect_wrong_maps_are_refused<TypeParam>(Device::cpu());
 }
 
 template <class T>
@@ -183,10 +111,11 @@ TYPED_TEST_SUITE(Sense, Precisions);
 
 TYPED_TEST(Sense, encoding_equals_the_oracle) {
   unsigned seed = 201;
-  for (const auto& c : cases) {
+  for (const auto& c : tests::toeplitz_cases()) {
     SCOPED_TRACE(c.text());
     const auto trajectory = random_trajectory(c.matrix_size, c.samples, seed++);
-    const auto transform = direct<TypeParam>(trajectory, c.matrix_size);
+    const std::shared_ptr<const FourierTransform<TypeParam>> transform =
+        make_direct_transform<TypeParam>(trajectory, c.matrix_size, Device::cpu());
     const auto maps = random_values<TypeParam>(transform->images_shape(c.coils), seed++);
     const SenseEncoding<TypeParam> encoding(transform, maps);
     const auto image = random_values<TypeParam>(encoding.domain(), seed++);
@@ -195,12 +124,11 @@ TYPED_TEST(Sense, encoding_equals_the_oracle) {
     encoding.forward(image, encoded);
     encoding.adjoint(samples, combined);
     const auto r = oracle::voxel_positions(c.matrix_size);
-    EXPECT_LE(metrics::relative_l2(in_double(encoded),
-                                   oracle::sense_forward(trajectory.k, r, in_double(image), in_double(maps))),
-              this->tolerance);
     EXPECT_LE(
-        metrics::relative_l2(in_double(combined),
-                             oracle::sense_adjoint(trajectory.k, r, in_double(samples), in_double(maps))),
+        relative_error(encoded, oracle::sense_forward(trajectory.k, r, in_double(image), in_double(maps))),
+        this->tolerance);
+    EXPECT_LE(
+        relative_error(combined, oracle::sense_adjoint(trajectory.k, r, in_double(samples), in_double(maps))),
         this->tolerance);
     EXPECT_LE(tests::adjointness_error(image, encoded, samples, combined), this->symmetry);
   }
@@ -208,7 +136,8 @@ TYPED_TEST(Sense, encoding_equals_the_oracle) {
 
 TYPED_TEST(Sense, refuses_maps_of_another_shape) {
   const std::array<int, 3> matrix{6, 5, 1};
-  const auto transform = direct<TypeParam>(random_trajectory(matrix, 20, 1), matrix);
+  const std::shared_ptr<const FourierTransform<TypeParam>> transform =
+      make_direct_transform<TypeParam>(random_trajectory(matrix, 20, 1), matrix, Device::cpu());
   EXPECT_THROW(SenseEncoding<TypeParam>(transform, Array<Complex<TypeParam>>({2, 1, 6, 5})), Error);
   EXPECT_THROW(SenseEncoding<TypeParam>(transform, Array<Complex<TypeParam>>({5, 6})), Error);
 }
@@ -243,7 +172,7 @@ TYPED_TEST(Roughness, equals_finite_differences_of_the_oracle) {
         expected[p] += 0.5 * conj(w[row * image.size() + p]) * difference;
     }
     // At most 6 differences per voxel.
-    EXPECT_LE(metrics::relative_l2(in_double(result), expected), sizeof(TypeParam) == 4 ? 5e-7 : 1e-15);
+    EXPECT_LE(relative_error(result, expected), sizeof(TypeParam) == 4 ? 5e-7 : 1e-15);
   }
 }
 
@@ -260,53 +189,8 @@ TYPED_TEST(Roughness, weights_each_pair_of_neighbours) {
   EXPECT_EQ(result[2], Complex<TypeParam>(0, 2));
 }
 
-/// The whole chain against the oracle's least squares: undersampled, several coils, so that lambda matters.
-template <class T>
-class RegularizedSolution : public ::testing::Test {
- protected:
-  static double error(bool roughness, bool toeplitz_normal) {
-    const std::array<int, 3> matrix{7, 6, 2};
-    const Shape image{2, 6, 7};
-    const std::int64_t samples = 40, coils = 3;
-    const double lambda = 5;
-    const auto trajectory = random_trajectory(matrix, samples, 1);
-    const auto transform = direct<T>(trajectory, matrix);
-    const auto maps = random_values<T>(transform->images_shape(coils), 2);
-    const auto data = random_values<T>({coils, samples}, 3);
-
-    const auto encoding = std::make_shared<SenseEncoding<T>>(transform, maps);
-    std::shared_ptr<const HermitianOperator<T>> normal;
-    if (toeplitz_normal)
-      normal = make_toeplitz_normal(point_spread_direct<T>(trajectory, matrix, nullptr, Device::cpu()), maps);
-    else
-      normal = std::make_shared<ExplicitNormal<T>>(encoding);
-    const RegularizedNormal<T> regularized(normal,
-                                           {{roughness ? roughness_term<T>() : identity_term<T>(), lambda}});
-    Array<Complex<T>> b(image), x(image);
-    encoding->adjoint(data, b);
-    conjugate_gradient(regularized, b, x, {.iterations = 300, .tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14});
-
-    const auto matrix_of_encoding =
-        oracle::encoding_matrix(trajectory.k, oracle::voxel_positions(matrix), in_double(maps));
-    const auto expected = oracle::least_squares(
-        matrix_of_encoding, in_double(data), lambda,
-        roughness ? oracle::finite_difference_matrix(matrix) : oracle::identity_matrix(matrix));
-    return metrics::relative_l2(in_double(x), expected);
-  }
-  // The largest eigenvalue is about 500, lambda 5: condition number 100 (identity), some 1000 (differences,
-  // whose smallest eigenvalues are near 0 but filled by the data); times the operator's error of some 1e-7
-  // (1e-15).
-  static constexpr double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-11;
-};
-TYPED_TEST_SUITE(RegularizedSolution, Precisions);
-
-TYPED_TEST(RegularizedSolution, with_identity_equals_dense_least_squares) {
-  EXPECT_LE(this->error(false, true), this->tolerance);
-  EXPECT_LE(this->error(false, false), this->tolerance);
-}
-TYPED_TEST(RegularizedSolution, with_roughness_equals_dense_least_squares) {
-  EXPECT_LE(this->error(true, true), this->tolerance);
-  EXPECT_LE(this->error(true, false), this->tolerance);
+TYPED_TEST(Sense, regularized_solutions_equal_dense_least_squares) {
+  tests::RegularizedProblem<TypeParam>().expect_dense_least_squares();
 }
 
 }  // namespace

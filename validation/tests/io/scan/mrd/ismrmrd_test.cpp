@@ -128,35 +128,20 @@ TEST_F(Ismrmrd, written_files_are_read_by_libismrmrd) {
   EXPECT_FLOAT_EQ(get_float(acquisition, HEAD_OFFSET(position), 1), -20);
 }
 
-TEST_F(Ismrmrd, skips_readouts_that_are_not_of_the_image) {
-  for (const int flag : {19, 20, 23, 24, 26, 27, 28, 29, 30, 31}) {
-    const auto file = open_scan(write({}, 4, [&](auto& a, int i) {
-      if (i == 0) {  // as JEMRIS writes: one sample, far outside the matrix
-        a.resize(1, 1, 2);
-        a.traj(0, 0) = a.traj(1, 0) = 1000;
-        a.data(0, 0) = 0;  // libismrmrd leaves it open
-        a.setFlag(static_cast<std::uint64_t>(flag));
-      } else {
-        spoke(a, i);
-      }
-    }));
-    EXPECT_EQ(file->read(0, 0).kspace.sample_count(), 48) << flag;
-  }
-  // Calibration readouts that are also of the image count.
-  EXPECT_EQ(
-      open_scan(write({}, 4,
-                      [](auto& a, int i) {
-                        spoke(a, i);
-                        a.setFlag(std::uint64_t{ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING});
-                      }))
-          ->read(0, 0)
-          .kspace.sample_count(),
-      64);
+TEST_F(Ismrmrd, readouts_that_are_not_of_the_image_may_have_other_sizes_and_places) {
+  const auto file = open_scan(write({}, 4, [&](auto& a, int i) {
+    if (i > 0) return spoke(a, i);
+    a.resize(1, 1, 2);  // as JEMRIS writes: one sample, far outside the matrix
+    a.traj(0, 0) = a.traj(1, 0) = 1000;
+    a.data(0, 0) = 0;  // libismrmrd leaves it open
+    a.setFlag(std::uint64_t{ISMRMRD::ISMRMRD_ACQ_IS_DUMMYSCAN_DATA});
+  }));
+  EXPECT_EQ(file->read(0, 0).kspace.sample_count(), 48);
   const auto name = write({}, 2, [](auto& a, int i) {
     spoke(a, i);
     a.setFlag(std::uint64_t{ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT});
   });
-  EXPECT_CONTAINS(error_of([&] { open_scan(name); }), "all flagged");
+  EXPECT_REFUSED(open_scan(name), "all flagged");
 }
 
 TEST_F(Ismrmrd, counts_what_it_skips_by_purpose) {
@@ -198,15 +183,6 @@ TEST_F(Ismrmrd, reads_noise_readouts_as_the_noise_of_every_scan) {
   EXPECT_FALSE(open_scan(write({}, 4, [](auto& a, int i) { spoke(a, i); }))->read(0, 0).noise.has_value());
 }
 
-TEST_F(Ismrmrd, rejects_a_missing_trajectory) {
-  HeaderOptions options;
-  options.trajectory = "spiral";
-  const auto name = write(options, 3, [](auto& a, int i) { line(a, i); });
-  const auto text = error_of([&] { open_scan(name); });
-  EXPECT_CONTAINS(text, "'spiral'");
-  EXPECT_CONTAINS(text, "trajectory_dimensions 0");
-}
-
 TEST_F(Ismrmrd, places_cartesian_lines_by_their_encoding_steps) {
   HeaderOptions options;
   options.trajectory = "cartesian";
@@ -224,21 +200,6 @@ TEST_F(Ismrmrd, places_cartesian_lines_by_their_encoding_steps) {
   EXPECT_EQ(scan.trajectory.k[32 * 3 + 5], 5 - 16);
   EXPECT_EQ(scan.trajectory.k[512 + 32 * 3 + 5], 3 - 8);
   EXPECT_EQ(scan.kspace.values[32 * 3 + 5], (Complex<float>{3, 5}));
-}
-
-TEST_F(Ismrmrd, stacks_a_two_dimensional_trajectory_by_the_second_encoding_step) {
-  HeaderOptions options;
-  options.encoded = options.recon = {16, 16, 4};
-  options.limits =
-      "<kspace_encoding_step_2><minimum>0</minimum><maximum>3</maximum><center>2</center></"
-      "kspace_encoding_step_2>";
-  const auto file = open_scan(write(options, 8, [](auto& a, int i) {
-    spoke(a, i);
-    a.idx().kspace_encode_step_2 = static_cast<std::uint16_t>(i / 2);
-  }));
-  const auto scan = file->read(0, 0);
-  for (int i = 0; i < 8; ++i) EXPECT_EQ(scan.trajectory.k[2 * 128 + 16 * i], i / 2 - 2);
-  EXPECT_TRUE(told(*file, "kspace_encode_step_2"));
 }
 
 TEST_F(Ismrmrd, ignores_a_third_axis_of_a_2d_matrix) {
@@ -265,27 +226,6 @@ TEST_F(Ismrmrd, recognises_a_fov_in_metres) {
   EXPECT_EQ(file->summary().geometry.fov_mm[2], 1);
   EXPECT_TRUE(told(*file, "metres"));
   EXPECT_TRUE(told(*file, "cycles/voxel"));
-}
-
-TEST_F(Ismrmrd, recognises_positions_normalised_to_the_edge) {
-  const auto file = open_scan(write({}, 4, [](auto& a, int i) { spoke(a, i, 2, 1.0f / 8); }));
-  EXPECT_TRUE(told(*file, "in kmax"));
-  EXPECT_NEAR(file->read(0, 0).trajectory.k[0], -8, 1e-6);
-}
-
-TEST_F(Ismrmrd, does_not_trust_the_sizes_in_a_head_when_it_looks_for_the_unit) {
-  const auto name = write({}, 2, [](auto& a, int i) { spoke(a, i); });
-  {  // more channels than values
-    const hid_t file = H5Fopen(name.c_str(), H5F_ACC_RDWR, H5P_DEFAULT),
-                data = H5Dopen2(file, "/dataset/data", H5P_DEFAULT);
-    const hid_t head = H5Tcreate(H5T_COMPOUND, 2), record = H5Tcreate(H5T_COMPOUND, 2);
-    H5Tinsert(head, "active_channels", 0, H5T_NATIVE_UINT16);
-    H5Tinsert(record, "head", 0, head);
-    const std::uint16_t lies[2]{65000, 65000};
-    ASSERT_GE(H5Dwrite(data, record, H5S_ALL, H5S_ALL, H5P_DEFAULT, lies), 0);
-    H5Tclose(head), H5Tclose(record), H5Dclose(data), H5Fclose(file);
-  }
-  EXPECT_CONTAINS(error_of([&] { open_scan(name); }), "numbers, as its head says");
 }
 
 TEST_F(Ismrmrd, reads_a_scan_of_unknown_fov) {
@@ -356,16 +296,6 @@ TEST_F(Ismrmrd, falls_back_where_directions_are_zero) {
   EXPECT_FALSE(told(*stated, "directions"));
 }
 
-TEST_F(Ismrmrd, times_count_from_the_start_of_the_readout) {
-  const auto file = open_scan(write({}, 2, [](auto& a, int i) {
-    spoke(a, i);
-    set_floats(a, HEAD_OFFSET(sample_time_us), {4});
-    a.discard_pre() = 1;
-  }));
-  EXPECT_TRUE(file->summary().has_sample_time);
-  EXPECT_NEAR((*file->read(0, 0).sample_time_s)[15 + 2], 3 * 4e-6, 1e-12);
-}
-
 TEST_F(Ismrmrd, obeys_a_stated_unit) {
   HeaderOptions options;
   options.parameters =
@@ -376,19 +306,7 @@ TEST_F(Ismrmrd, obeys_a_stated_unit) {
   options.parameters =
       "<userParameterString><name>trajectory_unit</name><value>furlongs</value></userParameterString>";
   const auto name = write(options, 2, [&](auto& a, int i) { spoke(a, i, 1, unit); });
-  EXPECT_CONTAINS(error_of([&] { open_scan(name); }), "'furlongs'");
-}
-
-TEST_F(Ismrmrd, rejects_readouts_that_do_not_agree) {
-  const auto coils = write({}, 3, [](auto& a, int i) { spoke(a, i, i == 2 ? 2 : 1); });
-  EXPECT_CONTAINS(error_of([&] { open_scan(coils); }), "/dataset/data[2]: expected 1 channels");
-  const auto axes = write({}, 3, [](auto& a, int i) {
-    if (i == 2)
-      line(a, i);
-    else
-      spoke(a, i);
-  });
-  EXPECT_CONTAINS(error_of([&] { open_scan(axes); }), "trajectory dimensions");
+  EXPECT_REFUSED(open_scan(name), "'furlongs'");
 }
 
 TEST_F(Ismrmrd, does_not_trust_the_sizes_in_a_head) {
@@ -404,22 +322,8 @@ TEST_F(Ismrmrd, does_not_trust_the_sizes_in_a_head) {
       ASSERT_GE(H5Dwrite(data, record, H5S_ALL, H5S_ALL, H5P_DEFAULT, lies), 0);
       H5Tclose(head), H5Tclose(record), H5Dclose(data), H5Fclose(file);
     }
-    EXPECT_CONTAINS(error_of([&] { open_scan(name)->read(0, 0); }), "numbers, as its head says") << member;
+    EXPECT_REFUSED(open_scan(name)->read(0, 0), "numbers, as its head says") << member;
   }
-}
-
-TEST_F(Ismrmrd, rejects_nan) {
-  const auto values = write({}, 2, [](auto& a, int i) {
-    spoke(a, i);
-    a.data(3, 0) = {NAN, 0};
-  });
-  EXPECT_CONTAINS(error_of([&] { open_scan(values)->read(0, 0); }),
-                  "k-space of coil 0: expected finite numbers");
-  const auto positions = write({}, 2, [](auto& a, int i) {
-    spoke(a, i);
-    a.traj(0, 3) = NAN;
-  });
-  EXPECT_CONTAINS(error_of([&] { open_scan(positions)->read(0, 0); }), "trajectory: expected finite numbers");
 }
 
 TEST_F(Ismrmrd, rejects_damaged_headers) {
@@ -444,8 +348,7 @@ TEST_F(Ismrmrd, rejects_a_file_without_readouts) {
     ISMRMRD::Dataset dataset(path("scan.mrd").c_str(), "/dataset", true);
     dataset.writeHeader(header_of({}));
   }
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.mrd")); }),
-                  "/dataset/data: expected a dataset, found none");
+  EXPECT_REFUSED(open_scan(path("scan.mrd")), "/dataset/data: expected a dataset, found none");
 }
 
 TEST_F(Ismrmrd, reads_the_only_group_whatever_its_name_and_asks_which_of_several) {
@@ -465,15 +368,14 @@ TEST_F(Ismrmrd, reads_the_only_group_whatever_its_name_and_asks_which_of_several
     EXPECT_TRUE(told(*file, "the group 'dataset_2', the only one"));
   }
   add("noise", 5);
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.mrd")); }),
-                  "found 2: 'dataset_2', 'noise'; choose one with --group");
+  EXPECT_REFUSED(open_scan(path("scan.mrd")), "found 2: 'dataset_2', 'noise'; choose one with --group");
   ReadOptions options;
   for (const char* name : {"noise", "/noise"}) {
     options.group = name;
     EXPECT_EQ(open_scan(path("scan.mrd"), options)->read(0, 0).kspace.sample_count(), 80);
   }
   options.group = "other";
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.mrd"), options); }), "'other'");
+  EXPECT_REFUSED(open_scan(path("scan.mrd"), options), "'other'");
 }
 
 TEST_F(Ismrmrd, reads_several_encodings_of_a_header) {

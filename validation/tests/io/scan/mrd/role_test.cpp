@@ -1,7 +1,7 @@
 // Roles of readouts.
-#include "io/scan/mrd/role.hpp"
-
 #include <gtest/gtest.h>
+
+#include "io/scan/mrd/readout.hpp"
 
 namespace fhd::io::mrd {
 namespace {
