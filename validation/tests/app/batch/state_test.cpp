@@ -46,8 +46,8 @@ TEST_F(BatchFolder, keeps_the_temporary_files_of_runs_that_are_alive) {
   EXPECT_NO_THROW(files.commit());
   EXPECT_NO_THROW(page.commit());
   EXPECT_NO_THROW(folder.commit());
-  EXPECT_TRUE(exists("scan.h5") && exists("scan.truth.h5"));
-  EXPECT_TRUE(exists("index.html") && fs::is_directory(path("scan_dicom")));
+  EXPECT_TRUE(fs::exists(path("scan.h5")) && fs::exists(path("scan.truth.h5")));
+  EXPECT_TRUE(fs::exists(path("index.html")) && fs::is_directory(path("scan_dicom")));
 }
 
 TEST_F(BatchFolder, is_of_one_batch_or_of_its_parts) {
