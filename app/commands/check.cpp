@@ -14,7 +14,7 @@
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
 #include "io/result/message_json.hpp"
-#include "io/scan/nifti_volume.hpp"
+#include "io/scan/companion_files.hpp"
 #include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "app/commands/commands.hpp"
-#include "io/scan/echoes.hpp"
-#include "io/scan/girf_file.hpp"
+#include "io/scan/companion_files.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"

@@ -11,7 +11,6 @@
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
 #include "io/hdf5/hdf5.hpp"
-#include "io/scan/outside_pieces.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/pipeline/decisions.hpp"
 
