@@ -332,8 +332,8 @@ template <class T>
 Array<T> eigenvalues_of(const char* job, Array<Complex<T>>& square) {
   require_square(square);
   require_finite(square);
-  square = with_room(square);
   const int n = blas_size(square.extent(0));
+  square = with_room(square);
   use_threads_for(std::pow(n, 3));
   Array<T> values(Shape{n});
   if (n > 0) run_heevd(job, square, n, values);
