@@ -214,10 +214,6 @@ class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
     std::size_t work_bytes = 0;
     for (const auto& plan : plans_) work_bytes = std::max(work_bytes, plan.work_bytes());
     work_ = work_area(work_bytes, this->device());
-    // cuFFT's demand was a guess.
-    const std::int64_t held = maps_.size() + transfer_.size() / 2 + padded_.size() + results_.size() +
-                              columns_.size() + group_.size();
-    this->cost_.bytes = static_cast<std::size_t>(held) * sizeof(Complex<T>) + work_bytes;
   }
 
   /// From padded planes to planes that are convolved, into results_, for the first `coils` of a batch (all,

@@ -79,10 +79,6 @@ class ToeplitzPasses final : public ToeplitzOnDevice<float> {
     store_transfer(point_spread);
     along_x_ = Array<Value>({batch_.planes(), 2 * extents_.voxels()}, device());
     if (!extents_.flat()) along_y_ = Array<Value>({batch_.planes(), 4 * extents_.voxels()}, device());
-    const std::int64_t held = maps_.size() + x_.twiddles.size() + y_.twiddles.size() + z_.twiddles.size() +
-                              along_x_.size() + along_y_.size();
-    cost_.bytes = static_cast<std::size_t>(held) * sizeof(Value) +
-                  static_cast<std::size_t>(transfer_.size()) * sizeof(float);
   }
 
  private:
