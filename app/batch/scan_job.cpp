@@ -89,7 +89,7 @@ void require_replaceable_in_batch(const ScanRun& run, const std::string& prefix,
 
 void write_results(ScanRun& run, const std::string& prefix, io::Manifest& manifest) {
   run.results.require_trust(run.settings->options.strict);
-  require_writable(run.settings->options, prefix, run.results.inputs());
+  io::check_writable(request_of(run.settings->options, prefix), run.results.inputs());
   require_replaceable_in_batch(run, prefix, own_files(prefix, manifest));
   manifest.products =
       io::products_of(std::filesystem::path(prefix).parent_path().string(),
