@@ -3,17 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 
-#include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "recon/error.hpp"
 
@@ -23,7 +21,7 @@ namespace {
 /// Returns "node7, job 4242": the machine, and the job of Slurm, PBS or LSF; without one the process.
 std::string origin_of_lines() {
   char host[256] = "unknown host";
-  if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "unknown host");
+  static_cast<void>(gethostname(host, sizeof host - 1));
   for (const char* variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
     if (const char* job = std::getenv(variable); job != nullptr && *job != '\0')
       return fmt::format("{}, job {}", host, job);
@@ -33,22 +31,18 @@ std::string origin_of_lines() {
 /// Opens the log; returns none where it cannot be written, which is no reason to stop. Throws Error: another file would be
 /// written to.
 io::Descriptor opened_log(const std::string& path) {
-  auto file = io::Folder::of(path)->open(io::file_name_of(path), O_RDWR | O_CREAT | O_APPEND, 0666);
-  struct stat found {};
-  const bool is_other =
-      file ? ::fstat(file.get(), &found) == 0 && (!S_ISREG(found.st_mode) || found.st_nlink > 1)
-           : errno == ELOOP || errno == ENXIO || errno == EISDIR;
-  if (is_other)
+  auto file = io::Folder::of(path)->open_file(io::file_name_of(path), O_RDWR | O_CREAT | O_APPEND, 0666);
+  if (!file && (errno == EINVAL || errno == ELOOP || errno == ENXIO || errno == EISDIR))
     throw Error(path, "the log of a batch", "a link, or something else that is no file", "remove it");
   return file;
 }
 
 /// Returns false on file systems without locks. Waits a moment, in which the workers of a batch that was killed end.
 /// Throws Error: another batch has the folder.
-bool lock_folder(const io::Descriptor& log, const std::string& directory, BatchLog::Part part) {
+bool lock_folder(const io::Descriptor& log, const std::string& directory, bool is_part) {
   constexpr int most_attempts = 300;
   constexpr auto pause = std::chrono::milliseconds(10);
-  const int operation = (part == BatchLog::Part::whole ? LOCK_EX : LOCK_SH) | LOCK_NB;
+  const int operation = (is_part ? LOCK_SH : LOCK_EX) | LOCK_NB;
   for (int attempt = 0; ::flock(log.get(), operation) != 0; ++attempt) {
     if (errno != EWOULDBLOCK && errno != EINTR) return false;
     if (attempt == most_attempts)
@@ -61,102 +55,88 @@ bool lock_folder(const io::Descriptor& log, const std::string& directory, BatchL
 
 }  // namespace
 
-BatchLog::BatchLog(const std::string& directory, bool quiet, Part part, std::size_t scan_count)
+BatchLog::BatchLog(const std::string& directory, bool quiet, bool is_part, std::size_t scan_count)
     : file_(opened_log((std::filesystem::path(directory) / "batch.log").string())),
-      has_locks_(lock_folder(file_, directory, part)),
+      has_locks_(lock_folder(file_, directory, is_part)),
       quiet_(quiet),
       origin_(io::shown(origin_of_lines())),
       scan_count_(scan_count),
       status_(quiet) {}
 
-void BatchLog::log(const std::string& text) {
-  const auto entry = fmt::format("{} [{}] {}\n", utc_now(), origin_, text);
+/// Writes a line to the log and, where `prints`, to standard output.
+void BatchLog::write(const std::string& text, bool prints) {
+  const auto shown = io::shown(text);
+  const auto entry = fmt::format("{} [{}] {}\n", utc_now(), origin_, shown);
   // A log that cannot be written (a full disk) is no reason to stop.
   static_cast<void>(!::write(file_.get(), entry.data(), entry.size()));
-}
-
-void BatchLog::line(const std::string& text) {
-  const auto shown = io::shown(text);
-  log(shown);
-  if (tells_events()) return tell_event("note", {{"text", shown}});
-  if (quiet_) return;
+  if (!prints || quiet_ || tells_events()) return;
   status_.clear();
   print_out("{}\n", shown);
   std::fflush(stdout);
 }
 
+void BatchLog::line(const std::string& text) {
+  write(text, true);
+  tell_event("note", {{"text", io::shown(text)}});
+}
+
 void BatchLog::failure(const std::string& text) {
-  const auto shown = told_line(text);
-  log(shown);
+  write(text, false);
   status_.clear();
-  print_error(shown);
+  print_error(text);
 }
 
 void BatchLog::text(const std::string& lines) {
-  std::size_t begin = 0;
-  for (std::size_t end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
-    log(io::shown(lines.substr(begin, end - begin)));
-  if (quiet_ || tells_events()) return;
-  status_.clear();
-  print_lines(lines);
-  std::fflush(stdout);
+  std::istringstream all(lines);
+  for (std::string line; std::getline(all, line);) write(line, true);
 }
 
-void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals) {
-  if (tells_events()) {
-    auto fields = row_of(scan, outcome);
-    fields.update({{"number", totals.ended()}, {"of", scan_count_}});
-    tell_event("scan", fields);
-  }
+void BatchLog::ended(const Outcome& outcome, const BatchTotals& totals) {
+  auto fields = row_of(outcome);
+  fields.update({{"number", totals.ended()}, {"of", scan_count_}});
+  tell_event("scan", fields);
   std::string text =
-      fmt::format("{} of {}  {}  {}", totals.ended(), scan_count_, scan.name, app::text(outcome));
+      fmt::format("{} of {}  {}  {}", totals.ended(), scan_count_, outcome.scan.name, app::text(outcome));
   const auto& m = outcome.manifest;
-  if (outcome.status == Outcome::Status::finished)
+  const bool is_new = outcome.status == Outcome::Status::finished;
+  if (is_new)
     text += fmt::format("  {:.2f} s, {} iterations, residual {:.1e}", m.seconds, m.iterations, m.residual);
   if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
-  if (outcome.status == Outcome::Status::finished) {
+  if (is_new)
     for (const auto& message : m.messages)
       text += fmt::format("  {}: {}", name_of(message.severity), line_of(message));
-  }
   if (!outcome.error.empty()) text += "  " + outcome.error;
-  if (outcome.status == Outcome::Status::failed) {
-    const auto shown = told_line(text);
-    log(shown);
-    status_.clear();
-    return print_failure(shown);
-  }
-  if (status_.visible() || tells_events())
-    log(io::shown(text));
-  else
-    line(text);
+  const bool failed = outcome.status == Outcome::Status::failed;
+  write(text, !failed && !status_.visible());
+  if (!failed) return;
+  status_.clear();
+  print_failure(text);
 }
 
-void BatchLog::set_progress(const std::string& name, const std::string& stage, std::int64_t done,
-                            std::int64_t total, double residual) {
-  if (tells_events()) {
-    auto fields = progress_fields({stage, done, total, residual});
-    fields["name"] = name;
-    return tell_event("progress", fields);
-  }
+void BatchLog::set_progress(const std::string& name, const Progress& progress) {
+  const auto& [stage, done, total, residual] = progress;
+  auto fields = progress_fields(progress);
+  fields["name"] = name;
+  tell_event("progress", fields);
   current_ = name + ": " + stage;
   if (total > 1) current_ += fmt::format(" {}/{}", done, total);
   if (residual >= 0) current_ += fmt::format(", residual {:.1e}", residual);
   current_ = io::shown(current_);
 }
 
-void BatchLog::show(const BatchTotals& totals, std::size_t under_way) {
+void BatchLog::show(const BatchTotals& totals) {
   const auto now = Clock::now();
   if (!status_.visible() || now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
   std::string line = fmt::format("{} {}/{}", bar(totals.ended(), static_cast<std::int64_t>(scan_count_), 20),
                                  totals.ended(), scan_count_);
-  if (totals.failed > 0) line += fmt::format(", {} failed", totals.failed);
-  if (totals.finished > 0) {
-    const double seconds = std::chrono::duration<double>(now - start_).count(),
-                 rate = totals.finished / seconds;
-    line += fmt::format(", {:.2f} scans/s, {} left", rate, clock_text((totals.open) / rate));
+  if (const int failed = totals[Outcome::Status::failed]; failed > 0)
+    line += fmt::format(", {} failed", failed);
+  if (const int finished = totals[Outcome::Status::finished]; finished > 0) {
+    const double rate = finished / std::chrono::duration<double>(now - start_).count();
+    line += fmt::format(", {:.2f} scans/s, {} left", rate, clock_text(totals[Outcome::Status::open] / rate));
   }
-  if (under_way > 0 && !current_.empty()) line += "  " + current_;
+  if (!current_.empty()) line += "  " + current_;
   status_.show(std::move(line));
 }
 

@@ -1,8 +1,6 @@
 #pragma once
 // Prints what a batch does while it runs: a live bar on a terminal, lines elsewhere, and lines in DIR/batch.log.
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include "app/batch/summary.hpp"
@@ -13,12 +11,9 @@ namespace fhd::app {
 
 class BatchLog {
  public:
-  enum class Part { whole, part };  ///< all scans of a batch, or some of them (--only, --shard)
-  /// Continues DIRECTORY/batch.log, whose lock keeps other batches out of the folder; parts of a batch share it. Throws
-  /// Error: another batch works there, or the log is a link or a pipe.
-  BatchLog(const std::string& directory, bool quiet, Part part, std::size_t scan_count);
-  BatchLog(const BatchLog&) = delete;
-  BatchLog& operator=(const BatchLog&) = delete;
+  /// Continues DIRECTORY/batch.log, whose lock keeps other batches out of the folder; parts of a batch (--only, --shard)
+  /// share it. Throws Error: another batch works there, or the log is a link or a pipe.
+  BatchLog(const std::string& directory, bool quiet, bool is_part, std::size_t scan_count);
 
   /// Writes to the log and, unless quiet, to standard output.
   void line(const std::string& text);
@@ -27,18 +22,16 @@ class BatchLog {
   /// Writes a table to the log and, unless quiet, to standard output.
   void text(const std::string& lines);
   /// Reports how a scan ended.
-  void ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals);
+  void ended(const Outcome& outcome, const BatchTotals& totals);
 
-  void set_progress(const std::string& name, const std::string& stage, std::int64_t done, std::int64_t total,
-                    double residual);
+  void set_progress(const std::string& name, const Progress& progress);
   /// Draws the bar anew.
-  void show(const BatchTotals& totals, std::size_t under_way);
-  void clear() { status_.clear(); }
+  void show(const BatchTotals& totals);
   /// Returns whether the folder is locked; false on file systems without locks.
   bool has_locks() const { return has_locks_; }
 
  private:
-  void log(const std::string& text);
+  void write(const std::string& text, bool prints);
   using Clock = std::chrono::steady_clock;
   io::Descriptor file_;
   bool has_locks_, quiet_;

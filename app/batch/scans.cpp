@@ -1,19 +1,21 @@
 #include "app/batch/scans.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <glob.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
-#include <climits>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "app/options/nearest_word.hpp"
 #include "io/files/input_file.hpp"
@@ -27,9 +29,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
+bool has_ending(const fs::path& path, std::initializer_list<const char*> endings) {
+  const auto own = path.extension().string();
+  return std::ranges::any_of(endings, [&](const char* each) { return strcasecmp(own.c_str(), each) == 0; });
 }
 
 bool is_impatient(const fs::path& path) {
@@ -44,22 +46,17 @@ bool looks_like_scan(const fs::path& path) {
   if (is_impatient(path)) return true;
   std::error_code status;
   if (fs::is_directory(path, status)) return false;
-  const auto ending = lower(path.extension().string());
-  if (ending == ".h5" || ending == ".hdf5" || ending == ".mrd") return true;
+  if (has_ending(path, {".h5", ".hdf5", ".mrd"})) return true;
   const auto stem = path.stem().string();
-  return ending == ".cfl" && !stem.ends_with("_traj") && !stem.ends_with("_sens") &&
+  return has_ending(path, {".cfl"}) && !stem.ends_with("_traj") && !stem.ends_with("_sens") &&
          fs::exists(path.parent_path() / (stem + "_traj.cfl"), status);
 }
 
 class Lister {
  public:
   explicit Lister(BatchList& list) : list_(list) {}
-
   void add(const std::string& argument) {
-    if (argument.starts_with("@"))
-      add_list(argument.substr(1));
-    else
-      add_one(argument);
+    argument.starts_with("@") ? add_list(argument.substr(1)) : add_one(argument);
   }
 
  private:
@@ -76,8 +73,7 @@ class Lister {
     std::error_code status;
     for (fs::directory_iterator entry(folder, status), end; !status && entry != end; entry.increment(status))
       if (looks_like_scan(entry->path())) inside.push_back(entry->path().string());
-    if (status &&
-        status != std::errc::permission_denied)  // else the scan that it is taken for fails, with the reason
+    if (status && status != std::errc::permission_denied)  // else it fails as a scan, with the reason
       throw Error(folder, "a folder that can be read to its end", status.message());
     if (inside.empty()) return add_scan(folder, false);
     std::sort(inside.begin(), inside.end());
@@ -88,10 +84,8 @@ class Lister {
   void add_pattern(const std::string& pattern) {
     glob_t found{};
     const std::unique_ptr<glob_t, decltype(&globfree)> freed(&found, &globfree);
-    const int status = glob(pattern.c_str(), GLOB_TILDE, nullptr, &found);
-    if (status != 0 && status != GLOB_NOMATCH)
-      throw Error(pattern, "a pattern whose files fit into memory", "more");
-    if (found.gl_pathc == 0) return add_scan(pattern, false);  // fails: no such scan
+    if (glob(pattern.c_str(), GLOB_TILDE, nullptr, &found) != 0)
+      return add_scan(pattern, false);  // fails: no such scan
     for (std::size_t i = 0; i < found.gl_pathc; ++i) {
       const std::string path = found.gl_pathv[i];
       std::error_code unknown;
@@ -105,16 +99,11 @@ class Lister {
         io::content_of_file(path, longest, "a text file with the name of a scan on every line"));
     std::string line;
     for (int number = 1; std::getline(content, line); ++number) {
-      const auto where = fmt::format("@{}:{}", path, number);
       if (line.find('\0') != std::string::npos)
-        throw Error(where, "the name of a scan", "a NUL character, which none has",
-                    "give a text file with a name on every line");
+        throw Error(fmt::format("@{}:{}", path, number), "the name of a scan",
+                    "a NUL character, which none has", "give a text file with a name on every line");
       const auto first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
-      if (first == std::string::npos || line[first] == '#') continue;
-      if (last - first >= PATH_MAX)
-        throw Error(where, fmt::format("the name of a scan, of at most {} bytes", PATH_MAX),
-                    std::to_string(last - first + 1));
-      add_one(line.substr(first, last - first + 1));
+      if (first != std::string::npos && line[first] != '#') add_one(line.substr(first, last - first + 1));
     }
   }
 
@@ -153,19 +142,17 @@ bool is_taken(const std::string& directory, const std::string& name, const std::
 
 constexpr std::size_t longest = 180;  // a file name has at most 255 bytes, with what is added to it
 
+/// Names the scans, each as its file; with a checksum of the path where that has another use.
 void name_scans(BatchList& list, const std::string& directory) {
   std::map<std::string, int> uses;
   for (const auto& scan : list.scans) ++uses[plain_name(scan.path)];
   for (auto& scan : list.scans) {
-    const auto plain = plain_name(scan.path), path = absolute_path(scan.path);
-    scan.name = plain;
-    if (uses[plain] == 1 && !is_reserved(plain) && plain.size() <= longest &&
-        !is_taken(directory, plain, path))
-      continue;
+    const auto plain = scan.name = plain_name(scan.path), path = absolute_path(scan.path);
+    const auto manifest = io::read_manifest(io::manifest_path(directory, plain));
     // Whoever had the plain name first keeps it.
-    if (const auto manifest = io::read_manifest(io::manifest_path(directory, plain));
-        manifest && manifest->scan == path && !is_reserved(plain))
-      continue;
+    const bool had_it = manifest && manifest->scan == path;
+    const bool is_free = uses[plain] == 1 && plain.size() <= longest && !is_taken(directory, plain, path);
+    if (!is_reserved(plain) && (had_it || is_free)) continue;
     const auto start = plain.substr(0, longest);
     scan.name = (start.empty() || start.front() == '.' ? "scan" : "") + start + "-" + checksum(path);
     list.notes.push_back(fmt::format("{}: its results are called {}, because the name {} has another use",
@@ -175,32 +162,68 @@ void name_scans(BatchList& list, const std::string& directory) {
 
 /// Names the scans by --name; they are named as without it before.
 void rename_scans(BatchList& list, const std::string& directory, const NameOfScan& name_of) {
-  std::map<std::string, std::string> users;
+  std::map<std::string, std::string> known;
   for (auto& scan : list.scans) {
-    std::string name;
-    try {
-      name = name_of(scan.path);
-    } catch (const CannotOpen& error) {  // its failure is its own
-      list.notes.push_back(fmt::format("{}: cannot be opened for its name, so its results are called {}: {}",
-                                       scan.path, scan.name, error.what()));
-      name = scan.name;
-    }
-    const auto [user, is_new] = users.emplace(name, scan.path);
+    const auto given = name_of(scan.path);
+    if (given.empty())
+      list.notes.push_back(fmt::format("{}: cannot be opened for its name, so its results are called {}",
+                                       scan.path, scan.name));
+    else
+      scan.name = given;
+    const auto refuse = [&](const std::string& expected, const std::string& users, const char* remedy) {
+      throw Error("--name", expected, fmt::format("{} for {}", scan.name, users), remedy);
+    };
+    const auto [user, is_new] = known.emplace(scan.name, scan.path);
     if (!is_new)
-      throw Error("--name", "a name for each scan",
-                  fmt::format("{} for {} and {}", name, user->second, scan.path),
-                  "add a field, such as {stem}");
-    if (is_reserved(name) || name.size() > longest)
-      throw Error("--name",
-                  fmt::format("names of at most {} bytes that nothing else in the folder has", longest),
-                  fmt::format("'{}' for {}", name, scan.path), "use another pattern");
-    if (is_taken(directory, name, absolute_path(scan.path)))
-      throw Error("--name", "names that no other scan has in " + directory,
-                  fmt::format("{} for {}, which is that of another scan's results", name, scan.path),
-                  "add a field, such as {stem}, or choose another folder");
-    scan.name = name;
+      refuse("a name for each scan", user->second + " and " + scan.path, "add a field, such as {stem}");
+    if (is_reserved(scan.name) || scan.name.size() > longest)
+      refuse(fmt::format("names of at most {} bytes that nothing else in the folder has", longest), scan.path,
+             "use another pattern");
+    if (is_taken(directory, scan.name, absolute_path(scan.path)))
+      refuse("names that no other scan has in " + directory,
+             scan.path + ", which is that of another scan's results",
+             "add a field, such as {stem}, or choose another folder");
   }
 }
+
+// --- --name PATTERN
+
+/// Holds what a name is made of.
+struct NamedScan {
+  fs::path path;  ///< absolute
+  const VolumeSelection& selection;
+  io::ScanSummary header{};  ///< read where a field needs it
+};
+
+/// Returns the counters of the chosen slices: "3", or "0-15" of several.
+std::string slices_of(const NamedScan& scan) {
+  const auto& counters = scan.header.slice_counters;
+  const auto chosen = parse_selection(scan.selection.slices, scan.header.slice_count, "--slices");
+  const auto counter = [&](std::int64_t slice) {
+    const auto at = static_cast<std::size_t>(slice);
+    return std::to_string(at < counters.size() ? counters[at] : slice);
+  };
+  const auto first = counter(chosen.front());
+  return chosen.size() == 1 ? first : first + "-" + counter(chosen.back());
+}
+
+template <std::string io::AcquisitionInfo::*member>
+std::string field_of_header(const NamedScan& scan) {
+  return scan.header.acquisition.*member;
+}
+
+using Info = io::AcquisitionInfo;
+constexpr std::size_t first_of_header = 3;
+constexpr std::pair<const char*, std::string (*)(const NamedScan&)> name_fields[] = {
+    {"stem", [](const NamedScan& scan) { return plain_name(scan.path.string()); }},
+    {"scan", [](const NamedScan& scan) { return scan.path.filename().string(); }},
+    {"folder", [](const NamedScan& scan) { return scan.path.parent_path().filename().string(); }},
+    {"subject", field_of_header<&Info::patient_id>},
+    {"protocol", field_of_header<&Info::protocol>},
+    {"series", field_of_header<&Info::series_description>},
+    {"study", field_of_header<&Info::study_id>},
+    {"date", field_of_header<&Info::study_date>},
+    {"slice", slices_of}};
 
 }  // namespace
 
@@ -220,10 +243,54 @@ std::string absolute_path(const std::string& scan) {
 std::string plain_name(const std::string& scan) {
   fs::path path = fs::path(scan).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  const auto ending = lower(path.extension().string());
-  const bool known =
-      ending == ".h5" || ending == ".hdf5" || ending == ".mrd" || ending == ".cfl" || ending == ".hdr";
-  return known ? path.stem().string() : path.filename().string();
+  const bool is_known = has_ending(path, {".h5", ".hdf5", ".mrd", ".cfl", ".hdr"});
+  return (is_known ? path.stem() : path.filename()).string();
+}
+
+NameOfScan names_by(const std::string& pattern, const VolumeSelection& selection,
+                    const io::ReadOptions& options) {
+  std::vector<std::string> known;
+  for (const auto& [name, value] : name_fields) known.push_back(name);
+  const auto refuse = [&](const std::string& found, const std::string& hint) {
+    throw Error("--name " + pattern,
+                fmt::format("a name with one or more of {{{}}}", fmt::join(known, "}, {")), found, hint);
+  };
+  std::vector<std::pair<std::string, std::size_t>> pieces;  // a text, and the number of the field behind it
+  std::size_t at = 0;
+  for (std::size_t brace; (brace = pattern.find_first_of("{}", at)) != std::string::npos;) {
+    const auto end = pattern.find('}', brace);
+    if (pattern[brace] == '}' || end == std::string::npos) refuse("a brace without its other", "");
+    const auto name = pattern.substr(brace + 1, end - brace - 1);
+    const auto field = std::ranges::find(known, name);
+    if (field == known.end()) refuse("{" + name + "}", did_you_mean(name, known));
+    pieces.emplace_back(pattern.substr(at, brace - at), field - known.begin());
+    at = end + 1;
+  }
+  if (pattern.find('/') != std::string::npos) refuse("a folder in it", "give the folder with -o");
+  if (pieces.empty()) refuse("none: all scans would be called alike", "");
+  return [=, last = pattern.substr(at)](const std::string& path) {
+    NamedScan scan{absolute_path(path), selection};
+    if (std::ranges::any_of(pieces, [](const auto& piece) { return piece.second >= first_of_header; })) try {
+        scan.header = io::open_scan(path, options)->summary();
+      } catch (const Error&) {
+        return std::string();
+      }
+    std::string all;
+    for (const auto& [text, number] : pieces) {
+      const auto& [name, value_of] = name_fields[number];
+      const auto value = value_of(scan);
+      if (value.empty())
+        throw Error(path, fmt::format("a header that tells {{{}}} for --name", name), "none",
+                    "leave it out of --name, or give this scan another batch");
+      all += text + value;
+    }
+    all += last;
+    for (char& c : all)  // letters beyond ASCII stay
+      if (const auto byte = static_cast<unsigned char>(c);
+          byte < 0x80 && !std::isalnum(byte) && std::string_view("._+-").find(c) == std::string_view::npos)
+        c = '-';
+    return all;
+  };
 }
 
 BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
@@ -260,12 +327,10 @@ void keep_named(std::vector<BatchScan>& scans, const std::vector<std::string>& n
 
 void keep_shard(std::vector<BatchScan>& scans, const std::string& shard) {
   std::size_t part = 0, parts = 0;
-  const auto slash = std::min(shard.find('/'), shard.size());
-  const char *begin = shard.data(), *middle = begin + slash, *end = begin + shard.size();
-  const auto first = std::from_chars(begin, middle, part);
-  const auto second = middle == end ? first : std::from_chars(middle + 1, end, parts);
-  if (first.ec != std::errc() || first.ptr != middle || second.ec != std::errc() || second.ptr != end ||
-      part < 1 || part > parts)
+  int length = 0;
+  if (shard.find_first_not_of("0123456789/") != std::string::npos ||
+      std::sscanf(shard.c_str(), "%zu/%zu%n", &part, &parts, &length) != 2 ||
+      static_cast<std::size_t>(length) != shard.size() || part < 1 || part > parts)
     throw Error("--shard", "K/N with 1 <= K <= N, such as 1/4", shard);
   std::vector<std::string> names;
   for (const auto& scan : scans) names.push_back(scan.name);

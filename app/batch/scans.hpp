@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "recon/error.hpp"
+#include "app/options/values.hpp"
+#include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
 
@@ -14,33 +15,30 @@ struct BatchScan {
   bool found = false;  ///< in a folder or by a pattern: there files of images are skipped, not failures
 };
 
-/// --name cannot name a scan, because the scan cannot be opened.
-struct CannotOpen : Error {
-  explicit CannotOpen(const Error& error) : Error(error) {}
-};
-
 struct BatchList {
   std::vector<BatchScan> scans;
   std::vector<std::string> notes;  ///< what was decided
 };
 
+/// Returns what the results of a scan are called; empty where the scan cannot be opened for that. Throws Error where its
+/// header does not tell what the name is made of.
 using NameOfScan = std::function<std::string(const std::string& path)>;
+/// Returns how --name names scans: `pattern` is a text with fields in braces, which scans.cpp lists. Throws Error for
+/// an unknown field, and for what no file can be called.
+NameOfScan names_by(const std::string& pattern, const VolumeSelection& selection,
+                    const io::ReadOptions& options);
 
-/// Lists the scans of the arguments, in their order: a scan; a pattern with * ? [ ]; a folder, whose scans are taken
-/// (of the folders inside it only IMPATIENT directories); @FILE, a text file with one of these per line. A scan given
-/// twice is taken once. A scan is named as its file without the ending; where two would share a name, or where
-/// `directory` holds results of another scan under it, a checksum of the path is added, so that a name depends neither
-/// on the order nor on when the scan was added. With `name_of` (--name) a scan is named as that says; a scan that it
-/// cannot open is named as without it.
-/// Throws Error for a list that cannot be read, where results would overwrite a scan, where `name_of` gives two scans
-/// one name or one that is in use in `directory`, and what `name_of` throws otherwise.
+/// Lists the scans of the arguments, in their order, each once: a scan; a pattern with * ? [ ]; a folder, whose scans are
+/// taken (of the folders inside it only IMPATIENT directories); @FILE, a text file with one of these per line. Names them by
+/// `name_of`, or as their files without the ending, with a checksum of the path where another scan has the name. Throws
+/// Error for a list that cannot be read, where results would overwrite a scan, where `name_of` gives two scans one name or
+/// one that is in use in `directory`, and what `name_of` throws otherwise.
 BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
                      const NameOfScan& name_of = {});
 
 /// Keeps the scans with these names (--only). Throws Error: there is no such scan.
 void keep_named(std::vector<BatchScan>& scans, const std::vector<std::string>& names);
-/// Keeps part K of N, which `shard` gives as "K/N" (--shard): every N-th by name, so that N commands that list the same
-/// scans do each of them once. Throws Error.
+/// Keeps part K of N, which `shard` gives as "K/N" (--shard): every N-th by name. Throws Error.
 void keep_shard(std::vector<BatchScan>& scans, const std::string& shard);
 
 /// Returns whether a file holds images and no scan: results of fhd sometimes lie beside scans.

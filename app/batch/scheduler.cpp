@@ -2,225 +2,257 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
+#include <deque>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <utility>
 
-#include "app/batch/stop_requests.hpp"
+#include "app/batch/worker.hpp"
+#include "app/terminal/timeline.hpp"
+#include "version.hpp"
 
 namespace fhd::app {
 
-BatchScheduler::BatchScheduler(const BatchWork& work, const BatchLimits& limits, BatchState& state,
-                               BatchLog& log)
-    : work_(work),
-      limits_(limits),
-      state_(state),
-      log_(log),
-      needs_(work.scans.size()),
-      pool_(limits.workers) {
-  for (std::size_t i = 0; i < work.scans.size(); ++i) open_.push_back(i);
-  // Scans with the same settings follow each other: they share what depends on the trajectory.
-  std::stable_sort(open_.begin(), open_.end(),
-                   [&](std::size_t a, std::size_t b) { return work.settings_of[a] < work.settings_of[b]; });
-}
+namespace {
 
-void BatchScheduler::run() {
-  while (true) {
-    if (const int signal = StopRequests::caught()) stopped_ = strsignal(signal);
-    if (!stopped_.empty()) return stop();
-    hand_out();
-    start_planned();
-    if (scans_at_work() == 0 && open_.empty() && given_back_.empty()) return;
-    wait_for_events();
-    log_.show(totals(state_.outcomes()), scans_at_work());
+class BatchScheduler {
+ public:
+  BatchScheduler(const BatchWork& work, BatchLog& log)
+      : work_(work), log_(log), tasks_(work.scans.size()), waiting_(work.scans.size()) {
+    for (const auto& scan : work.scans) outcomes_.push_back({scan});
+    for (const auto& plan : work.workers) slots_.push_back({plan});
+    std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
+    // Scans with the same settings follow each other: they share what depends on the trajectory.
+    std::stable_sort(waiting_.begin(), waiting_.end(),
+                     [&](std::size_t a, std::size_t b) { return work.settings_of[a] < work.settings_of[b]; });
   }
-}
 
-std::size_t BatchScheduler::scans_at_work() const {
-  std::size_t count = 0;
-  for (const auto& running : running_) count += running.scans.size();
-  return count;
-}
+  /// Does all scans, or stops where a signal (StopRequests) or a full disk stops it.
+  BatchEnd run() {
+    while (true) {
+      if (const int signal = StopRequests::caught()) stopped_ = strsignal(signal);
+      if (!stopped_.empty()) break;
+      hand_out();
+      start_planned();
+      const bool rest = std::ranges::all_of(slots_, [](const Slot& slot) { return slot.scans.empty(); });
+      if (rest && waiting_.empty()) break;
+      wait_for_events();
+      log_.show(totals(outcomes_));
+    }
+    // Nothing more is finished.
+    for (auto& slot : slots_) slot.worker.reset();
+    for (const auto& slot : slots_)
+      for (const auto scan : slot.scans) end_by_manifest(scan);
+    return {std::move(outcomes_), stopped_};
+  }
 
-// --- Giving out work
+ private:
+  /// The place of a worker process, which is started for its first scan.
+  struct Slot {
+    WorkerPlan plan;
+    std::unique_ptr<Worker> worker{};
+    std::set<std::size_t> scans{};  ///< that it has
+    bool is_lost = false;           ///< its device is: it gets no more scans
+  };
+  /// The state of a scan on its way.
+  struct Task {
+    enum class Stage { examined, planned, running } stage = Stage::examined;
+    std::uint64_t bytes = 0;        ///< planned
+    bool alone = false;             ///< a worker that did it died
+    std::set<std::size_t> gave_up;  ///< slots whose device could not do it
+    std::string because;            ///< why the last of them
+  };
 
-void BatchScheduler::hand_out() {
-  // Other workers may take each of the scans that a device gave back; new scans are alike.
-  for (std::size_t i = 0; i < given_back_.size() && StopRequests::caught() == 0;)
-    if (!give(given_back_, i)) ++i;
-  while (!open_.empty() && StopRequests::caught() == 0)
-    if (!give(open_, 0)) return;
-}
+  // --- Giving out work
 
-/// Returns whether the scan has left the queue: to a worker, or because it has ended.
-bool BatchScheduler::give(std::deque<std::size_t>& queue, std::size_t place) {
-  const std::size_t scan = queue[place];
-  const bool hopeless = !pool_.anyone_may_take(needs_[scan].gave_up);
-  Running* running = hopeless ? nullptr : free_worker(scan);
-  // A scan that killed a worker gets one for itself.
-  if (!hopeless && (!running || (needs_[scan].alone && !running->scans.empty()))) return false;
-  queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(place));
-  if (state_.end_if_unchanged(scan)) return true;
-  if (hopeless) {
-    fail_without_device(scan);
+  void hand_out() {
+    for (auto scan = waiting_.begin(); scan != waiting_.end();)
+      if (give(*scan))
+        scan = waiting_.erase(scan);
+      else if (tasks_[*scan].gave_up.empty())
+        return;  // other scans find no worker either
+      else
+        ++scan;
+  }
+
+  /// Returns whether a worker has the scan now, or it has failed because none is left.
+  bool give(std::size_t scan) {
+    Task& task = tasks_[scan];
+    const auto slots = slots_for(task);
+    if (slots.empty()) {
+      end(scan, Outcome::Status::failed, task.because.empty() ? lost_ : task.because);
+      return true;
+    }
+    // The least busy one, of idle ones rather one that is started. A scan that killed a worker gets one for itself.
+    const auto business = [](const Slot* slot) {
+      return std::pair(slot->scans.size(), slot->worker == nullptr);
+    };
+    const auto has_room = [&](const Slot& slot) {
+      return slot.scans.size() < static_cast<std::size_t>(task.alone ? 1 : slot.plan.scans) &&
+             std::ranges::none_of(slot.scans, [&](std::size_t other) { return tasks_[other].alone; });
+    };
+    Slot* best = nullptr;
+    for (auto* slot : slots)
+      if (has_room(*slot) && (!best || business(slot) < business(best))) best = slot;
+    if (!best) return false;
+    if (!best->worker) best->worker = std::make_unique<Worker>(work_, best->plan);
+    best->scans.insert(scan);
+    task.stage = Task::Stage::examined;
+    const bool stands_in = best->plan.is_last_resort && task.because.empty();
+    best->worker->lines.send({{"scan", scan}, {"because", stands_in ? lost_ : task.because}});
     return true;
   }
-  running->alone = needs_[scan].alone;
-  running->scans[scan] = Stage::examined;
-  const bool stands_in = pool_.plans()[running->number].is_last_resort && needs_[scan].because.empty();
-  running->worker.examine(scan, stands_in ? lost_ : needs_[scan].because);
-  return true;
-}
 
-/// Returns the least busy of the workers that may take this scan too, started where there is none; null: all are busy.
-BatchScheduler::Running* BatchScheduler::free_worker(std::size_t scan) {
-  const auto& plans = pool_.plans();
-  std::vector<bool> is_started(plans.size(), false);
-  Running* best = nullptr;
-  for (auto& running : running_) {
-    is_started[running.number] = true;
-    const bool has_room =
-        !running.alone && running.scans.size() < static_cast<std::size_t>(plans[running.number].scans);
-    if (has_room && pool_.may_take(running.number, needs_[scan].gave_up) &&
-        (!best || running.scans.size() < best->scans.size()))
-      best = &running;
+  /// Returns the workers that may take the scan, by their devices: the last resort only where no other may.
+  std::vector<Slot*> slots_for(const Task& task) {
+    std::vector<Slot*> devices, last_resort;
+    for (std::size_t number = 0; number < slots_.size(); ++number)
+      if (Slot& slot = slots_[number]; !slot.is_lost && !task.gave_up.contains(number))
+        (slot.plan.is_last_resort ? last_resort : devices).push_back(&slot);
+    return devices.empty() ? last_resort : devices;
   }
-  if (best && best->scans.empty()) return best;
-  for (std::size_t number = 0; number < plans.size(); ++number)
-    if (!is_started[number] && pool_.may_take(number, needs_[scan].gave_up))
-      return &running_.emplace_back(work_, plans[number], number);
-  return best;
-}
 
-std::uint64_t BatchScheduler::bytes_in_use() const {
-  std::uint64_t bytes = 0;
-  for (const auto& running : running_)
-    for (const auto& [scan, stage] : running.scans)
-      if (stage == Stage::running) bytes += needs_[scan].bytes;
-  return bytes;
-}
-
-/// Returns one thread each for small scans; of large ones as many share the threads as fit into memory.
-int BatchScheduler::threads_for(std::uint64_t bytes, const WorkerPlan& plan) const {
-  const auto fit = static_cast<int>(
-      std::min<std::uint64_t>(limits_.memory_bytes / std::max<std::uint64_t>(bytes, 1), 1 << 20));
-  return std::max(1, limits_.threads / std::max(1, std::min(pool_.engine_count(plan.is_last_resort), fit)));
-}
-
-/// Starts planned scans as far as memory reaches.
-void BatchScheduler::start_planned() {
-  for (auto& running : running_)
-    for (auto next = running.scans.begin(); next != running.scans.end();) {
-      auto& [scan, stage] = *next;
-      const std::uint64_t bytes = needs_[scan].bytes;
-      if (stage == Stage::planned && bytes > limits_.memory_bytes) {
-        running.worker.reconstruct(scan, 0);
-        state_.fail(
-            scan, fmt::format("{}: expected a scan that fits into memory, found {} MiB planned and {} MiB to "
-                              "use; give --memory-mib if there is more, or run it on a larger machine",
-                              work_.scans[scan].path, (bytes >> 20) + 1, limits_.memory_bytes >> 20));
-        next = running.scans.erase(next);
-        continue;
+  /// Starts planned scans as far as memory reaches: small ones with one thread each; of large ones as many share the
+  /// threads as fit into memory.
+  void start_planned() {
+    std::uint64_t in_use = 0;
+    for (const auto& slot : slots_)
+      for (const auto scan : slot.scans)
+        if (tasks_[scan].stage == Task::Stage::running) in_use += tasks_[scan].bytes;
+    for (auto& slot : slots_)
+      for (const auto scan : slot.scans) {
+        Task& task = tasks_[scan];
+        if (task.stage != Task::Stage::planned) continue;
+        if (in_use + task.bytes > work_.memory_bytes) return;
+        in_use += task.bytes;
+        task.stage = Task::Stage::running;
+        const std::uint64_t fit = work_.memory_bytes / std::max<std::uint64_t>(task.bytes, 1);
+        const auto engines =
+            static_cast<std::uint64_t>(engine_count(work_.workers, slot.plan.is_last_resort));
+        const int sharing = static_cast<int>(std::min(engines, fit));  // at least 1
+        slot.worker->lines.send({{"scan", scan}, {"threads", std::max(1, work_.threads / sharing)}});
       }
-      if (stage == Stage::planned) {
-        if (bytes_in_use() + bytes > limits_.memory_bytes) return;
-        stage = Stage::running;
-        running.worker.reconstruct(scan, threads_for(bytes, pool_.plans()[running.number]));
-      }
-      ++next;
-    }
-}
-
-// --- Events
-
-void BatchScheduler::wait_for_events() {
-  std::vector<pollfd> descriptors;
-  for (const auto& running : running_) descriptors.push_back({running.worker.descriptor(), POLLIN, 0});
-  ::poll(descriptors.data(), descriptors.size(), 100);
-  for (auto running = running_.begin(); running != running_.end();) {
-    for (const auto& event : running->worker.events()) handle(*running, event);
-    const auto next = std::next(running);
-    if (pool_.is_retired(running->number) && running->scans.empty())
-      running_.erase(running);
-    else if (!running->worker.is_alive())
-      end_dead_worker(running);
-    running = next;
   }
-}
 
-void BatchScheduler::handle(Running& running, const WorkerEvent& event) {
-  const std::string kind = event.at("event");
-  const std::size_t scan = event.at("scan");
-  if (kind == "planned") {
-    running.scans[scan] = Stage::planned;
-    needs_[scan].bytes = event.at("bytes");
-  } else if (kind == "progress") {
-    log_.set_progress(work_.scans[scan].name, event.at("stage"), event.at("done"), event.at("total"),
-                      event.at("residual"));
-  } else if (kind == "refused") {
-    give_back(running, scan, event.at("why"), event.at("lost"));
-  } else if (kind == "ended") {
-    remove(running, scan);
-    state_.end(scan, event.at("status").get<Outcome::Status>(), event.at("line"));
-    if (const int number = event.at("no_room"); number != 0)  // further scans would be computed for nothing
-      stopped_ = fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(number));
-  }
-}
+  // --- Events
 
-void BatchScheduler::remove(Running& running, std::size_t scan) {
-  running.scans.erase(scan);
-  if (running.scans.empty()) running.alone = false;
-}
-
-/// Lets other workers do a scan that a device could not do.
-void BatchScheduler::give_back(Running& running, std::size_t scan, const std::string& why, bool lost) {
-  Need& need = needs_[scan];
-  remove(running, scan);
-  need.gave_up.insert(running.number);
-  need.because = fmt::format("{} failed: {}", pool_.plans()[running.number].device, why);
-  if (lost && !pool_.is_retired(running.number)) {
-    pool_.retire(running.number);
-    lost_ = need.because;
-    const bool others = pool_.anyone_may_take({});
-    log_.line(
-        fmt::format("{}: {}", need.because, others ? "its scans go on elsewhere" : "nothing else is left"));
-  }
-  if (!pool_.anyone_may_take(need.gave_up)) return fail_without_device(scan);
-  log_.line(fmt::format("{}: given back, because {}", work_.scans[scan].name, need.because));
-  given_back_.push_back(scan);
-}
-
-void BatchScheduler::fail_without_device(std::size_t scan) {
-  state_.fail(scan, needs_[scan].because.empty() ? lost_ : needs_[scan].because);
-}
-
-/// Blames the scan that the worker had; where it had several, each gets a second chance, alone.
-void BatchScheduler::end_dead_worker(std::list<Running>::iterator dead) {
-  const auto cause = dead->worker.cause();
-  const auto scans = std::move(dead->scans);
-  running_.erase(dead);
-  if (log_.has_locks()) remove_leftovers(work_.directory);
-  for (const auto& [scan, stage] : scans) {
-    const BatchScan& lost = work_.scans[scan];
-    if (state_.end_by_manifest(scan)) continue;
-    if (scans.size() > 1 && !needs_[scan].alone) {
-      needs_[scan].alone = true;
-      open_.push_front(scan);
-      log_.line(fmt::format("{}: done again alone, because a worker that had it {}", lost.name, cause));
-    } else {
-      state_.fail(scan, fmt::format("{}: the process that worked on it {}", lost.path, cause));
+  void wait_for_events() {
+    std::vector<pollfd> descriptors;
+    for (const auto& slot : slots_)
+      if (slot.worker) descriptors.push_back({slot.worker->lines.descriptor(), POLLIN, 0});
+    ::poll(descriptors.data(), descriptors.size(), 100);
+    for (auto& slot : slots_) {
+      if (!slot.worker) continue;
+      for (const auto& event : slot.worker->lines.receive(MSG_DONTWAIT)) handle(slot, event);
+      if (slot.is_lost && slot.scans.empty())
+        slot.worker.reset();
+      else if (!slot.worker->lines.is_open())
+        end_dead_worker(slot);
     }
   }
-  if (scans.empty()) log_.line("an idle worker " + cause);
-}
 
-/// Ends the workers: nothing more is finished.
-void BatchScheduler::stop() {
-  std::map<std::size_t, Stage> scans;
-  for (auto& running : running_) scans.merge(running.scans);
-  running_.clear();
-  for (const auto& [scan, stage] : scans) state_.end_by_manifest(scan);
-}
+  void handle(Slot& slot, const nlohmann::json& event) {
+    if (event.contains("timeline")) add_to_timeline(event["timeline"]);
+    const std::string kind = event.at("event");
+    const std::size_t scan = event.at("scan");
+    if (kind == "planned") {
+      tasks_[scan].stage = Task::Stage::planned;
+      tasks_[scan].bytes = event.at("bytes");
+    } else if (kind == "progress") {
+      log_.set_progress(work_.scans[scan].name, {event.at("stage").get<std::string>(), event.at("done"),
+                                                 event.at("total"), event.value("residual", -1.0)});
+    } else if (kind == "refused") {
+      give_back(slot, scan, event.at("why"), event.at("lost"));
+    } else if (kind == "ended") {
+      slot.scans.erase(scan);
+      end(scan, event.at("status").get<Outcome::Status>(), event.at("line"), event.at("reason"));
+      if (const int number = event.at("no_room"); number != 0)  // further scans would be computed for nothing
+        stopped_ =
+            fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(number));
+    }
+  }
+
+  /// Lets other workers do a scan that a device could not do.
+  void give_back(Slot& slot, std::size_t scan, const std::string& why, bool lost) {
+    Task& task = tasks_[scan];
+    slot.scans.erase(scan);
+    task.gave_up.insert(static_cast<std::size_t>(&slot - slots_.data()));
+    task.because = fmt::format("{} failed: {}", slot.plan.device, why);
+    if (lost && !slot.is_lost) {
+      slot.is_lost = true;
+      lost_ = task.because;
+      log_.line(fmt::format("{}: {}", task.because,
+                            slots_for({}).empty() ? "nothing else is left" : "its scans go on elsewhere"));
+    }
+    log_.line(fmt::format("{}: given back, because {}", work_.scans[scan].name, task.because));
+    waiting_.push_front(scan);
+  }
+
+  /// Blames the scan that the worker had; where it had several, each gets a second chance, alone.
+  void end_dead_worker(Slot& slot) {
+    const auto cause = slot.worker->cause();
+    const auto scans = std::exchange(slot.scans, {});
+    slot.worker.reset();
+    if (log_.has_locks()) remove_leftovers(work_.directory);
+    for (const auto scan : scans) {
+      const BatchScan& lost = work_.scans[scan];
+      if (end_by_manifest(scan)) continue;
+      if (scans.size() > 1 && !tasks_[scan].alone) {
+        tasks_[scan].alone = true;
+        waiting_.push_front(scan);
+        log_.line(fmt::format("{}: done again alone, because a worker that had it {}", lost.name, cause));
+      } else {
+        end(scan, Outcome::Status::failed,
+            fmt::format("{}: the process that worked on it {}", lost.path, cause));
+      }
+    }
+    if (scans.empty()) log_.line("an idle worker " + cause);
+  }
+
+  // --- Ends of scans
+
+  /// Records how a scan ended. `reason`: why it was done again.
+  void end(std::size_t scan, Outcome::Status status, const std::string& error = {},
+           const std::string& reason = {}) {
+    Outcome& outcome = outcomes_[scan];
+    outcome.status = status;
+    outcome.error = error;
+    if (has_results(outcome))
+      if (auto manifest = io::read_manifest(io::manifest_path(work_.directory, work_.scans[scan].name)))
+        outcome.manifest = std::move(*manifest);
+    if (status == Outcome::Status::finished) outcome.reason = reason;
+    if (status == Outcome::Status::unchanged && outcome.manifest.version != program_version)
+      outcome.reason = "made by version " + outcome.manifest.version + ", kept";
+    log_.ended(outcome, totals(outcomes_));
+  }
+
+  /// Ends a scan whose manifest a worker has written that died before it reported, and returns true; else returns false.
+  bool end_by_manifest(std::size_t scan) {
+    const auto manifest = io::read_manifest(io::manifest_path(work_.directory, work_.scans[scan].name));
+    if (!manifest || manifest->ended_ns < began_ns_) return false;
+    const bool failed = manifest->status == io::Manifest::Status::failed;
+    end(scan, failed ? Outcome::Status::failed : Outcome::Status::finished, manifest->error);
+    return true;
+  }
+
+  const BatchWork& work_;
+  BatchLog& log_;
+  const std::int64_t began_ns_ = io::now_ns();
+  std::vector<Slot> slots_;
+  std::vector<Task> tasks_;          ///< of the scans
+  std::vector<Outcome> outcomes_;    ///< of the scans
+  std::deque<std::size_t> waiting_;  ///< scans that no worker has; those that one gave back come first
+  std::string lost_;                 ///< how the last device was lost
+  std::string stopped_;
+};
+
+}  // namespace
+
+BatchEnd do_batch(const BatchWork& work, BatchLog& log) { return BatchScheduler(work, log).run(); }
 
 }  // namespace fhd::app

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <omp.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -16,13 +16,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <thread>
-#include <tuple>
 
 #include "app/batch/engines.hpp"
-#include "app/batch/scan_job.hpp"
-#include "app/batch/state.hpp"
+#include "app/batch/summary.hpp"
+#include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
@@ -30,59 +28,16 @@
 #include "io/files/folder.hpp"
 #include "io/files/input_file.hpp"
 #include "io/reader/reader.hpp"
-#include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
-namespace {
 
-namespace fs = std::filesystem;
-using Line = nlohmann::json;
-using Clock = std::chrono::steady_clock;
-
-/// Throws Error unless `path` is a file or a directory that can be read.
-void require_readable_kind(const std::string& path) {
-  io::require_reachable(path);
-  std::error_code status;
-  const auto found = fs::status(path, status);
-  if (!fs::exists(found)) {
-    if (fs::exists(path + ".cfl", status)) return;  // BART
-    throw Error(path, "a scan", "no such file");
-  }
-  if (!fs::is_regular_file(found) && !fs::is_directory(found))
-    throw Error(path, "a file", "a pipe, a device or a socket", "save the scan as a file first");
-  if (::access(path.c_str(), R_OK) != 0) throw Error(path, "a readable file", std::strerror(errno));
-}
-
-/// One scan on its way through a thread.
-struct Job {
-  std::size_t scan = 0;
-  std::string because;  ///< why another device gave it back; empty: it is done for the first time
-  double seconds = 0;   ///< of work, without waiting
-  io::Manifest manifest;
-  io::InputStamps inputs;  ///< of the scan, from before its checksum was made
-  std::unique_ptr<ScanRun> run;
-};
-
-/// Adds the time of its life to `seconds`.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  double& seconds_;
-  Clock::time_point start_ = Clock::now();
-};
-
-/// Sends `text` whole; returns false when the other process is gone.
-bool send_all(int socket, const std::string& text) {
+bool Lines::send(const nlohmann::json& line) const {
+  const auto text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   for (std::size_t sent = 0; sent < text.size();) {
-    const auto n = ::send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    const auto n = ::send(descriptor(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
     sent += static_cast<std::size_t>(n);
@@ -90,24 +45,58 @@ bool send_all(int socket, const std::string& text) {
   return true;
 }
 
-/// Takes the whole lines out of `unread`.
-std::vector<Line> take_lines(std::string& unread) {
-  std::vector<Line> lines;
-  for (std::size_t end; (end = unread.find('\n')) != std::string::npos; unread.erase(0, end + 1))
-    lines.push_back(Line::parse(unread.substr(0, end)));
+std::vector<nlohmann::json> Lines::receive(int flags) {
+  char block[1 << 16];
+  const auto n = ::recv(descriptor(), block, sizeof block, flags);
+  if (n > 0)
+    unread_.append(block, static_cast<std::size_t>(n));
+  else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+    is_open_ = false;
+  std::vector<nlohmann::json> lines;
+  for (std::size_t end; (end = unread_.find('\n')) != std::string::npos; unread_.erase(0, end + 1))
+    lines.push_back(nlohmann::json::parse(unread_.substr(0, end)));
   return lines;
 }
 
-std::string encoded(const Line& line) {
-  return line.dump(-1, ' ', false, Line::error_handler_t::replace) + "\n";
-}
+namespace {
+
+using Line = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+/// One scan on its way through a thread.
+struct Job {
+  Job(const BatchWork& work, const Line& order)
+      : number(order.at("scan")), because(order.at("because")), scan(work.scans[number]) {
+    prefix = (std::filesystem::path(work.directory) / scan.name).string();
+    manifest_path = io::manifest_path(work.directory, scan.name);
+  }
+  const std::size_t number;
+  const std::string because;  ///< why another device gave it back; empty: it is done for the first time
+  const BatchScan& scan;
+  std::string prefix, manifest_path;
+  std::string reason;  ///< why it is done again
+  double seconds = 0;  ///< of work, without waiting
+  io::Manifest manifest;
+  io::InputStamps inputs;  ///< of the scan, from before its checksum was made
+  std::unique_ptr<ScanRun> run;
+};
+
+/// A step of a scan: it adds its time to `seconds`, and stands in the timeline.
+class Step {
+ public:
+  Step(double& seconds, const std::string& name) : seconds_(seconds), span_(name, "scan") {}
+  ~Step() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+  double& seconds_;
+  trace::Span span_;
+  Clock::time_point start_ = Clock::now();
+};
 
 class WorkerProcess {
  public:
   WorkerProcess(const BatchWork& work, const WorkerPlan& plan, int socket)
-      : work_(work), plan_(plan), socket_(socket), engines_(plan) {
-    for (int i = plan.engines; i > 0; --i) free_engines_.push_back(static_cast<std::size_t>(i - 1));
-  }
+      : work_(work), plan_(plan), lines_(socket), engines_(plan) {}
 
   /// Does not return: its threads use what it holds.
   void run() try {
@@ -115,17 +104,18 @@ class WorkerProcess {
     for (int i = 0; i < plan_.scans; ++i)
       std::thread([this, i] {
         trace::name_thread(fmt::format("scans {}", i + 1));
-        while (true) do_scan(next_order());
+        while (true) {
+          Job job(work_, command_that([](const Line& command) { return command.contains("because"); }));
+          do_scan(job);
+        }
       }).detach();
-    std::string unread;
-    char block[4096];
-    while (true) {
-      const auto n = ::recv(socket_, block, sizeof block, 0);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) end(0);  // nothing left to do, or the parent has died
-      unread.append(block, static_cast<std::size_t>(n));
-      for (const auto& command : take_lines(unread)) obey(command);
-    }
+    while (lines_.is_open())
+      for (auto& command : lines_.receive(0)) {
+        const std::lock_guard lock(mutex_);
+        commands_.push_back(std::move(command));
+        changed_.notify_all();
+      }
+    end(0);  // nothing left to do, or the parent has died
   } catch (...) {
     end_at_once(failure_of_exception());
   }
@@ -138,74 +128,57 @@ class WorkerProcess {
     _exit(status);
   }
 
-  // --- Commands and reports
-
-  void obey(const Line& command) {
-    const std::lock_guard lock(mutex_);
-    const std::size_t scan = command.at("scan");
-    if (command.contains("threads"))
-      threads_of_[scan] = command.at("threads");
-    else
-      orders_.push_back({scan, command.at("because")});
-    changed_.notify_all();
-  }
-
-  Job next_order() {
+  /// Waits for the first command that fits, and takes it.
+  template <class Fits>
+  Line command_that(Fits fits) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !orders_.empty(); });
-    Job job;
-    std::tie(job.scan, job.because) = std::move(orders_.front());
-    orders_.pop_front();
-    return job;
+    auto found = commands_.end();
+    changed_.wait(lock, [&] {
+      found = std::find_if(commands_.begin(), commands_.end(), fits);
+      return found != commands_.end();
+    });
+    Line command = std::move(*found);
+    commands_.erase(found);
+    return command;
   }
 
-  /// Waits until the scan may begin. Returns its threads; 0: it is not to be done.
-  int threads_for(std::size_t scan) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return threads_of_.contains(scan); });
-    return threads_of_.extract(scan).mapped();
-  }
-
-  void report(const Line& event) {
-    const std::lock_guard lock(reporting_);
-    if (!send_all(socket_, encoded(event))) end(1);  // the parent has died
-  }
-
-  /// Reports the last of a scan.
-  void report_last(Line event) {
+  void report(Line event) {
     if (trace::is_on()) event["timeline"] = timeline_of(trace::take(), "worker");
-    report(event);
+    const std::lock_guard lock(reporting_);
+    if (!lines_.send(event)) end(1);  // the parent has died
   }
 
   /// Reports how a scan ended. `no_room`: the number of the error where nothing more can be written, else 0.
-  void report_end(std::size_t scan, Outcome::Status status, const std::string& line = {}, int no_room = 0) {
-    report_last(
-        {{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}, {"no_room", no_room}});
+  void report_end(const Job& job, Outcome::Status status, const std::string& line = {}, int no_room = 0) {
+    report({{"event", "ended"},
+            {"scan", job.number},
+            {"status", status},
+            {"line", line},
+            {"no_room", no_room},
+            {"reason", job.reason}});
   }
 
   // --- A scan
 
-  void do_scan(Job job) {
-    std::string line;
+  void do_scan(Job& job) {
     int no_room = 0;
+    const auto fails = [&](const std::string& line) { fail(job, told_line(line), no_room); };
     try {
-      return do_steps(job);
+      do_steps(job);
     } catch (const io::NoRoom& error) {
-      line = told_line(error.what());
       no_room = error.number();
+      fails(error.what());
     } catch (const std::bad_alloc&) {
-      line = told_line(work_.scans[job.scan].path + ": out of memory");
+      fails(job.scan.path + ": out of memory");
     } catch (const std::exception& error) {
-      line = told_line(error.what());
+      fails(error.what());
     }
-    fail(job, line, no_room);
   }
 
   void fail(Job& job, const std::string& line, int no_room) {
-    const BatchScan& scan = work_.scans[job.scan];
     job.run.reset();
-    if (scan.found && holds_only_images(scan.path))
-      return report_end(job.scan, Outcome::Status::images, scan.path + ": holds images, no scan");
+    if (job.scan.found && holds_only_images(job.scan.path))
+      return report_end(job, Outcome::Status::images, job.scan.path + ": holds images, no scan");
     job.manifest.error = line;
     try {
       write_manifest(job, io::Manifest::Status::failed);
@@ -213,160 +186,178 @@ class WorkerProcess {
       no_room = error.number();
     } catch (const Error&) {  // the summary still reports the failure
     }
-    report_end(job.scan, Outcome::Status::failed, line, no_room);
+    report_end(job, Outcome::Status::failed, line, no_room);
   }
 
   void do_steps(Job& job) {
     omp_set_num_threads(1);
-    std::call_once(opened_, [this] { std::thread([this] { engines_.open(); }).detach(); });
-    if (examine(job)) return report_end(job.scan, Outcome::Status::unchanged);
-    report({{"event", "planned"}, {"scan", job.scan}, {"bytes", planned_host_bytes(*job.run)}});
-    const int threads = threads_for(job.scan);
-    if (threads == 0) return;
+    if (is_done(job)) return report_end(job, Outcome::Status::unchanged);
+    plan(job);
+    const int threads = command_that([&](const Line& command) {
+                          return command.contains("threads") && command.at("scan") == job.number;
+                        }).at("threads");
     {
-      const auto step = this->step("read", job);
+      const Step step(job.seconds, "read " + job.scan.name);
       start_reading(*job.run);
       if (job.run->reader) job.run->reader->wait_for_first();
     }
+    omp_set_num_threads(threads);
     try {
-      compute(job, threads);
+      compute(job);
     } catch (const DeviceError& error) {
       const auto why = told_line(error.what());
       job.run.reset();
-      return report_last(
-          {{"event", "refused"}, {"scan", job.scan}, {"why", why}, {"lost", !engines_.are_of_use()}});
+      return report(
+          {{"event", "refused"}, {"scan", job.number}, {"why", why}, {"lost", !engines_.are_of_use()}});
     }
     // A GPU leaves the threads of the processor idle.
-    omp_set_num_threads(engines_.are_on_gpu() ? threads : 1);
+    if (!engines_.are_on_gpu()) omp_set_num_threads(1);
     write(job);
+    write_manifest(job, io::Manifest::Status::finished);
     job.run.reset();  // its memory is free before its end is known
-    report_end(job.scan, Outcome::Status::finished);
-  }
-
-  struct Step {
-    Stopwatch watch;
-    trace::Span span;
-  };
-  /// Begins a step, which the timeline shows.
-  Step step(const char* what, Job& job) const {
-    return {Stopwatch(job.seconds), trace::Span(what + (" " + work_.scans[job.scan].name), "scan")};
-  }
-
-  std::string manifest_path(const Job& job) const {
-    return io::manifest_path(work_.directory, work_.scans[job.scan].name);
+    report_end(job, Outcome::Status::finished);
   }
 
   void write_manifest(Job& job, io::Manifest::Status status) const {
     job.manifest.status = status;
     job.manifest.ended_ns = io::now_ns();
     job.manifest.seconds = job.seconds;
-    io::write_manifest(manifest_path(job), job.manifest);
+    io::write_manifest(job.manifest_path, job.manifest);
   }
 
-  std::string prefix_of(const Job& job) const {
-    return (fs::path(work_.directory) / work_.scans[job.scan].name).string();
+  /// Returns whether the results of the scan are there already.
+  bool is_done(Job& job) {
+    const Step step(job.seconds, "examine " + job.scan.name);
+    auto before = io::read_manifest(job.manifest_path);
+    const auto missing = before ? missing_of(work_, job.number, *before) : Missing{};
+    if (!missing) return true;
+    std::call_once(opened_, [this] { std::thread([this] { engines_.open(); }).detach(); });
+    io::Manifest& now = job.manifest;
+    now.scan = absolute_path(job.scan.path);
+    now.settings = work_.settings[work_.settings_of[job.number]].recorded;
+    now.version = program_version;
+    now.examined_ns = io::now_ns();
+    io::require_reachable(job.scan.path);
+    job.inputs = io::InputStamps(io::files_of_scan(job.scan.path));
+    now.input = io::stamps_of(job.scan.path);
+    now.input_checksum = io::checksum_of(job.scan.path, 1);
+    if (before && missing->code == input_changed &&
+        before->input_checksum == now.input_checksum) {  // with other times
+      before->scan = now.scan;
+      before->input = now.input;
+      before->examined_ns = now.examined_ns;
+      io::write_manifest(job.manifest_path, *before);
+      return true;
+    }
+    job.reason = missing->text;
+    if (before) now.products = before->products;  // what they are of when this run fails
+    return false;
+  }
+
+  /// Opens the scan, and reports the memory that it will take. Throws Error: that is more than there is.
+  void plan(Job& job) {
+    const Step step(job.seconds, "open " + job.scan.name);
+    const auto& path = job.scan.path;
+    const auto settings = settings_of(job.number);
+    job.run = open_run(io::open_scan(path, settings->options.read_options), path, settings, command_line());
+    job.run->results.set_checksum(job.manifest.input_checksum);
+    require_replaceable(job);
+    const auto bytes = planned_host_bytes(*job.run);
+    if (bytes > work_.memory_bytes)
+      throw Error(
+          path, "a scan that fits into memory",
+          fmt::format("{} MiB planned and {} MiB to use", (bytes >> 20) + 1, work_.memory_bytes >> 20),
+          "give --memory-mib if there is more, or run it on a larger machine");
+    report({{"event", "planned"}, {"scan", job.number}, {"bytes", bytes}});
+  }
+
+  /// Throws Error where a file has the name of a result that is neither a product of an earlier run nor a result of this scan,
+  /// whatever its content was.
+  static void require_replaceable(const Job& job) {
+    const auto folder = std::filesystem::path(job.prefix).parent_path();
+    const auto request = request_of(job.run->settings->options, job.prefix);
+    for (const auto& name : io::files_of_results(request)) {
+      const auto is_it = [&](const io::Product& product) {
+        const auto file = (folder / product.name).string();
+        return name.ends_with('/') ? file.starts_with(name) : file == name;
+      };
+      std::error_code status;
+      if (std::filesystem::exists(std::filesystem::symlink_status(name, status)) &&
+          std::ranges::none_of(job.manifest.products, is_it))
+        return io::require_replaceable(
+            request, job.run->results.path(), io::ChecksumInBackground::of(job.manifest.input_checksum),
+            {.earlier_content = true, .remedy = "move it, or choose another folder (-o)"});
+    }
+  }
+
+  /// Writes the results, and adds what became of the run to its manifest.
+  void write(Job& job) const {
+    const Step step(job.seconds, "write " + job.scan.name);
+    ScanRun& run = *job.run;
+    io::Manifest& manifest = job.manifest;
+    run.results.require_trust(run.settings->options.strict);
+    io::check_writable(request_of(run.settings->options, job.prefix), run.results.inputs());
+    require_replaceable(job);
+    manifest.products = io::products_of(std::filesystem::path(job.prefix).parent_path().string(),
+                                        write_results(run, io::OutputLock(job.prefix), job.prefix));
+    manifest.images = static_cast<std::int64_t>(run.results.volumes().size());
+    for (const auto& report : run.results.reports()) {
+      manifest.cache_hits += report.trajectory_hits;
+      manifest.converged = manifest.converged && report.converged;
+      manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
+      std::copy_if(report.messages.begin(), report.messages.end(), std::back_inserter(manifest.messages),
+                   is_doubt);
+      if (const auto& c = report.certificate; c && !c->passed)
+        manifest.messages.push_back(
+            {codes::certificate, Severity::warning, "less accurate than asked: " + certificate_line(*c)});
+      if (report.relative_residuals.empty()) continue;
+      manifest.iterations =
+          std::max(manifest.iterations, static_cast<std::int64_t>(report.relative_residuals.size()) - 1);
+      manifest.residual = std::max(manifest.residual, report.relative_residuals.back());
+    }
   }
 
   std::shared_ptr<const RunSettings> settings_of(std::size_t scan) {
     const std::size_t number = work_.settings_of[scan];
     const std::lock_guard lock(mutex_);
     auto& settings = settings_[number];
-    if (!settings) settings = settings_of_job(work_.settings[number].options, plan_.device);
+    if (!settings) {
+      RunOptions options = work_.settings[number].options;
+      options.device.set_name(plan_.device);
+      const auto made = std::make_shared<RunSettings>(std::move(options));
+      made->is_sparing = true;
+      settings = made;
+    }
     return settings;
   }
 
-  /// Opens the scan. Returns whether its results are there already.
-  bool examine(Job& job) {
-    const Stopwatch watch(job.seconds);
-    const BatchScan& scan = work_.scans[job.scan];
-    io::Manifest& now = job.manifest;
-    now.scan = absolute_path(scan.path);
-    now.settings = work_.settings[work_.settings_of[job.scan]].recorded;
-    now.version = program_version;
-    now.examined_ns = io::now_ns();
-    require_readable_kind(scan.path);
-    job.inputs = io::InputStamps(io::files_of_scan(scan.path));
-    now.input = io::stamps_of(scan.path);
-    now.input_checksum = io::checksum_of(scan.path, 1);
-    auto before = io::read_manifest(manifest_path(job));
-    if (before && !missing_of(work_, job.scan, *before, [&] {
-          return before->input_checksum == now.input_checksum;
-        })) {  // the same content with other times
-      before->scan = now.scan;
-      before->input = now.input;
-      before->examined_ns = now.examined_ns;
-      io::write_manifest(manifest_path(job), *before);
-      return true;
-    }
-    if (before) now.products = before->products;  // what they are of when this run fails
-    const auto settings = settings_of(job.scan);
-    job.run = open_run(io::open_scan(scan.path, settings->options.read_options), scan.path, settings,
-                       work_.command_line);
-    job.run->results.set_checksum(now.input_checksum);
-    const auto prefix = prefix_of(job);
-    require_replaceable_in_batch(*job.run, prefix, own_files(prefix, now));
-    return false;
-  }
-
-  /// Computes with the engine that was free last, once there is one.
-  void compute(Job& job, int threads) {
-    const auto engine = [this] {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !free_engines_.empty(); });
-      const auto number = free_engines_.back();
-      free_engines_.pop_back();
-      return std::shared_ptr<const std::size_t>(new std::size_t(number), [this](const std::size_t* one) {
-        const std::lock_guard back(mutex_);
-        free_engines_.push_back(*one);
-        delete one;
-        changed_.notify_all();
-      });
-    }();
-    omp_set_num_threads(threads);
+  void compute(Job& job) {
     Clock::time_point reported{};
     const auto progress = [&](const Progress& p) {
       const auto now = Clock::now();
       if (p.done != 0 && now - reported < std::chrono::milliseconds(200)) return;
       reported = now;
-      report({{"event", "progress"},
-              {"scan", job.scan},
-              {"stage", p.stage},
-              {"done", p.done},
-              {"total", p.total},
-              {"residual", p.residual}});
+      Line event = progress_fields(p);
+      event.update({{"event", "progress"}, {"scan", job.number}});
+      report(std::move(event));
     };
-    const auto step = this->step("compute", job);
-    engines_.compute(*engine, *job.run, progress, job.because);
+    std::optional<Step> step;
+    engines_.compute(*job.run, progress, job.because,
+                     [&] { step.emplace(job.seconds, "compute " + job.scan.name); });
     job.inputs.require_unchanged();
-  }
-
-  void write(Job& job) {
-    {
-      const auto step = this->step("write", job);
-      write_results(*job.run, prefix_of(job), job.manifest);
-    }
-    write_manifest(job, io::Manifest::Status::finished);
   }
 
   const BatchWork& work_;
   const WorkerPlan plan_;
-  const int socket_;
+  Lines lines_;
   std::mutex reporting_, mutex_;
   std::condition_variable changed_;
   // Under mutex_:
-  std::deque<std::pair<std::size_t, std::string>> orders_;  ///< scans to be examined, and `because`
-  std::map<std::size_t, int> threads_of_;                   ///< of scans that may begin
-  std::vector<std::size_t> free_engines_;
+  std::deque<Line> commands_;  ///< that no thread has taken
   std::map<std::size_t, std::shared_ptr<const RunSettings>> settings_;
   std::once_flag opened_;
   Engines engines_;
 };
-
-/// Returns the parent's ends of its workers' sockets: a worker that kept one would hold up the end of another.
-std::set<int>& ends_of_parent() {
-  static std::set<int> ends;
-  return ends;
-}
 
 }  // namespace
 
@@ -374,10 +365,10 @@ Worker::Worker(const BatchWork& work, const WorkerPlan& plan) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw Error("fhd batch", "another process", std::strerror(errno));
+  lines = Lines(ends[0]);
   process_ = fork();
   if (process_ < 0) {
     const int error = errno;
-    ::close(ends[0]);
     ::close(ends[1]);
     throw Error("fhd batch", "another process", std::strerror(error));
   }
@@ -385,70 +376,35 @@ Worker::Worker(const BatchWork& work, const WorkerPlan& plan) {
     // The parent decides what happens on Ctrl-C, which the terminal sends to both.
     for (const int number : {SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
-    ::close(ends[0]);
-    for (const int end : ends_of_parent()) ::close(end);
+    lines = Lines(-1);
     silence_events();  // the parent prints them
     io::forget_unfinished_files();
     io::reader::use();
     WorkerProcess(work, plan, ends[1]).run();
   }
   ::close(ends[1]);
-  socket_ = ends[0];
-  ends_of_parent().insert(socket_);
 }
 
 Worker::~Worker() {
-  ends_of_parent().erase(socket_);
-  ::close(socket_);  // it ends by itself then, and what reads for it before that
-  int status = 0;
-  for (int look = 0; look < 1000 && !status_; ++look) {
-    if (waitpid(process_, &status, WNOHANG) == process_)
-      status_ = status;
-    else
-      usleep(1000);
-  }
+  lines.close();  // it ends by itself then, and what reads for it before that
+  for (int look = 0; look < 1000 && !has_ended(WNOHANG); ++look) usleep(1000);
   if (!status_) ::kill(process_, SIGKILL);
-  this->status();
+  has_ended(0);
 }
 
-/// Sends a command; where the worker has died, events() finds that.
-void Worker::send(const Line& command) { send_all(socket_, encoded(command)); }
-
-void Worker::examine(std::size_t scan, const std::string& because) {
-  send({{"scan", scan}, {"because", because}});
-}
-
-void Worker::reconstruct(std::size_t scan, int threads) { send({{"scan", scan}, {"threads", threads}}); }
-
-std::vector<WorkerEvent> Worker::events() {
-  char block[1 << 16];
-  while (alive_) {
-    const auto n = ::recv(socket_, block, sizeof block, MSG_DONTWAIT);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (n <= 0)
-      alive_ = false;
-    else
-      unread_.append(block, static_cast<std::size_t>(n));
+bool Worker::has_ended(int flags) {
+  int status = 0;
+  while (!status_) {
+    const pid_t ended = waitpid(process_, &status, flags);
+    if (ended == 0) return false;
+    if (ended > 0 || errno != EINTR) status_ = status;
   }
-  auto events = take_lines(unread_);
-  for (auto& event : events)
-    if (event.contains("timeline")) add_to_timeline(event["timeline"]);
-  return events;
-}
-
-int Worker::status() {
-  if (!status_) {
-    int status = 0;
-    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
-    }
-    status_ = status;
-  }
-  return *status_;
+  return true;
 }
 
 std::string Worker::cause() {
-  return WIFSIGNALED(status())
+  has_ended(0);
+  return WIFSIGNALED(*status_)
              ? fmt::format("ended by signal {} ({})", WTERMSIG(*status_), strsignal(WTERMSIG(*status_)))
              : fmt::format("exit status {}", WEXITSTATUS(*status_));
 }

@@ -11,11 +11,8 @@
 #include <memory>
 
 #include "app/batch/log.hpp"
-#include "app/batch/name_pattern.hpp"
 #include "app/batch/scans.hpp"
 #include "app/batch/scheduler.hpp"
-#include "app/batch/state.hpp"
-#include "app/batch/stop_requests.hpp"
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands/commands.hpp"
@@ -35,6 +32,8 @@
 namespace fhd::app {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 struct BatchCommand {
   std::vector<std::string> scans;
   std::string output, recipe, name;
@@ -49,13 +48,17 @@ struct BatchCommand {
   int run();
   BatchList listed() const;
   bool is_part() const { return !only.empty() || !shard.empty(); }
-  void print_missing(const BatchWork& work) const;
-  BatchLimits limits(const BatchWork& work) const;
-  bool do_scans(const BatchWork& work, const BatchLimits& limited, BatchLog& log,
-                const std::function<double()>& elapsed) const;
-  bool summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, BatchLog& log,
-                 double seconds) const;
+  void plan_workers_of(BatchWork& work, BatchLog& log) const;
+  bool do_scans(const BatchWork& work, BatchLog& log, Clock::time_point start) const;
+  bool summarise(std::vector<Outcome> outcomes, BatchLog& log, double seconds) const;
 };
+
+void print_missing(const BatchWork& work) {
+  for (std::size_t scan = 0; scan < work.scans.size(); ++scan)
+    if (const auto missing = missing_in_folder(work, scan))
+      print_json(
+          {{"name", work.scans[scan].name}, {"path", work.scans[scan].path}, {"reason", missing->code}}, -1);
+}
 
 /// Makes the folder of the results and those that it lies in. Throws Error.
 void make_folder(const std::string& output) {
@@ -66,10 +69,7 @@ void make_folder(const std::string& output) {
 }
 
 int BatchCommand::run() {
-  const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const auto start = Clock::now();
   BatchList list = of_options([&] { return listed(); });
   BatchWork work =
       of_options([&] { return plan_work(*app, options, recipe, output, std::move(list.scans)); });
@@ -78,28 +78,18 @@ int BatchCommand::run() {
     print_missing(work);
     return 0;
   }
-  if (work.device != "cpu") work.gpus = gpu_count();
   make_folder(output);
   if (!is_part()) {
     require_own_summaries(output);
     io::require_own_page((std::filesystem::path(output) / "index.html").string(),
                          "move it, or choose another folder (-o)");
   }
-  BatchLog log(output, quiet, is_part() ? BatchLog::Part::part : BatchLog::Part::whole, work.scans.size());
+  BatchLog log(output, quiet, is_part(), work.scans.size());
   if (log.has_locks()) remove_leftovers(output);
-
-  const BatchLimits limited = limits(work);
-  const auto counted = [](std::size_t count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  };
-  const std::size_t gpus = std::min(devices_of(work.device, work.gpus).size(), limited.workers.size());
-  log.line(fmt::format("{} scans, {} at a time on {}{}, results in {}", work.scans.size(),
-                       WorkerPool(limited.workers).engine_count(false),
-                       counted(static_cast<std::size_t>(limited.threads), "thread"),
-                       gpus > 0 ? " and " + counted(gpus, "GPU") : "", output));
+  plan_workers_of(work, log);
   for (const auto& note : list.notes) log.line("note      " + note);
 
-  const bool complete = do_scans(work, limited, log, elapsed);
+  const bool complete = do_scans(work, log, start);
   if (const int signal = StopRequests::caught()) {
     tell_end_by_signal(signal);
     std::fflush(stdout);
@@ -109,80 +99,66 @@ int BatchCommand::run() {
   return complete ? 0 : 1;
 }
 
-/// Returns whether all scans have results and the summary is written. Signals only stop the work meanwhile.
-bool BatchCommand::do_scans(const BatchWork& work, const BatchLimits& limited, BatchLog& log,
-                            const std::function<double()>& elapsed) const {
-  const StopRequests stop_requests;
-  BatchState state(work, log);
-  std::string stopped;
-  {
-    BatchScheduler scheduler(work, limited, state, log);
-    scheduler.run();
-    stopped = scheduler.stopped();
-  }  // its workers are gone; what they were writing when an error came, the next batch removes
-  if (log.has_locks()) remove_leftovers(output);
-  log.clear();
-  const bool summarised = summarise(work, state.outcomes(), log, elapsed());
-  if (!stopped.empty()) log.failure("stopped: " + stopped);
-  const auto ends = totals(state.outcomes());
-  return summarised && (is_part() ? ends.failed == 0 && ends.open == 0 : ends.complete());
+/// Plans the workers, and prints how many they are.
+void BatchCommand::plan_workers_of(BatchWork& work, BatchLog& log) const {
+  const auto& device = options.device.name;
+  const int gpus = device == "cpu" ? 0 : gpu_count(), scan_count = static_cast<int>(work.scans.size());
+  work.threads = options.threads > 0 ? bounded_threads(options.threads) : default_threads();
+  const int wanted = at_once > 0 ? at_once : work.threads;
+  const int device_count = static_cast<int>(devices_of(device, gpus).size());
+  const bool are_few = scan_count < std::max(wanted, device_count);
+  work.workers = plan_workers(device, gpus, work.threads, are_few ? std::max(1, scan_count) : at_once);
+  work.memory_bytes = memory_to_use(memory_mib);
+  const auto counted = [](int count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  const int used = std::min(device_count, static_cast<int>(work.workers.size()));
+  log.line(fmt::format("{} scans, {} at a time on {}{}, results in {}", scan_count,
+                       engine_count(work.workers, false), counted(work.threads, "thread"),
+                       used > 0 ? " and " + counted(used, "GPU") : "", output));
 }
 
-void BatchCommand::print_missing(const BatchWork& work) const {
-  for (std::size_t scan = 0; scan < work.scans.size(); ++scan)
-    if (const auto missing = missing_in_folder(work, scan))
-      print_json({{"name", work.scans[scan].name},
-                  {"path", work.scans[scan].path},
-                  {"reason", code(missing->reason)}},
-                 -1);
+/// Returns whether all scans have results and the summary is written. Signals only stop the work meanwhile.
+bool BatchCommand::do_scans(const BatchWork& work, BatchLog& log, Clock::time_point start) const {
+  const StopRequests stop_requests;
+  const auto [outcomes, stopped] = do_batch(work, log);
+  const bool summarised =
+      summarise(outcomes, log, std::chrono::duration<double>(Clock::now() - start).count());
+  if (log.has_locks()) remove_leftovers(output);
+  if (!stopped.empty()) log.failure("stopped: " + stopped);
+  using enum Outcome::Status;
+  const auto ends = totals(outcomes);
+  return summarised && ends[failed] == 0 && ends[open] == 0 &&
+         (is_part() || ends[finished] + ends[unchanged] > 0);
 }
 
 BatchList BatchCommand::listed() const {
-  NameOfScan name_of;
-  if (app->get_option("--name")->count() > 0)
-    name_of = [this, pattern = NamePattern(name)](const std::string& path) {
-      return pattern.name_of(path, options.selection, options.read_options);
-    };
+  const bool are_named = app->get_option("--name")->count() > 0;
+  const auto name_of = are_named ? names_by(name, options.selection, options.read_options) : NameOfScan();
   BatchList list = list_scans(scans, output, name_of);
   if (!only.empty()) keep_named(list.scans, only);
   if (!shard.empty()) keep_shard(list.scans, shard);
   return list;
 }
 
-BatchLimits BatchCommand::limits(const BatchWork& work) const {
-  BatchLimits limits;
-  limits.threads = options.threads > 0 ? bounded_threads(options.threads) : default_threads();
-  BatchResources resources{work.device, work.gpus, limits.threads, at_once, work.cpu_stands_in};
-  const std::size_t wanted = static_cast<std::size_t>(std::max(at_once > 0 ? at_once : limits.threads, 1));
-  const std::size_t gpus = devices_of(work.device, work.gpus).size();
-  if (work.scans.size() < std::max(wanted, gpus))
-    resources.at_once = std::max(1, static_cast<int>(work.scans.size()));
-  limits.workers = plan_workers(resources);
-  limits.memory_bytes = memory_to_use(memory_mib);
-  return limits;
-}
-
 /// Prints the summary and, of a whole batch, writes it and the index page: parts leave that to a run after them, which
 /// finds all scans done. Returns false where one could not be written.
-bool BatchCommand::summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, BatchLog& log,
-                             double seconds) const {
-  auto all_scans = work.scans;
-  auto all_outcomes = outcomes;
+bool BatchCommand::summarise(std::vector<Outcome> outcomes, BatchLog& log, double seconds) const {
   std::vector<std::string> written;
   bool complete = true;
   if (!is_part()) {
-    add_earlier(output, all_scans, all_outcomes);
+    add_earlier(output, outcomes);
     try {
-      written = write_summary(output, all_scans, all_outcomes, seconds, command_line());
+      written = write_summary(output, outcomes, seconds);
       written.push_back(io::write_batch_pages(output, false).index);
     } catch (const Error& error) {
-      print_error(error.what());
+      log.failure(error.what());
       complete = false;
     }
   }
-  log.text(summary_table(all_scans, all_outcomes, seconds));
+  log.text(summary_table(outcomes, seconds));
   if (complete) {
-    tell_event("summary", json_of(totals(all_outcomes)));
+    tell_event("summary", json_of(totals(outcomes)));
     tell_event("written", {{"files", written}});
   }
   return complete;

@@ -68,9 +68,6 @@ TEST_F(Scans, of_lists_that_never_end_are_refused_unread) {
       refusal("@" + path("list")),
       path("list") +
           ": expected a text file with the name of a scan on every line of at most 16777216 bytes");
-  io::write_text(path("list"), "a.h5\n" + std::string(5000, 'a') + "\n");
-  EXPECT_CONTAINS(refusal("@" + path("list")),
-                  path("list") + ":2: expected the name of a scan, of at most 4096 bytes, found 5000");
 }
 
 TEST_F(Scans, of_a_folder_that_fails_while_it_is_read_are_none) {

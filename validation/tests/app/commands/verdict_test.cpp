@@ -75,8 +75,10 @@ TEST_F(VerdictCommand, a_batch_tells_suspicious_scans_apart) {
   EXPECT_CONTAINS(text("out"), "1 suspicious");
   const auto summary = nlohmann::json::parse(text("results/summary.json"));
   EXPECT_EQ(summary.at("suspicious"), 1);
-  for (const auto& row : summary.at("scans"))
+  for (const auto& row : summary.at("scans")) {
     EXPECT_EQ(row.at("status"), row.at("name") == "right" ? "finished" : "finished, suspicious");
+    EXPECT_EQ(row.at("suspicious"), row.at("name") != "right");
+  }
   ASSERT_EQ(run("batch scans -o strict --device cpu --cache off --strict"), 1);
   EXPECT_EQ(nlohmann::json::parse(text("strict/summary.json")).at("failed"), 1);
   EXPECT_FALSE(exists("strict/swapped.h5"));
