@@ -32,7 +32,7 @@ def markdown_of_help(text):
 
     def end_table():
         if items:
-            out.extend(["", "| | meaning |", "|---|---|", *(f"| `{name}` | {cell(told)} |" for name, told in items), ""])
+            out.extend(["", "| | meaning |", "|---|---|", *(f"| `{name}` | {cell(meaning)} |" for name, meaning in items), ""])
             items.clear()
 
     for line in lines:

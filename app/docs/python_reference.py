@@ -70,9 +70,9 @@ def class_page(node, tree):
     """Return the page of a class: how it is made, what it is, and its public members with docstrings."""
     functions = [member for member in node.body if isinstance(member, ast.FunctionDef)]
     made = next((f for f in functions if f.name == "__init__"), None)
-    told = f"{node.name}({ast.unparse(made.args).removeprefix('self, ')})" if made else node.name
+    declaration = f"{node.name}({ast.unparse(made.args).removeprefix('self, ')})" if made else node.name
     bases = ", ".join(public_bases(node, tree))
-    page = [f"## `fhd.{node.name}`", "", f"```python\n{told}\n```", f"\nA kind of `{bases}`." if bases else "", docstring(node)]
+    page = [f"## `fhd.{node.name}`", "", f"```python\n{declaration}\n```", f"\nA kind of `{bases}`." if bases else "", docstring(node)]
     fields = [ast.unparse(member) for member in node.body if isinstance(member, ast.AnnAssign)]
     if fields:
         page.append("\n```python\n" + "\n".join(fields) + "\n```\n")

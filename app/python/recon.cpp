@@ -121,11 +121,11 @@ class ResultHandle {
 
   nb::object image() const { return to_python(results().series()); }
   nb::object gridded() const { return to_python(results().gridded()); }
-  nb::dict exhibits() const {
+  nb::dict diagnostics() const {
     const auto& shown = results().companions().diagnostic_images;
-    nb::dict exhibits;
+    nb::dict diagnostics;
     const auto add = [&](const char* name, const auto& array) {
-      if (!array.empty()) exhibits[name] = to_numpy(Array(array));
+      if (!array.empty()) diagnostics[name] = to_numpy(Array(array));
     };
     add("sensitivity_maps", shown.sensitivity_maps);
     add("point_spread", shown.point_spread);
@@ -137,7 +137,7 @@ class ResultHandle {
       add("snr", noise->snr);
       add("g_factor", noise->g_factor);
     }
-    return exhibits;
+    return diagnostics;
   }
   /// Returns the text of OUT.json.
   std::string report() const {
@@ -205,12 +205,12 @@ nb::dict load(const std::string& path) {
     const auto facts = io::facts_of_hdf5(path, {"/gridded"});
     if (facts && facts->front()) gridded = io::read_image(path, "/gridded");
   }
-  nb::dict told;
-  told["image"] = to_python(images);
-  told["gridded"] = to_python(gridded);
-  told["report"] = nb::cast(report);
-  told["affine"] = nb::cast(voxel_to_lps_mm(images.images.front().geometry));
-  return told;
+  nb::dict reported;
+  reported["image"] = to_python(images);
+  reported["gridded"] = to_python(gridded);
+  reported["report"] = nb::cast(report);
+  reported["affine"] = nb::cast(voxel_to_lps_mm(images.images.front().geometry));
+  return reported;
 }
 
 /// Returns the options of a reconstruction, or `of_files` those of reading a file: flag, text, whether it takes no value,
@@ -231,7 +231,7 @@ void bind_recon(nb::module_& module) {
   nb::class_<ResultHandle>(module, "ResultHandle")
       .def_prop_ro("image", &ResultHandle::image)
       .def_prop_ro("gridded", &ResultHandle::gridded)
-      .def_prop_ro("exhibits", &ResultHandle::exhibits)
+      .def_prop_ro("diagnostics", &ResultHandle::diagnostics)
       .def_prop_ro("affine", &ResultHandle::affine)
       .def_prop_ro("report", &ResultHandle::report)
       .def("save", &ResultHandle::save, nb::arg("prefix"), nb::arg("force"),

@@ -176,25 +176,25 @@ nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetiti
 nb::dict summary_of(const ScanHandle& handle) {
   const auto& summary = handle.file->summary();
   const auto& n = summary.geometry.matrix_size;
-  nb::dict told;
-  told["path"] = nb::cast(handle.name);
-  told["format"] = nb::cast(summary.format);
-  told["coils"] = nb::cast(summary.coil_count);
-  told["samples"] = nb::cast(summary.samples_per_scan);
-  told["readout_length"] = nb::cast(summary.readout_length);
-  told["slices"] = nb::cast(summary.slice_count);
-  told["repetitions"] = nb::cast(summary.repetition_count);
-  told["shape"] = nb::make_tuple(n[2], n[1], n[0]);
-  told["fov_mm"] = nb::cast(summary.geometry.fov_mm);
-  told["cartesian"] = nb::cast(summary.cartesian);
-  told["echo_times_s"] = nb::cast(summary.echo_times_s);
-  told["repetition_time_s"] = nb::cast(summary.repetition_time_s);
-  told["inferred"] = nb::cast(summary.inferred);
-  told["missing"] = nb::cast(summary.missing);
+  nb::dict reported;
+  reported["path"] = nb::cast(handle.name);
+  reported["format"] = nb::cast(summary.format);
+  reported["coils"] = nb::cast(summary.coil_count);
+  reported["samples"] = nb::cast(summary.samples_per_scan);
+  reported["readout_length"] = nb::cast(summary.readout_length);
+  reported["slices"] = nb::cast(summary.slice_count);
+  reported["repetitions"] = nb::cast(summary.repetition_count);
+  reported["shape"] = nb::make_tuple(n[2], n[1], n[0]);
+  reported["fov_mm"] = nb::cast(summary.geometry.fov_mm);
+  reported["cartesian"] = nb::cast(summary.cartesian);
+  reported["echo_times_s"] = nb::cast(summary.echo_times_s);
+  reported["repetition_time_s"] = nb::cast(summary.repetition_time_s);
+  reported["inferred"] = nb::cast(summary.inferred);
+  reported["missing"] = nb::cast(summary.missing);
   nb::dict facts;
   for (const auto& [name, value] : summary.facts) facts[nb::cast(name)] = nb::cast(value);
-  told["facts"] = facts;
-  return told;
+  reported["facts"] = facts;
+  return reported;
 }
 
 }  // namespace

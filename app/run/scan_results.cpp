@@ -227,7 +227,7 @@ std::vector<std::string> ScanResults::write(const io::OutputLock& lock, const io
   companions_.compression.level = compression_level.value_or(companions_.compression.level);
   if (folder_) {
     series_.stored = folder_->images();
-    companions_.diagnostic_images = folder_->exhibits();
+    companions_.diagnostic_images = folder_->diagnostics();
     if (!earlier_run_.empty()) provenance_.environment.emplace_back("earlier_run", earlier_run_);
     if (folder_->gridded()) gridded_ = gridded_of(series_, folder_->gridded());
     provenance_.stored_report = [this](std::size_t i) {

@@ -406,9 +406,9 @@ Json result_json(const std::string& path, const std::string& title, std::size_t 
   add_images(result, file, series, {series, field_of(report, "images"), most_voxels});
   add_report(result, report);
   add_environment(result, report, path);
-  if (const auto name = "/exhibits/0_0/sensitivity_maps"; file.has(name))
+  if (const auto name = "/diagnostics/0_0/sensitivity_maps"; file.has(name))
     result["coil_maps"] = coil_maps_json(diagnostic_image<Complex<float>>(file, name, 3));
-  if (const auto name = "/exhibits/0_0/point_spread"; file.has(name))
+  if (const auto name = "/diagnostics/0_0/point_spread"; file.has(name))
     result["point_spread"] = point_spread_json(diagnostic_image<float>(file, name, 2));
   if (auto gating = gating_curve(file); !gating.is_null()) result["gating"] = std::move(gating);
   return result;

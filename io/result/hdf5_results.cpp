@@ -104,11 +104,11 @@ void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& shown) {
     if (!array.empty()) file.write(name, array);
   };
   if (!shown.sensitivity_maps.empty() || !shown.point_spread.empty() || !shown.set_images.empty()) {
-    file.create_group("/exhibits");
-    file.create_group("/exhibits/0_0");
-    write("/exhibits/0_0/sensitivity_maps", shown.sensitivity_maps);
-    write("/exhibits/0_0/point_spread", shown.point_spread);
-    write("/exhibits/0_0/set_images", shown.set_images);
+    file.create_group("/diagnostics");
+    file.create_group("/diagnostics/0_0");
+    write("/diagnostics/0_0/sensitivity_maps", shown.sensitivity_maps);
+    write("/diagnostics/0_0/point_spread", shown.point_spread);
+    write("/diagnostics/0_0/set_images", shown.set_images);
   }
   if (shown.temporal_basis.empty()) return;
   file.create_group("/subspace");

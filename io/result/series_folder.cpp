@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 /// The files in the order in which they are removed: without the first, the others are worth nothing.
 constexpr const char* file_names[]{"series.json", "reports.jsonl", "images.raw", "gridded.raw",
-                                   "exhibits.raw"};
+                                   "diagnostics.raw"};
 constexpr const char* remedy = "--force begins anew, -o NAME writes beside it";
 
 // Recursive, as the process may end for want of memory in the very thread that holds it.
@@ -58,12 +58,12 @@ std::optional<Shape> shape_in(const Json& json, std::size_t axes) {
                      : Shape{json[0], json[1], json[2], json[3]};
 }
 
-/// Calls visit(name, axes, array) for the arrays that exhibits.raw holds, in its order.
-template <class Exhibits, class Visit>
-void for_each_array(Exhibits& exhibits, const Visit& visit) {
-  visit("sensitivity_maps", 3, exhibits.sensitivity_maps);
-  visit("point_spread", 2, exhibits.point_spread);
-  visit("set_images", 4, exhibits.set_images);
+/// Calls visit(name, axes, array) for the arrays that diagnostics.raw holds, in its order.
+template <class Diagnostics, class Visit>
+void for_each_array(Diagnostics& diagnostics, const Visit& visit) {
+  visit("sensitivity_maps", 3, diagnostics.sensitivity_maps);
+  visit("point_spread", 2, diagnostics.point_spread);
+  visit("set_images", 4, diagnostics.set_images);
 }
 
 /// Returns series.json; null where there is none that this version understands.
@@ -201,7 +201,7 @@ void SeriesFolder::open_files(const Shape& shape, const std::optional<Shape>& gr
 }
 
 void SeriesFolder::add(std::size_t number, const Image& image, const Image* gridded,
-                       const DiagnosticImages& exhibits, const Report& report) {
+                       const DiagnosticImages& diagnostics, const Report& report) {
   if (!images_) begin(image, gridded);
   Json json{{"number", number}, {"crc", images_->write(number, image)}};
   if (gridded_) {
@@ -210,9 +210,9 @@ void SeriesFolder::add(std::size_t number, const Image& image, const Image* grid
   }
   json["geometry"] = image.geometry;
   if (number == 0) {
-    write_exhibits(exhibits);
-    for_each_array(exhibits, [&](const char* name, int, const auto& array) {
-      json["exhibits"][name] = shape_json(array.shape());
+    write_diagnostics(diagnostics);
+    for_each_array(diagnostics, [&](const char* name, int, const auto& array) {
+      json["diagnostics"][name] = shape_json(array.shape());
     });
   }
   auto [said, times] = json_of(report);
@@ -237,9 +237,9 @@ void SeriesFolder::flush_now_and_then() {
   flushed_ = now;
 }
 
-void SeriesFolder::write_exhibits(const DiagnosticImages& exhibits) {
-  OutputFile out(opened("exhibits.raw"), file("exhibits.raw"));
-  for_each_array(exhibits, [&]<class T>(const char*, int, const Array<T>& array) {
+void SeriesFolder::write_diagnostics(const DiagnosticImages& diagnostics) {
+  OutputFile out(opened("diagnostics.raw"), file("diagnostics.raw"));
+  for_each_array(diagnostics, [&]<class T>(const char*, int, const Array<T>& array) {
     out.write(array.data(), static_cast<std::size_t>(array.size()) * sizeof(T));
   });
   out.close();
@@ -280,13 +280,13 @@ std::pair<Geometry, Report> SeriesFolder::summary(std::size_t number) const {
 }
 
 /// Leaves out what is not as the line says: nothing else depends on it.
-DiagnosticImages SeriesFolder::exhibits() const {
-  DiagnosticImages exhibits;
-  const auto stored = folder_->open_file("exhibits.raw", O_RDONLY);
-  if (lines_.empty() || !holds(0) || !stored) return exhibits;
-  const auto shapes = line(0).value("exhibits", Json::object());
+DiagnosticImages SeriesFolder::diagnostics() const {
+  DiagnosticImages diagnostics;
+  const auto stored = folder_->open_file("diagnostics.raw", O_RDONLY);
+  if (lines_.empty() || !holds(0) || !stored) return diagnostics;
+  const auto shapes = line(0).value("diagnostics", Json::object());
   std::uint64_t offset = 0;
-  for_each_array(exhibits, [&]<class T>(const char* name, int axes, Array<T>& array) {
+  for_each_array(diagnostics, [&]<class T>(const char* name, int axes, Array<T>& array) {
     const auto shape = shape_in(shapes.value(name, Json()), static_cast<std::size_t>(axes));
     const auto bytes = shape ? static_cast<std::uint64_t>(shape->size()) * sizeof(T) : 0;
     if (bytes == 0 || bytes > stored_bytes(stored.get())) return;
@@ -294,7 +294,7 @@ DiagnosticImages SeriesFolder::exhibits() const {
     if (read_at(stored.get(), found.data(), bytes, offset)) array = std::move(found);
     offset += bytes;
   });
-  return exhibits;
+  return diagnostics;
 }
 
 void SeriesFolder::remove() {

@@ -5,7 +5,7 @@
 //   series.json     the scan, the program, the settings, the selection and the sizes of the series
 //   images.raw      values of the images, [volume][z][y][x] in the order of the results: complex64, or complex128 where
 //   gridded.raw     the work is in double precision; the gridded images likewise
-//   exhibits.raw    the diagnostic images of OUT.h5
+//   diagnostics.raw    the diagnostic images of OUT.h5
 //   reports.jsonl   a line for each finished volume: its number, the CRC-32 of its values, its geometry, its report
 //
 // A volume is finished when its line is complete and its values are what the line says; a line is written after the
@@ -49,7 +49,7 @@ class SeriesFolder {
   const std::string& earlier_host() const { return earlier_host_; }
 
   /// Stores a finished volume. Throws Error: a full disk, an image of another size.
-  void add(std::size_t number, const Image& image, const Image* gridded, const DiagnosticImages& exhibits,
+  void add(std::size_t number, const Image& image, const Image* gridded, const DiagnosticImages& diagnostics,
            const Report& report);
 
   /// Returns what is stored of a finished volume; from several threads.
@@ -58,7 +58,7 @@ class SeriesFolder {
   std::pair<Geometry, Report> summary(std::size_t number) const;
   std::shared_ptr<const RawImages> images() const { return images_; }
   std::shared_ptr<const RawImages> gridded() const { return gridded_; }  ///< null: there are none
-  DiagnosticImages exhibits() const;
+  DiagnosticImages diagnostics() const;
 
   /// Removes the folder, once its volumes are in the results.
   void remove();
@@ -75,7 +75,7 @@ class SeriesFolder {
   void begin(const Image& image, const Image* gridded);
   void open_files(const Shape& shape, const std::optional<Shape>& gridded, bool in_double);
   nlohmann::ordered_json line(std::size_t number) const;
-  void write_exhibits(const DiagnosticImages& exhibits);
+  void write_diagnostics(const DiagnosticImages& diagnostics);
   void flush_now_and_then();
   void note_count() const;
 

@@ -55,20 +55,20 @@ std::optional<double> echo_time_s(const ScanSummary& summary, std::int64_t repet
 std::string name_of_repetition(const std::vector<RepetitionCounters>& all, std::size_t i) {
   if (i >= all.size()) return {};
   std::string name;
-  int told = 0;
+  int reported = 0;
   const auto tell = [&](const char* what, int RepetitionCounters::*counter) {
     const bool differs = std::any_of(all.begin(), all.end(), [&](const RepetitionCounters& each) {
       return each.*counter != all.front().*counter;
     });
     if (!differs) return;
-    ++told;
+    ++reported;
     name += fmt::format("{}{} {}", name.empty() ? "" : ", ", what, all[i].*counter);
   };
   tell("repetition", &RepetitionCounters::repetition);
   tell("contrast", &RepetitionCounters::contrast);
   tell("phase", &RepetitionCounters::phase);
   tell("set", &RepetitionCounters::set);
-  const bool is_its_number = told == 1 && name == fmt::format("repetition {}", i);
+  const bool is_its_number = reported == 1 && name == fmt::format("repetition {}", i);
   return is_its_number ? "" : name;
 }
 

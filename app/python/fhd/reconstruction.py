@@ -25,12 +25,12 @@ class Result:
     image: complex, [repetition][slice][z][y][x].
     gridded: the conventional image of the same scan, likewise; None where it was left out.
     report: what `fhd recon` writes as OUT.json; `report["images"][i]` of every image.
-    exhibits: sensitivity_maps [coil][y][x], point_spread [y][x], ... of the first image.
+    diagnostics: sensitivity_maps [coil][y][x], point_spread [y][x], ... of the first image.
     affine: voxel (x, y, z, 1) of the first slice to mm in the patient, LPS, 3 x 4.
     """
 
-    def __init__(self, image: np.ndarray, gridded: Any, report: dict, exhibits: dict, affine: Any, handle: Any = None):
-        self.image, self.gridded, self.report, self.exhibits = image, gridded, report, exhibits
+    def __init__(self, image: np.ndarray, gridded: Any, report: dict, diagnostics: dict, affine: Any, handle: Any = None):
+        self.image, self.gridded, self.report, self.diagnostics = image, gridded, report, diagnostics
         self.affine = affine
         self._handle = handle
 
@@ -100,7 +100,7 @@ def _recon(scan: Any, options: dict[str, Any], stacklevel: int) -> Result:
         handle.image,
         handle.gridded,
         json.loads(handle.report),
-        handle.exhibits,
+        handle.diagnostics,
         np.array(handle.affine),
         handle,
     )
@@ -129,12 +129,12 @@ def options() -> dict[str, dict[str, Any]]:
 
 def load(path: Any) -> Result:
     """The result that `fhd recon` or `Result.save` wrote as OUT.h5."""
-    told = _native.load(os.fspath(path))
+    reported = _native.load(os.fspath(path))
     try:
-        report = json.loads(told["report"])
+        report = json.loads(reported["report"])
     except (ValueError, RecursionError):
         raise Error(f"{os.fspath(path)}:/report/json: expected the report of 'fhd recon', found text that is not JSON") from None
-    return Result(told["image"], told["gridded"], report, {}, np.array(told["affine"]))
+    return Result(reported["image"], reported["gridded"], report, {}, np.array(reported["affine"]))
 
 
 def load_image(path: Any, dataset: str = "/image") -> np.ndarray:

@@ -107,20 +107,20 @@ class Scan:
 
     def volume(self, slice: int = 0, repetition: int = 0) -> Volume:
         """Read one volume; of a file, from the disk."""
-        told = self._handle.volume(slice, repetition)
-        axes = 2 if told["shape"][0] == 1 else 3
-        shape = told["shape"][3 - axes :]
+        reported = self._handle.volume(slice, repetition)
+        axes = 2 if reported["shape"][0] == 1 else 3
+        shape = reported["shape"][3 - axes :]
 
         def image(array: Any) -> Any:
             return None if array is None else array.reshape(*array.shape[:-3], *shape)
 
-        told["shape"] = shape
-        told["trajectory"] = np.ascontiguousarray(told["trajectory"][:axes].T)
-        told["maps"], told["field_map"] = image(told["maps"]), image(told["field_map"])
+        reported["shape"] = shape
+        reported["trajectory"] = np.ascontiguousarray(reported["trajectory"][:axes].T)
+        reported["maps"], reported["field_map"] = image(reported["maps"]), image(reported["field_map"])
         for name in ("fov_mm", "position_mm"):
-            told[name] = tuple(told[name])
-        told["directions"] = tuple(tuple(direction) for direction in told["directions"])
-        return Volume(**told)
+            reported[name] = tuple(reported[name])
+        reported["directions"] = tuple(tuple(direction) for direction in reported["directions"])
+        return Volume(**reported)
 
     def __repr__(self) -> str:
         s = self.summary

@@ -113,9 +113,9 @@ def test_a_dicom_series_is_saved_beside_the_rest(scan, tmp_path):
     assert pydicom.dcmread(file).pixel_array.shape == (48, 48)
 
 
-def test_noise_maps_are_exhibits_and_are_saved(scan, tmp_path):
+def test_noise_maps_are_diagnostics_and_are_saved(scan, tmp_path):
     result = fhd.recon(scan, noise_map=4, ismrmrd_images=True)
-    assert result.exhibits["noise_deviation"].shape == (1, 48, 48)
+    assert result.diagnostics["noise_deviation"].shape == (1, 48, 48)
     result.save(tmp_path / "out")
     names = set(os.listdir(tmp_path))
     assert {"out_noise.nii.gz", "out_snr.nii.gz", "out_images.h5"} <= names
@@ -141,11 +141,11 @@ def test_double_precision_is_kept(scan):
     assert image.dtype == np.complex128
 
 
-def test_certificate_exhibits_and_progress(scan):
+def test_certificate_diagnostics_and_progress(scan):
     heard = []
     result = fhd.recon(scan, regularizer={"tv": 0.01}, progress=lambda *news: heard.append(news))
     assert result.certificate["passed"]
-    assert result.exhibits["sensitivity_maps"].shape == (4, 48, 48)
+    assert result.diagnostics["sensitivity_maps"].shape == (4, 48, 48)
     assert all(len(news) == 4 for news in heard)
 
 

@@ -75,7 +75,7 @@ def test_nothing_is_told_that_is_not_there(results):
         with h5py.File(results / f"{name}.h5") as file:
             file.visit(lambda path: found.add(f"/{path}"))
     told = {name for name in rows("OUT.h5") if name.startswith("/")}
-    assert told - found == {"/exhibits/0_0/set_images"}  # of --map-sets 2: map_sets_test
+    assert told - found == {"/diagnostics/0_0/set_images"}  # of --map-sets 2: map_sets_test
 
 
 def test_three_lines_of_python_read_a_result(results, monkeypatch):

@@ -95,7 +95,7 @@ TEST_F(InterruptedSeries, goes_on_after_a_crash_and_gives_the_images_of_an_unint
   EXPECT_CONTAINS(text("out"), "images    80 (" + std::to_string(left) + " of an earlier run): ");
   EXPECT_FALSE(fs::exists(path("out.partial")));
   expect_same_images("whole.h5", "out.h5");
-  for (const char* name : {"/exhibits/0_0/sensitivity_maps", "/exhibits/0_0/point_spread"})
+  for (const char* name : {"/diagnostics/0_0/sensitivity_maps", "/diagnostics/0_0/point_spread"})
     EXPECT_TRUE(io::hdf5::File::open(path("out.h5")).has(name)) << name;
   const auto json = nlohmann::json::parse(text("out.json"));
   ASSERT_EQ(json["images"].size(), static_cast<std::size_t>(repetitions));
