@@ -296,7 +296,7 @@ class WorkerProcess {
     ScanRun& run = *job.run;
     io::Manifest& manifest = job.manifest;
     run.results.require_trust(run.settings->options.strict);
-    require_writable(run.settings->options, job.prefix, run.results.inputs());
+    io::check_writable(request_of(run.settings->options, job.prefix), run.results.inputs());
     require_replaceable(job);
     manifest.products = io::products_of(std::filesystem::path(job.prefix).parent_path().string(),
                                         write_results(run, io::OutputLock(job.prefix), job.prefix));

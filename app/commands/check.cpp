@@ -14,7 +14,7 @@
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
 #include "io/result/message_json.hpp"
-#include "io/scan/nifti_volume.hpp"
+#include "io/scan/companion_files.hpp"
 #include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
@@ -72,10 +72,7 @@ void print_text(const std::string& path, const std::vector<Message>& findings) {
 int run(const CheckCommand& command) {
   DiagnosisSettings settings;
   settings.memory_bytes = machine_memory_bytes();
-  settings.cost = [&](io::ScanFile& file) {
-    const DefaultCost cost = default_cost(file);
-    return ReconstructionCost{cost.bytes, cost.text, memory_text(static_cast<double>(settings.memory_bytes))};
-  };
+  settings.cost = [&](io::ScanFile& file) { return default_cost(file, settings.memory_bytes); };
   bool usable = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const auto& path : command.scans) {

@@ -10,7 +10,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
-#include "app/run/corrected_scan.hpp"
+#include "app/run/corrections.hpp"
 #include "app/terminal/console.hpp"
 #include "io/files/file_set.hpp"
 #include "io/result/picture.hpp"
@@ -124,7 +124,8 @@ int CompareCommand::run() {
   const io::OutputLock lock(output);
 
   options.read_options.precision = Precision::double_precision;
-  const auto file = with_trajectory_correction(io::open_scan(scan, options.read_options), options.correction);
+  const auto file = io::open_scan(scan, options.read_options);
+  correct_trajectory({file.get()}, options.correction);
   const auto& summary = file->summary();
   print_scan(summary);
   const auto [slice, repetition] = std::pair(options.slice, options.repetition);

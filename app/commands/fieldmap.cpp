@@ -13,8 +13,7 @@
 #include "app/commands/commands.hpp"
 #include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
-#include "app/run/corrected_scan.hpp"
-#include "app/run/echo_field_map.hpp"
+#include "app/run/corrections.hpp"
 #include "app/run/outputs.hpp"
 #include "app/run/recon_engine.hpp"
 #include "app/terminal/console.hpp"
@@ -94,9 +93,9 @@ int FieldMapCommand::run() {
     files.push_back(io::open_scan(scan, read_options));
     print_scan(files.back()->summary());
   }
-  files = with_trajectory_correction(std::move(files), correction);
   std::vector<io::ScanFile*> opened;
   for (const auto& file : files) opened.push_back(file.get());
+  correct_trajectory(opened, correction);
   const RunEvents events{
       {}, print_fallback, [](const char* what, const std::string& text) { say(what, text); }};
   const auto echoes = find_echoes(opened, given, events);

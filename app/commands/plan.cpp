@@ -9,7 +9,6 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
-#include "app/run/machine_rates.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
 #include "io/scan/scan_file.hpp"

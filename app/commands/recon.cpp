@@ -12,11 +12,10 @@
 #include "app/options/recipe.hpp"
 #include "app/options/run_options.hpp"
 #include "app/run/outputs.hpp"
-#include "app/run/run_devices.hpp"
 #include "app/run/scan_run.hpp"
-#include "app/run/series_identity.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
+#include "app/terminal/processes.hpp"
 #include "app/terminal/run_printer.hpp"
 #include "app/terminal/timeline.hpp"
 #include "io/result/results.hpp"
@@ -58,12 +57,11 @@ void ReconCommand::require_output(const RunOptions& of_run, const std::string& p
   auto inputs = inputs_of({scan}, of_run.read_options);
   if (const auto& girf = of_run.correction.girf; !girf.empty()) inputs.push_back(girf);
   for (const auto& [what, file] : of_run.frames.files()) inputs.push_back(file);
-  require_writable(of_run, prefix, inputs);
+  io::check_writable(request_of(of_run, prefix), inputs);
 }
 
 int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
-  const auto settings =
-      of_options([&] { return std::make_shared<const RunSettings>(options); });
+  const auto settings = of_options([&] { return std::make_shared<const RunSettings>(options); });
   const bool is_first = !team || team->rank() == 0;
   Execution execution;
   if (team) {
@@ -81,26 +79,24 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
     lock.emplace(prefix);
   }
   auto opened = open_and_start_devices(scan, *settings, team ? team->local_rank() : -1);
-  const auto run = open_run(std::move(opened.file), scan, settings, command_line());
+  const auto run = open_run(std::move(opened.first), scan, settings, command_line());
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(run->file->summary());
-  if (is_first) require_replaceable(*run, prefix, checksum, force);
+  if (is_first) io::require_replaceable(request_of(options, prefix), scan, checksum, {.force = force});
   RunPrinter printer(quiet, verbose);
   // The processes of a team would all have to know which volumes are left.
   if (!team && !options.frames.asks() && run->results.volumes().size() > 1)
     keep_in_folder(run->results, prefix, checksum, printer);
   run->takes_series = [&, takes_series = run->takes_series](const Scan& volume) {
-    const bool is_shared = options.device.names_several() && shares_volumes(*run, opened.devices->get());
+    const bool is_shared = options.device.names_several() && shares_volumes(*run, opened.second->get());
     return !team && !is_shared && takes_series(volume);
   };
   start_reading(*run);
   if (!is_first) run->scan_warnings.clear();  // the first process prints them
-  const auto& devices = opened.devices->get();
+  const auto& devices = opened.second->get();
   if (!quiet) say("device", text_of(devices));
   if (team && !quiet) say("team", fmt::format("{} processes share samples and coils", team->size()));
-  auto events = printer.events();
-  events.wants_cost = !quiet && !team;
-  reconstruct(*run, engines_of(*run, devices, execution), events);
+  reconstruct(*run, engines_of(*run, devices, execution), printer.events());
   printer.print_summary();
   if (team) require_unchanged_for_all(*team, run->file->summary());
   if (is_first) finish(*run, *lock, prefix, checksum);

@@ -69,14 +69,7 @@ SessionLimits ServeCommand::limits() const {
   const auto in_ms = [](double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   };
-  SessionLimits limits;
-  limits.connection = {in_ms(idle_s), in_ms(write_s)};
-  limits.bytes = most_bytes;
-  limits.read_ahead = std::min<std::size_t>(limits.read_ahead, most_bytes / 4);
-  limits.messages.acquisition = std::min<std::size_t>(limits.messages.acquisition, most_bytes);
-  limits.image = std::chrono::seconds(image_s);
-  limits.images_at_once = images_at_once;
-  return limits;
+  return {{in_ms(idle_s), in_ms(write_s)}, {most_bytes, std::chrono::seconds(image_s), images_at_once}};
 }
 
 int ServeCommand::run() {

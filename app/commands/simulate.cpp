@@ -23,7 +23,7 @@
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
-#include "io/scan/girf_file.hpp"
+#include "io/scan/companion_files.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {

@@ -3,7 +3,7 @@
 #include "app/options/run_options.hpp"
 #include "app/commands/commands.hpp"
 #include "io/files/input_file.hpp"
-#include "io/scan/number_table.hpp"
+#include "io/scan/companion_files.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/frame_layout.hpp"

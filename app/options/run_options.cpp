@@ -11,7 +11,7 @@
 #include "app/terminal/processors.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/result/trajectory_cache.hpp"
-#include "io/scan/nifti_volume.hpp"
+#include "io/scan/companion_files.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"

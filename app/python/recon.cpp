@@ -150,10 +150,11 @@ class ResultHandle {
   }
   void save(const std::string& prefix, bool force) {
     const std::string name = io::without_result_ending(prefix);
-    app::require_writable(run_->settings->options, name,
-                          is_of_file_ ? results().inputs() : std::vector<std::string>{});
-    app::require_replaceable(*run_, name, io::ChecksumInBackground::of(results().provenance().input_checksum),
-                             force);
+    const auto request = app::request_of(run_->settings->options, name);
+    io::check_writable(request, is_of_file_ ? results().inputs() : std::vector<std::string>{});
+    io::require_replaceable(request, results().path(),
+                            io::ChecksumInBackground::of(results().provenance().input_checksum),
+                            {.force = force});
     app::write_results(*run_, io::OutputLock(name), name);
   }
 

@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 void require_name(const std::string& prefix) {
   const auto name = fs::path(prefix).filename();
   if (name.empty() || name == "." || name == "..")
-    throw UsageError(Error("-o " + prefix, "a name, or the common beginning of several, such as results/brain",
+    throw UsageError(Error("-o " + prefix,
+                           "a name, or the common beginning of several, such as results/brain",
                            prefix.empty() ? "nothing" : "a folder", "add a name"));
 }
 

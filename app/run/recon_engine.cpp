@@ -8,22 +8,123 @@
 #include <future>
 #include <utility>
 
-#include "app/run/machine_rates.hpp"
+#include "app/run/scan_cost.hpp"
 #include "recon/array/thread_limit.hpp"
+#include "recon/array/trace.hpp"
+#include "recon/pipeline/outside_fov.hpp"
+#include "recon/trajectory/gradient_delays.hpp"
 #include "validation/certificate.hpp"
+#include "validation/doctor/diagnosis.hpp"
+#include "validation/verdict/causes.hpp"
+#include "validation/verdict/judgement.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd::app {
+namespace {
 
-VolumeGroup VolumeGroup::of(const std::vector<ReadVolume>& read, const ScanChecks& checks,
-                            std::size_t standing_for_scan) {
-  VolumeGroup group{{}, read.front().series, read.front().is_first};
-  group.checks = checks;
-  for (const auto& volume : read) {
-    if (volume.number == standing_for_scan) group.checked = group.volumes.size();
-    group.volumes.push_back(&volume.scan);
-  }
-  return group;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
+
+std::int64_t readout_length_of(const Scan& scan) {
+  return validation::readout_length(validation::readout_starts(scan.trajectory));
+}
+
+/// Returns what is probably wrong.
+std::vector<Message> warnings_among(const std::vector<Message>& findings) {
+  std::vector<Message> warnings;
+  std::copy_if(findings.begin(), findings.end(), std::back_inserter(warnings), is_doubt);
+  return warnings;
+}
+
+bool warns_of_delays(const Report& report) {
+  return holds(report.messages, codes::delays, Severity::warning);
+}
+
+/// Removes warnings of an object beyond the FOV where a delay alone may bring them about.
+void leave_out_hints_of_delays(Report& report) {
+  const bool is_delayed =
+      report.verdict && report.verdict->cause && report.verdict->cause->code == codes::delays;
+  if (is_delayed || warns_of_delays(report))
+    std::erase_if(report.messages, [](const Message& message) {
+      return message.code == codes::outside_fov && message.severity == Severity::warning;
+    });
+}
+
+void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) {
+  constexpr double well_explained = 0.005;
+  const bool takes_long = checks.is_sparing || scan.geometry.matrix_size[2] > 1;
+  const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
+  if (checks.delays_are_corrected || warns_of_delays(report) || (takes_long && !is_unexplained)) return;
+  const trace::Span span("gradient delays", "check");
+  const auto begin = Clock::now();
+  const auto starts = validation::readout_starts(scan.trajectory);
+  if (may_be_delayed(scan, starts))
+    if (const auto found = diagnose_delays(scan, validation::readout_length(starts));
+        found.severity == Severity::warning)
+      report.messages.push_back(found);
+  leave_out_hints_of_delays(report);
+  report.seconds += seconds_since(begin);
+}
+
+/// Returns the warnings of each volume; volumes of a series share those of their positions.
+std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& volumes, SliceSeries* series,
+                                              const Settings& settings) {
+  const trace::Span span("input doctor", "check");
+  const bool looked_beyond_fov = looks_beyond_fov(settings);
+  if (!series) {
+    const Scan& scan = *volumes.front();
+    return {warnings_among(diagnose(scan, readout_length_of(scan), looked_beyond_fov))};
+  }
+  std::vector<std::vector<Message>> all(volumes.size(), series->warnings.get([&] {
+    return warnings_among(diagnose_sampling(series->reference, readout_length_of(series->reference)));
+  }));
+  for_each_in_parallel(volumes.size(), [&](std::size_t v) {
+    const auto own =
+        warnings_among(diagnose_values(*volumes[v], readout_length_of(*volumes[v]), looked_beyond_fov));
+    all[v].insert(all[v].end(), own.begin(), own.end());
+  });
+  return all;
+}
+
+/// Adds a stage that followed a reconstruction.
+void add_stage(Report& report, const std::string& name, double seconds) {
+  // The report of a volume of a series has a share of the time, and no place among the other stages.
+  const bool has_place = std::none_of(report.stages.begin(), report.stages.end(),
+                                      [](const Stage& stage) { return stage.spans.empty(); });
+  report.stages.push_back({name, seconds});
+  if (has_place) report.stages.back().spans.push_back({report.seconds, seconds});
+  report.seconds += seconds;
+}
+
+/// Adds a suspicion, with the likeliest cause, where the verdict of an image does not explain its data. `seeks_cause`: the
+/// cause is sought, which may take many seconds.
+void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& checks, bool seeks_cause,
+             Report& report) {
+  using Judgement = Verdict::Judgement;
+  if (!report.verdict) return;
+  Verdict& verdict = *report.verdict;
+  if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
+  if (!verdict.cause && seeks_cause) {
+    const auto begin = Clock::now();
+    verdict.cause = validation::likeliest_cause(scan, coils, std::max(15.0, report.seconds));
+    add_stage(report, "search of a cause", seconds_since(begin));
+  }
+  if (verdict.judgement == Judgement::varies) {
+    if (!verdict.cause) return;
+    verdict.judgement = Judgement::unexplained;  // it is not the contrast that varies
+  }
+  const auto& cause = verdict.cause;
+  report.messages.push_back(
+      {"verdict", Severity::suspicion,
+       verdict.sentence +
+           (cause ? "; likeliest cause: " + cause->text : "; unit, trajectory, maps, calibration or motion?"),
+       cause ? validation::remedy_of_cause(cause->code, checks.delays_are_corrected) : ""});
+}
+
+}  // namespace
 
 ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
                          std::shared_ptr<TrajectoryCache> cache, const EngineOptions& options,
@@ -32,21 +133,13 @@ ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, c
       options_(options),
       execution_(execution),
       services_{std::move(cache), validation::make_verifier(), {}},
-      gpu_name_(device.description.name),
       may_fall_back_(device.automatic && device.device.is_cuda()),
       team_(std::move(team)) {
   if (options.gridded_image) companion_settings_ = companion_settings(settings);
   if (companion_settings_)
     services_.gridded_accuracy = std::get<ConventionalGridding>(companion_settings_->method).accuracy;
   execution_.device = device.device;
-  read_rates();
   make_reconstructors();
-}
-
-/// Reads rates that are known; measuring them takes longer than a small scan.
-void ReconEngine::read_rates() {
-  rates_ = known_rates(execution_.device, gpu_name_);
-  host_rates_ = known_rates(Device::cpu());
 }
 
 void ReconEngine::make_reconstructors() {
@@ -62,19 +155,6 @@ void ReconEngine::make_reconstructors() {
 
 // --- Where the work is done
 
-/// Returns the result of work(), which another thread does while this one leads a GPU; on the CPU it is done by whoever
-/// waits for it.
-template <class Work>
-auto ReconEngine::on_host(Work work) const {
-  const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
-  constexpr auto any = std::launch::async | std::launch::deferred;  // deferred where the system starts no thread
-  return std::async(execution_.device.is_cuda() ? any : std::launch::deferred,
-                    [threads, work = std::move(work)] {
-                      const ThreadLimit limit(threads);
-                      return work();
-                    });
-}
-
 /// Returns work(), done on the CPU where the GPU fails and the user left the choice.
 template <class Work>
 auto ReconEngine::with_fallback(const RunEvents& events, const Work& work) {
@@ -84,9 +164,8 @@ auto ReconEngine::with_fallback(const RunEvents& events, const Work& work) {
     if (!may_fall_back_) throw;
     may_fall_back_ = false;
     fallback_ = std::string("computed on the CPU, because the GPU failed: ") + error.what();
-    events.fallback(error.what());
+    events.on_fallback(error.what());
     execution_.device = Device::cpu();
-    read_rates();
     make_reconstructors();
   }
   return work();
@@ -116,20 +195,15 @@ std::vector<Reconstruction> ReconEngine::reconstructions_of(const VolumeGroup& g
                                                             const ProgressCallback& progress) {
   const Scan& first = *group.volumes.front();
   if (group.frames) return (*reconstructor_)(first, *group.frames, progress);
-  if (group.series) return reconstructor_->reconstruct(preparation_of(*group.series), group.volumes, progress);
+  if (group.series)
+    return reconstructor_->reconstruct(preparation_of(*group.series), group.volumes, progress);
   std::vector<Reconstruction> made;
   made.push_back(team_ ? by_team(first, progress) : (*reconstructor_)(first, progress));
   return made;
 }
 
 std::shared_ptr<const Preparation> ReconEngine::preparation_of(SliceSeries& series) {
-  return series.preparation([&](const Scan& reference) { return reconstructor_->prepare(reference); });
-}
-
-/// Returns the matrix on which the first image was reconstructed.
-std::array<int, 3> ReconEngine::matrix_used(const VolumeGroup& group, const Reconstruction& made) {
-  if (group.series) return preparation_of(*group.series)->scan().geometry.matrix_size;
-  return (made.prepared ? *made.prepared : *group.volumes.front()).geometry.matrix_size;
+  return series.preparation.get([&] { return reconstructor_->prepare(series.reference); });
 }
 
 std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {
@@ -138,58 +212,48 @@ std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {
 
 // --- Images
 
-namespace {
-
-/// Adds what was done once for a series to the report of its first volume.
-void add_preparation(const Report& once, Report& report) {
-  report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
-  report.seconds += once.seconds;
-}
-
-}  // namespace
-
 std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const RunEvents& events) {
   const Scan& first = *group.volumes.front();
   const bool is_alone = !group.series && !group.frames;
   if (is_alone && options_.noise_map) require_noise_maps_can(*options_.noise_map, settings_, first);
-  // The scan alone decides these: a thread finds them while the GPU works; the CPU finds them after its own work.
-  auto warnings = on_host([this, &group] { return warnings_of(group.volumes, group.series.get(), settings_); });
-  auto sizes = on_host([this, &group] { return sizes_of_group(group); });
+  // The scan alone decides them: a thread finds them while the GPU works; the CPU finds them after its own work.
+  const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
+  constexpr auto any =
+      std::launch::async | std::launch::deferred;  // deferred where the system starts no thread
+  auto warnings = std::async(execution_.device.is_cuda() ? any : std::launch::deferred, [&, threads] {
+    const ThreadLimit limit(threads);
+    return warnings_of(group.volumes, group.series.get(), settings_);
+  });
   auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   const auto found = warnings.get();
-  made.front().report.seconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  auto known_sizes = sizes.get();
-  if (known_sizes && !group.frames)
-    known_sizes = on_larger_matrix(*known_sizes, matrix_used(group, made.front()));
-  if (known_sizes && group.planned_volumes > 0) report_cost(*known_sizes, group, events);
-  std::vector<ReconResult> results(made.size());
-  if (group.begins_series) add_preparation(preparation_of(*group.series)->report, made.front().report);
+  made.front().report.seconds += seconds_since(begin);
+  if (group.begins_series) {  // what was done once for it
+    const Report& once = preparation_of(*group.series)->report;
+    Report& report = made.front().report;
+    report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
+    report.seconds += once.seconds;
+  }
+  std::vector<ReconResult> results;
   for (std::size_t i = 0; i < made.size(); ++i) {
-    Report& report = made[i].report;
+    Report& report = results.emplace_back(std::move(made[i])).reconstruction.report;
     if (!fallback_.empty()) report.messages.push_back({"device", Severity::note, fallback_});
     if (i < found.size()) report.messages.insert(report.messages.end(), found[i].begin(), found[i].end());
     const bool seeks = options_.seeks_causes && (is_alone || (group.begins_series && i == 0));
     suspect(*group.volumes[group.frames ? 0 : i], settings_.coils, group.checks, seeks, report);
-    if (made[i].gridded) results[i].gridded = std::move(*made[i].gridded);
-    results[i].reconstruction = std::move(made[i]);
+    if (report.verdict) leave_out_hints_of_delays(report);
   }
-  if (is_alone) add_companions(first, events, results.front());
-  if (known_sizes && can_predict(group)) predict_stages(*known_sizes, group, results);
+  auto& front = results.front().reconstruction;
+  if (is_alone && companion_settings_ && !front.gridded)
+    front.gridded = companion_image(front.prepared ? *front.prepared : first, events.progress, front.report);
+  if (is_alone && options_.noise_map) add_noise_maps(first, events, results.front());
   for (auto& result : results) result.reconstruction.prepared.reset();
-  if (group.checked)
-    check_scan(*group.volumes[*group.checked], group.checks, results[*group.checked].reconstruction.report);
+  if (group.checked) {
+    Report& report = results[*group.checked].reconstruction.report;
+    warn_of_delays(*group.volumes[*group.checked], group.checks, report);
+    report.messages.insert(report.messages.end(), group.checks.warnings.begin(), group.checks.warnings.end());
+  }
   return results;
-}
-
-/// Adds what accompanies the image of a volume by itself.
-void ReconEngine::add_companions(const Scan& scan, const RunEvents& events, ReconResult& result) {
-  const auto& prepared = result.reconstruction.prepared;
-  const Scan& used = prepared ? *prepared : scan;
-  if (companion_settings_ && !result.gridded)
-    result.gridded = companion_image(used, events.progress, result.reconstruction.report);
-  if (options_.noise_map) add_noise_maps(scan, events, result);
 }
 
 /// Adds noise maps. The image stays where its noise cannot be known: a note says so, and --strict does not mind.
@@ -209,24 +273,23 @@ void ReconEngine::add_noise_maps(const Scan& scan, const RunEvents& events, Reco
     report.messages.push_back(
         {"noise_map", Severity::note, std::string("the maps of the noise were not made: ") + error.what()});
   }
-  if (!fell_back && !fallback_.empty()) report.messages.push_back({"device", Severity::note, "noise map: " + fallback_});
-}
-
-/// Makes the reconstructor of gridded images: by one process, without a certificate.
-void ReconEngine::make_companion(Device device) {
-  companion_.emplace(*companion_settings_, Execution{device, execution_.threads},
-                     Services{services_.trajectory_cache});
+  if (!fell_back && !fallback_.empty())
+    report.messages.push_back({"device", Severity::note, "noise map: " + fallback_});
 }
 
 /// Returns the gridded image of the coils as they were used, where the reconstruction has made none: without maps, or by a
 /// team.
 Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& progress, Report& report) {
+  const auto make = [&](Device device) {  // by one process, without a certificate
+    companion_.emplace(*companion_settings_, Execution{device, execution_.threads},
+                       Services{services_.trajectory_cache});
+  };
   Reconstruction gridded;
-  if (!companion_) make_companion(execution_.device);
+  if (!companion_) make(execution_.device);
   try {
     gridded = (*companion_)(scan, progress);
   } catch (const DeviceError&) {  // the reconstruction left too little of the GPU's memory
-    make_companion(Device::cpu());
+    make(Device::cpu());
     gridded = (*companion_)(scan, progress);
   }
   add_stage(report, "gridded image", gridded.report.seconds);

@@ -3,11 +3,71 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 
-#include "app/run/machine_rates.hpp"
+#include "app/options/devices.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/json_text.hpp"
 #include "validation/certificate.hpp"
+#include "version.hpp"
 
 namespace fhd::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Returns the file of the rates; empty where there is no folder for it. Whatever is not a letter or digit becomes '-'.
+std::string path_of(Device device, const std::string& gpu_name) {
+  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+  std::string path;
+  if (cache != nullptr && cache[0] == '/')
+    path = std::string(cache) + "/fhd/rates-";
+  else if (home != nullptr && home[0] == '/')
+    path = std::string(home) + "/.cache/fhd/rates-";
+  else
+    return {};
+  std::string machine;
+  for (const auto& [what, value] : host_environment()) machine += value + "-";
+  if (device.is_cuda()) machine += gpu_name + "-";
+  for (char& c : machine)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
+  return path + machine.substr(0, 160) + program_version + ".json";
+}
+
+/// Returns the cached rates; empty where there are none.
+std::optional<MachineRates> known_rates(Device device, const std::string& gpu_name) {
+  constexpr std::size_t longest = std::size_t{1} << 16;
+  const auto text = io::text_of_file(path_of(device, gpu_name), longest);
+  const Json json = text ? io::flat_json(*text) : Json();
+  MachineRates rates;
+  for (const auto& [name, value] : rates.fields()) {
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    if (found == json.end() || !found->is_number()) return {};
+    *value = found->get<double>();
+    if (!(*value >= 0 && *value < 4096)) return {};
+  }
+  return rates;
+}
+
+}  // namespace
+
+MachineRates machine_rates(Device device, const std::string& gpu_name) {
+  if (const auto known = known_rates(device, gpu_name)) return *known;
+  MachineRates rates = measure_rates(device);
+  Json json = Json::object();
+  for (const auto& [name, value] : rates.fields()) json[name] = *value;
+  const std::string text = json.dump(2) + "\n", path = path_of(device, gpu_name);
+  try {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    io::write_atomically(path, text.data(), text.size());
+  } catch (const std::exception&) {
+    // The next process measures again.
+  }
+  return rates;
+}
 
 ScanSizes header_sizes(const io::ScanSummary& summary) {
   ScanSizes sizes;
@@ -64,22 +124,12 @@ std::string duration_text(double seconds) {
                           : fmt::format("{:.3g} days", seconds / 86400);
 }
 
-std::string cost_text(std::int64_t images, std::optional<double> seconds, double bytes) {
-  return fmt::format("{} image{}: {}{}", images, images == 1 ? "" : "s",
-                     seconds ? duration_text(*seconds) + ", " : "", memory_text(bytes));
+std::string cost_text(std::int64_t images, double seconds, double bytes) {
+  return fmt::format("{} image{}: {}, {}", images, images == 1 ? "" : "s", duration_text(seconds),
+                     memory_text(bytes));
 }
 
-std::string cost_text(const ScanSizes& sizes, const EstimateSettings& how,
-                      const std::optional<MachineRates>& device, const std::optional<MachineRates>& host) {
-  std::optional<double> seconds;
-  if (device && host) seconds = predict(sizes, how, *device, *host).seconds_of_all();
-  const Estimate made = estimate(sizes, how);
-  const MemoryLedger& memory = made.device.peak_bytes() == 0 ? made.host : made.device;
-  return cost_text(how.images * (how.frames ? how.frames->frames : 1), seconds,
-                   static_cast<double>(memory.peak_bytes()));
-}
-
-DefaultCost default_cost(io::ScanFile& file) {
+ReconstructionCost default_cost(io::ScanFile& file, std::size_t memory_bytes) {
   const auto verifier = validation::make_verifier();
   EstimateSettings how;
   how.verifier = verifier.get();
@@ -87,7 +137,9 @@ DefaultCost default_cost(io::ScanFile& file) {
   how.images = image_count(file.summary(), {});
   const ScanSizes sizes = sizes_of(file, how.settings);
   const MachineRates rates = machine_rates(Device::cpu());
-  return {static_cast<double>(estimate(sizes, how).host.peak_bytes()), cost_text(sizes, how, rates, rates)};
+  const auto bytes = static_cast<double>(estimate(sizes, how).host.peak_bytes());
+  return {bytes, cost_text(how.images, predict(sizes, how, rates, rates).seconds_of_all(), bytes),
+          memory_text(static_cast<double>(memory_bytes))};
 }
 
 }  // namespace fhd::app

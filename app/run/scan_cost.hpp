@@ -1,6 +1,5 @@
 #pragma once
-// The time and memory of a reconstruction, all its images counted: `fhd plan`, `fhd check` and `fhd recon` print them
-// by these functions, in the same words.
+// The time and memory of a reconstruction, all its images counted: `fhd plan` and `fhd check` print them in the same words.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,8 +7,15 @@
 #include "app/options/values.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/pipeline/estimate.hpp"
+#include "recon/pipeline/machine_rates.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
+
+/// Returns the rates of the CPU with the threads of this process, or of the selected GPU of that name: from the cache
+/// ($XDG_CACHE_HOME/fhd, else ~/.cache/fhd), where a file of this processor, number of threads and program version is
+/// valid; else measures them and tries to cache them.
+MachineRates machine_rates(Device device, const std::string& gpu_name = {});
 
 /// Returns the sizes that the header of a scan tells.
 ScanSizes header_sizes(const io::ScanSummary& summary);
@@ -31,18 +37,10 @@ PlannedBytes planned_bytes(const Estimate& made);
 std::string memory_text(double bytes);
 /// "0.532 s", "3.1 min", "2.4 h", "1.2 days"
 std::string duration_text(double seconds);
-/// "6 images: 12.3 s, 120.4 MiB"; without seconds "6 images: 120.4 MiB".
-std::string cost_text(std::int64_t images, std::optional<double> seconds, double bytes);
-/// Returns the same for `how` and `how.images`, on the device of `how` with its rates and those of the CPU; without
-/// time where rates are not known.
-std::string cost_text(const ScanSizes& sizes, const EstimateSettings& how,
-                      const std::optional<MachineRates>& device, const std::optional<MachineRates>& host);
+/// "6 images: 12.3 s, 120.4 MiB"
+std::string cost_text(std::int64_t images, double seconds, double bytes);
 
-/// The cost of `fhd recon SCAN` on the CPU with default settings.
-struct DefaultCost {
-  double bytes = 0;
-  std::string text;  ///< cost_text
-};
-DefaultCost default_cost(io::ScanFile& file);
+/// Returns the cost of `fhd recon SCAN` on the CPU with default settings, on a machine of `memory_bytes`.
+ReconstructionCost default_cost(io::ScanFile& file, std::size_t memory_bytes);
 
 }  // namespace fhd::app

@@ -1,15 +1,16 @@
-// The images of one scan as they are made, and what is known of them.
+#include "app/run/scan_results.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "app/run/scan_results.hpp"
+#include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
-#include "io/scan/checksum.hpp"
 #include "io/result/dicom.hpp"
 #include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"
+#include "io/scan/checksum.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -27,11 +28,34 @@ double even_step(const std::vector<std::int64_t>& numbers) {
   return static_cast<double>(step);
 }
 
+/// Returns "0-39", "0-3,7" or "5,1", as the options take them.
+std::string in_ranges(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0, end; i < numbers.size(); i = end) {
+    for (end = i + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;) ++end;
+    text += (i == 0 ? "" : ",") + std::to_string(numbers[i]);
+    if (end - i > 1) text += "-" + std::to_string(numbers[end - 1]);
+  }
+  return text;
+}
+
 }  // namespace
+
+io::SeriesIdentity identity_of(const RunOptions& options, const io::Provenance& provenance) {
+  io::SeriesIdentity identity{{"the scan", provenance.input_checksum},
+                              {"fhd", provenance.program_version},
+                              {"--repetitions", in_ranges(provenance.repetitions)},
+                              {"--slices", in_ranges(provenance.slices)}};
+  for (const auto& row : option_table())
+    if (const auto given = options.given.find(row.flag);
+        (row.commands & in_recon) != 0 && row.effect == Effect::image && given != options.given.end())
+      identity.emplace_back(row.flag, recorded_value(row, given->second));
+  return identity;
+}
 
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
                          const VolumeSelection& selection, std::string command_line)
-    : matrix_size_(summary.geometry.matrix_size),
+    : geometry_(summary.geometry),
       provenance_{program_version, std::move(command_line), path, {}, utc_now(), {}, {}},
       stamps_(summary.stamps) {
   companions_.acquisition = summary.acquisition;
@@ -79,9 +103,7 @@ void ScanResults::add_pieces(const std::vector<std::pair<std::string, std::strin
 void ScanResults::take_frames(std::int64_t frames, double frame_time_s) {
   // They do not begin with the series.
   if (provenance_.repetitions.front() > 0) companions_.acquisition.series_time.clear();
-  Geometry geometry;
-  geometry.matrix_size = matrix_size_;
-  io::require_room({path()}, {geometry, series_.slice_count, frames}, path());
+  io::require_room({path()}, {geometry_, series_.slice_count, frames}, path());
   std::vector<std::int64_t> repetitions(static_cast<std::size_t>(frames));
   std::iota(repetitions.begin(), repetitions.end(), std::int64_t{0});
   set_volumes(repetitions, std::vector(provenance_.slices));
@@ -115,7 +137,6 @@ void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
                           const std::function<void(const Report&)>& on_earlier) {
   folder_ = std::move(folder);
   provenance_.reports.clear();
-  earlier_count_ = folder_->finished_count();
   if (folder_->finished_count() > 0)
     earlier_run_ = fmt::format("{} of {} images: {}", folder_->finished_count(), volumes_.size(),
                                folder_->earlier_host());
@@ -139,16 +160,16 @@ void ScanResults::add(std::size_t number, ReconResult made) {
   Reconstruction& result = made.reconstruction;
   note_doubt(number, result.report);
   if (folder_) {
-    folder_->add(number, result.image, made.gridded ? &*made.gridded : nullptr, result.diagnostic_images,
+    folder_->add(number, result.image, result.gridded ? &*result.gridded : nullptr, result.diagnostic_images,
                  result.report);
     series_.images[number].geometry = result.image.geometry;
     return;
   }
   companions_.noise = std::move(made.noise);
   if (number == 0) companions_.diagnostic_images = std::move(result.diagnostic_images);
-  if (made.gridded) {
+  if (result.gridded) {
     gridded_.images.resize(volumes_.size());
-    gridded_.images[number] = std::move(*made.gridded);
+    gridded_.images[number] = std::move(*result.gridded);
   }
   series_.images[number] = std::move(result.image);
   provenance_.reports[number] = std::move(result.report);
@@ -175,10 +196,10 @@ std::string ScanResults::note_of_patient(const io::ResultRequest& request) const
              : "";
 }
 
-void ScanResults::require_room(const io::ResultRequest& request, const Geometry& geometry) const {
+void ScanResults::require_room(const io::ResultRequest& request) const {
   std::int64_t largest = 0;
   for (const auto& [repetition, slice] : volumes_) largest = std::max({largest, repetition, slice});
-  io::require_room(request, {geometry, series_.slice_count, series_.repetition_count, largest}, path());
+  io::require_room(request, {geometry_, series_.slice_count, series_.repetition_count, largest}, path());
 }
 
 void ScanResults::require_trust(bool strict) const {

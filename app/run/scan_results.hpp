@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/options/devices.hpp"
-#include "app/options/values.hpp"
+#include "app/options/run_options.hpp"
 #include "app/run/recon_engine.hpp"
 #include "app/run/volume_reader.hpp"
 #include "io/result/results.hpp"
@@ -46,14 +46,14 @@ class ScanResults {
                const std::function<void(const Report&)>& on_earlier);
   /// Returns whether an earlier run has left the volume.
   bool holds(std::size_t number) const { return folder_ && folder_->holds(number); }
-  std::size_t earlier_count() const { return earlier_count_; }
+  /// Returns how many volumes the folder holds.
+  std::size_t finished_count() const { return folder_ ? folder_->finished_count() : 0; }
   /// Adds volume `number`; they come in any order.
   void add(std::size_t number, ReconResult made);
 
   const std::string& path() const { return provenance_.input_path; }
   /// Returns the volumes selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
-  const std::array<int, 3>& matrix_size() const { return matrix_size_; }
   /// Returns the scan, and the files that pieces of it came from.
   std::vector<std::string> inputs() const;
   /// Returns the volume in which what is wrong with the scan as a whole is looked for.
@@ -73,8 +73,8 @@ class ScanResults {
   std::string note_positions();
   /// With `strict`, throws Error where a report holds a suspicion or a warning.
   void require_trust(bool strict) const;
-  /// Throws Error where a format of the request cannot hold the results. `geometry` is that of the scan.
-  void require_room(const io::ResultRequest& request, const Geometry& geometry) const;
+  /// Throws Error where a format of the request cannot hold the results.
+  void require_room(const io::ResultRequest& request) const;
   /// Returns what stands for a patient that the scan does not name, where a DICOM series is written; else empty.
   std::string note_of_patient(const io::ResultRequest& request) const;
   /// Writes the files of the request, for the holder of the lock of its prefix, and returns their paths
@@ -86,17 +86,21 @@ class ScanResults {
   void set_volumes(const std::vector<std::int64_t>& repetitions, const std::vector<std::int64_t>& slices);
   void note_doubt(std::size_t number, const Report& report);
 
-  std::array<int, 3> matrix_size_;
+  Geometry geometry_;
   std::vector<VolumeNumber> volumes_;
   io::ImageSeries series_, gridded_;
   io::CompanionResults companions_;
   io::Provenance provenance_;
   std::shared_ptr<io::SeriesFolder> folder_;
-  std::size_t earlier_count_ = 0;
   std::string host_, earlier_run_;
   std::vector<Message> further_notes_;  ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
   io::InputStamps stamps_;
 };
+
+/// Returns all that decides the images of a series, in which a run that goes on must agree: the scan and its pieces by their
+/// checksums (`provenance`), the program, the volumes chosen, and the options given that change an image, files among them
+/// by name and content. Throws Error.
+io::SeriesIdentity identity_of(const RunOptions& options, const io::Provenance& provenance);
 
 }  // namespace fhd::app

@@ -5,54 +5,49 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <future>
 #include <mutex>
+#include <thread>
 #include <utility>
 
-#include "app/run/corrected_scan.hpp"
-#include "app/run/concurrently.hpp"
+#include "app/commands/commands.hpp"
+#include "app/run/corrections.hpp"
+#include "app/terminal/console.hpp"
+#include "app/terminal/processes.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
 
-RunSettings::RunSettings(RunOptions of)
-    : options(std::move(of)),
-      settings(options.settings()),
-      correction(options.correction),
-      field_map(options.field_map) {
+RunSettings::RunSettings(RunOptions of) : options(std::move(of)), settings(options.settings()) {
   options.read_options.precision = settings.precision;
   if (options.frames.asks() && options.device.names_several())
     throw Error("--frames, --spokes-per-frame and --gate", "one device", "--device " + options.device.text(),
                 "use --device cuda, or cuda:N");
 }
 
-namespace {
-
-/// Returns the repetition whose readouts are frames. Throws Error unless one repetition and slices of the scan are chosen.
-std::int64_t repetition_of_frames(const io::ScanSummary& summary, const VolumeSelection& selection) {
-  const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
-  FrameOptions::require_one(repetitions);
-  parse_selection(selection.slices, summary.slice_count, "--slices");
-  return repetitions.front();
-}
-
-}  // namespace
-
 std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std::string& path,
                                   std::shared_ptr<const RunSettings> settings,
                                   const std::string& command_line) {
   const RunOptions& options = settings->options;
   const bool frames = options.frames.asks();
-  file = with_trajectory_correction(std::move(file), settings->correction,
-                                    frames ? BeyondMatrix::columns : BeyondMatrix::samples);
-  if (settings->field_map == FieldMapChoice::off) file = with_field_map(std::move(file), {});
-  if (frames) repetition_of_frames(file->summary(), options.selection);
+  correct_trajectory({file.get()}, options.correction,
+                     frames ? BeyondMatrix::columns : BeyondMatrix::samples);
+  if (options.field_map == FieldMapChoice::off) set_field_map(*file, {});
   ScanResults results(path, file->summary(), options.selection, command_line);
-  if (!frames) results.require_room(request_of(options, path), file->summary().geometry);
+  if (frames)
+    FrameOptions::require_one(results.provenance().repetitions);
+  else
+    results.require_room(request_of(options, path));
   options.noise_map.require_alone(results.volumes().size(), 1);
-  const bool lacks_field_map = settings->field_map == FieldMapChoice::from_echoes;
+  const bool lacks_field_map = options.field_map == FieldMapChoice::from_echoes;
   const auto takes_series = [settings](const Scan& volume) {
     return fhd::takes_series(settings->settings, {}, volume) && !settings->options.noise_map.given();
   };
@@ -82,37 +77,29 @@ bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices
 }
 
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
-                                         const Execution& execution,
-                                         std::shared_ptr<const DeviceTeam> team) {
+                                         const Execution& execution, std::shared_ptr<const DeviceTeam> team) {
   const bool has_gridded = execution.processes->rank() == 0 && !settings.options.no_gridded_image;
   const EngineOptions options{has_gridded, /*seeks_causes=*/true, settings.options.noise_map.request()};
   return std::make_unique<ReconEngine>(settings.settings, execution, device,
                                        settings.options.trajectory_cache(), options, std::move(team));
 }
 
-namespace {
-
-/// Returns how many engines work concurrently (concurrent_volumes): as many on every device, and at most as many as
-/// there are volumes.
-int engine_count(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
-  const auto device_count = static_cast<std::int64_t>(devices.size()),
-             all = static_cast<std::int64_t>(run.results.volumes().size());
-  const auto engines = concurrent_volumes(
-      devices.front().device, (all + device_count - 1) / device_count,
-      run.file->summary().geometry.voxel_count(), omp_get_max_threads() / device_count);
-  return static_cast<int>(
-      std::clamp<std::int64_t>(engines * device_count, 1, std::max<std::int64_t>(all, 1)));
-}
-
-}  // namespace
-
 RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution) {
   RunEngines engines{std::move(devices), {}};
+  const auto& all = engines.devices;
   std::shared_ptr<const DeviceTeam> team;
-  if (shares_volumes(run, engines.devices)) team = team_of(engines.devices);
+  if (shares_volumes(run, all)) team = team_of(all);
   engines.is_team = team != nullptr;
-  const bool is_alone = team || execution.processes->is_shared() || run.settings->options.frames.asks();
-  if (!is_alone) engines.count = engine_count(run, engines.devices);
+  if (!team && !execution.processes->is_shared() && !run.settings->options.frames.asks()) {
+    // As many on every device, and at most as many as there are volumes.
+    const auto device_count = static_cast<std::int64_t>(all.size()),
+               volumes = static_cast<std::int64_t>(run.results.volumes().size());
+    const auto of_device = concurrent_volumes(
+        all.front().device, (volumes + device_count - 1) / device_count,
+        run.file->summary().geometry.voxel_count(), omp_get_max_threads() / device_count);
+    engines.count = static_cast<int>(
+        std::clamp<std::int64_t>(of_device * device_count, 1, std::max<std::int64_t>(volumes, 1)));
+  }
   engines.make = [settings = run.settings, execution, team](const ChosenDevice& device, int threads) {
     Execution own = execution;
     own.threads = threads;
@@ -125,10 +112,32 @@ RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, con
 
 namespace {
 
+/// Calls work(goes_on) in `count` threads, one of which is the caller's; goes_on() is false once one of them has thrown.
+/// Throws what one threw when all have ended. Works with fewer threads where the system gives no more.
+template <class Work>
+void run_side_by_side(int count, const Work& work) {
+  std::atomic<bool> failed = false;
+  const auto guarded = [&] {
+    try {
+      work([&] { return !failed; });
+    } catch (...) {
+      failed = true;
+      throw;
+    }
+  };
+  std::vector<std::future<void>> all;
+  for (int i = 1; i < count; ++i)
+    all.push_back(std::async(std::launch::async | std::launch::deferred, guarded));
+  all.push_back(std::async(std::launch::deferred, guarded));
+  all.back().wait();
+  for (auto& one : all) one.wait();
+  for (auto& one : all) one.get();
+}
+
 /// Returns what is checked once for the scan.
 ScanChecks checks_of(const ScanRun& run) {
-  return {run.settings->correction.kind == TrajectoryCorrection::Kind::automatic, run.settings->is_sparing,
-          run.scan_warnings};
+  return {run.settings->options.correction.kind == TrajectoryCorrection::Kind::automatic,
+          run.settings->is_sparing, run.scan_warnings};
 }
 
 /// Adds an image, and `note` to the report of the first one, to the results.
@@ -141,67 +150,45 @@ void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEven
   if (events.on_image) events.on_image(number, copy, run.results);
 }
 
-class VolumesOfRun {
- public:
-  VolumesOfRun(ScanRun& run, const RunEngines& engines, const RunEvents& events, const std::string& note)
-      : run_(run), engines_(engines), events_(events), note_(note), total_(run.results.volumes().size()) {}
-
-  void reconstruct() {
-    const auto left = total_ - run_.results.earlier_count();
-    if (left == 0) return;
-    run_concurrently(static_cast<int>(std::min<std::size_t>(engines_.count, left)), [&](const auto& goes_on) {
-      // Each engine has as many threads as without an earlier run: the images are the same to the last bit.
-      const ThreadLimit share(std::max(1, omp_get_max_threads() / engines_.count));
-      const auto& device = engines_.devices[started_++ % engines_.devices.size()];
-      const CurrentDevice current(device.device);
-      const auto engine = engines_.make(device, omp_get_max_threads());
-      reconstruct_by(*engine, goes_on);
-    });
-  }
-
- private:
-  template <class GoesOn>
-  void reconstruct_by(ReconEngine& engine, const GoesOn& goes_on) {
-    // Where several devices share a series, no engine takes so many volumes that another has nothing to do.
-    const auto share = static_cast<std::size_t>(engines_.devices.size() == 1 || engines_.is_team ? 1 : engines_.count);
-    const auto most = static_cast<std::int64_t>((total_ + share - 1) / share);
-    const auto at_once = [&](SliceSeries& series) { return std::min(engine.volumes_at_once(series), most); };
-    RunEvents events;
-    if (engines_.count == 1) events.progress = events_.progress;
-    events.on_fallback = [&](const std::string& reason) {
-      const std::lock_guard lock(mutex_);
-      events_.fallback(reason);
-    };
-    events.on_text = [&](const char* what, const std::string& text) {
-      const std::lock_guard lock(mutex_);
-      events_.text(what, text);
-    };
-    const auto checks = checks_of(run_);
+void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvents& events,
+                         const std::string& note) {
+  const auto total = run.results.volumes().size(), left = total - run.results.finished_count();
+  if (left == 0) return;
+  // Where several devices share a series, no engine takes so many volumes that another has nothing to do.
+  const auto share =
+      static_cast<std::size_t>(engines.devices.size() == 1 || engines.is_team ? 1 : engines.count);
+  const auto most = static_cast<std::int64_t>((total + share - 1) / share);
+  const auto checks = checks_of(run);
+  std::mutex mutex;  // of events and results
+  RunEvents locked;
+  if (engines.count == 1) locked.progress = events.progress;
+  locked.on_fallback = [&](const std::string& reason) {
+    const std::lock_guard lock(mutex);
+    events.on_fallback(reason);
+  };
+  std::atomic<std::size_t> started = 0;
+  run_side_by_side(static_cast<int>(std::min<std::size_t>(engines.count, left)), [&](const auto& goes_on) {
+    // Each engine has as many threads as without an earlier run: the images are the same to the last bit.
+    const ThreadLimit limit(std::max(1, omp_get_max_threads() / engines.count));
+    const auto& device = engines.devices[started++ % engines.devices.size()];
+    const CurrentDevice current(device.device);
+    const auto engine = engines.make(device, omp_get_max_threads());
+    const auto at_once = [&](SliceSeries& series) { return std::min(engine->volumes_at_once(series), most); };
     while (goes_on()) {
-      const auto volumes = run_.reader->next(at_once);
+      const auto volumes = run.reader->next(at_once);
       if (volumes.empty()) break;
-      auto group = VolumeGroup::of(volumes, checks, run_.results.standing_for_scan());
-      const bool has_sizes = !group.series || group.begins_series;
-      if (has_sizes && wants_cost_.exchange(false)) {
-        group.planned_volumes = static_cast<std::int64_t>(total_);
-        group.readout_length = run_.file->summary().readout_length;
+      VolumeGroup group{{}, volumes.front().series, volumes.front().is_first, nullptr, checks, {}};
+      for (const auto& volume : volumes) {
+        if (volume.number == run.results.standing_for_scan()) group.checked = group.volumes.size();
+        group.volumes.push_back(&volume.scan);
       }
-      auto made = engine(group, events);
-      const std::lock_guard lock(mutex_);
+      auto made = (*engine)(group, locked);
+      const std::lock_guard lock(mutex);
       for (std::size_t i = 0; i < made.size(); ++i)
-        add_image(run_, volumes[i].number, std::move(made[i]), events_, note_);
+        add_image(run, volumes[i].number, std::move(made[i]), events, note);
     }
-  }
-
-  ScanRun& run_;
-  const RunEngines& engines_;
-  const RunEvents& events_;
-  const std::string& note_;
-  const std::size_t total_;
-  std::mutex mutex_;  // of events and results
-  std::atomic<std::size_t> started_ = 0;
-  std::atomic<bool> wants_cost_ = events_.wants_cost && !engines_.is_team;
-};
+  });
+}
 
 // --- Frames
 
@@ -223,12 +210,11 @@ std::string frames_line(const FrameLayout& layout, double frame_time_s) {
 void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& events) {
   const auto& summary = run.file->summary();
   const bool follow_evenly = !layout.gate && doubt_of_gaps(layout).empty();
-  const double frame_time_s =
-      follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
+  const double frame_time_s = follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
   run.results.take_frames(layout.frames, frame_time_s);
   run.results.add_pieces(run.settings->options.frames.files());
-  run.results.require_room(request_of(run.settings->options, run.results.path()), summary.geometry);
-  events.text("frames", frames_line(layout, frame_time_s));
+  run.results.require_room(request_of(run.settings->options, run.results.path()));
+  events.on_text("frames", frames_line(layout, frame_time_s));
 }
 
 /// Reconstructs the frames of every slice by one engine: the results become [frame][slice]. Throws Error, also where slices
@@ -236,14 +222,15 @@ void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& even
 void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                         const std::string& note) {
   const RunOptions& options = run.settings->options;
-  const auto repetition = repetition_of_frames(run.file->summary(), options.selection);
-  const auto slices = parse_selection(options.selection.slices, run.file->summary().slice_count, "--slices");
+  const auto repetition = run.results.provenance().repetitions.front();
+  const auto slices = run.results.provenance().slices;
   const CurrentDevice current(engines.devices.front().device);
   const auto engine = engines.make(engines.devices.front(), 0);
   std::int64_t readouts = 0;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const Scan volume = run.file->read(slices[slice], repetition);
-    const auto layout = options.frames.layout_of(volume, run.file->summary());  // certain once samples are read
+    const auto layout =
+        options.frames.layout_of(volume, run.file->summary());  // certain once samples are read
     if (slice == 0) {
       readouts = layout.readouts;
       begin_frames(run, layout, events);
@@ -253,10 +240,7 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
                   fmt::format("{} readouts, as in the first", readouts), std::to_string(layout.readouts),
                   "take slices by themselves: --slices");
     run.results.add_frames(layout);
-    VolumeGroup group{{&volume}, nullptr, false, &layout, checks_of(run), 0};
-    if (slice == 0 && events.wants_cost) group.planned_volumes = static_cast<std::int64_t>(slices.size());
-    group.readout_length = layout.readout_length;
-    auto made = (*engine)(group, events);
+    auto made = (*engine)({{&volume}, nullptr, false, &layout, checks_of(run), 0}, events);
     for (std::size_t frame = 0; frame < made.size(); ++frame)
       add_image(run, frame * slices.size() + slice, std::move(made[frame]), events, note);
   }
@@ -267,18 +251,102 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events, const std::string& note) {
   run.results.set_devices(engines.devices);
   if (run.lacks_field_map) {
-    auto found = found_field_map(*run.file, run.settings->settings, engines.devices.front(),
-                                 run.settings->options.trajectory_cache(), events);
-    run.file = with_field_map(std::move(run.file), std::move(found));
+    set_field_map(*run.file, found_field_map(*run.file, run.settings->settings, engines.devices.front(),
+                                             run.settings->options.trajectory_cache(), events));
     run.lacks_field_map = false;
     start_reading(run);
   }
   if (run.settings->options.frames.asks())
     reconstruct_frames(run, engines, events, note);
   else
-    VolumesOfRun(run, engines, events, note).reconstruct();
+    reconstruct_volumes(run, engines, events, note);
   run.reader.reset();
-  if (const auto positions = run.results.note_positions(); !positions.empty()) events.text("note", positions);
+  if (const auto positions = run.results.note_positions(); !positions.empty())
+    events.on_text("note", positions);
+}
+
+// --- Devices and processes
+
+namespace {
+
+/// Returns whether the CPU, solving once by squares, is done before a GPU has started, which takes about 0.3 s
+/// (validation/results/2026-11-23-h200.md): its threads go through so many pairs of voxels and samples in a fraction of
+/// that.
+bool is_small_work(const io::ScanSummary& summary) {
+  constexpr double pairs_of_thread = 2e9, most_pairs = 1e10;
+  const double pairs = static_cast<double>(summary.geometry.voxel_count()) *
+                       static_cast<double>(summary.samples_per_scan) *
+                       static_cast<double>(summary.coil_count) *
+                       static_cast<double>(summary.slice_count * summary.repetition_count);
+  return pairs <= std::min(pairs_of_thread * omp_get_max_threads(), most_pairs);
+}
+
+bool solves_once(const RunSettings& settings) {
+  const LeastSquares* method = least_squares(settings.settings);
+  return !settings.options.frames.asks() && !settings.options.noise_map.given() &&
+         (method == nullptr || method->sparse.empty());
+}
+
+}  // namespace
+
+std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> open_and_start_devices(
+    const std::string& path, const RunSettings& settings, int local_rank) {
+  DeviceOption option = settings.options.device;
+  std::unique_ptr<DevicesInBackground> devices;
+  const auto start = [&] {
+    devices = std::make_unique<DevicesInBackground>(option, std::max(local_rank, 0));
+  };
+  constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
+  std::error_code unknown;
+  const bool may_be_small = local_rank < 0 && solves_once(settings) &&
+                            std::filesystem::file_size(path, unknown) <= bytes_of_small_file;
+  if (!may_be_small) start();
+  auto file = io::open_scan(path, settings.options.read_options);
+  if (may_be_small) {
+    if (is_small_work(file->summary())) option.leave_gpu_alone();
+    start();
+  }
+  return {std::move(file), std::move(devices)};
+}
+
+int run_in_team(const std::function<int(const std::shared_ptr<MpiTeam>&)>& work) {
+  const auto team = join_team();
+  if (!team) return work(nullptr);
+  try {
+    const int status = work(team);
+    team->leave();
+    return status;
+  } catch (const std::exception& error) {
+    // The first process prints what fails in every process, and ends the others before they do.
+    if (team->rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+    print_error((team->rank() > 0 ? fmt::format("process {}: ", team->rank()) : "") + error.what());
+    std::fflush(stderr);
+    throw;
+  }
+}
+
+void share_work(const MpiTeam& team, const RunSettings& settings) {
+  const RunOptions& options = settings.options;
+  if (options.frames.asks())
+    throw UsageError(Error("--frames, --spokes-per-frame and --gate", "one process", "several, by mpirun",
+                           "run it without mpirun"));
+  if (settings.options.field_map == FieldMapChoice::from_echoes)
+    throw Error("--field-map auto", "one process", "several, by mpirun",
+                "make the map with 'fhd fieldmap' first");
+  if (options.device.names_several())
+    throw Error("--device " + options.device.text(), "one GPU for each process that mpirun started",
+                "several", "leave --device out, and every process takes its own; or run one process");
+  options.noise_map.require_alone(1, team.size());
+  if (options.threads > 0) return;
+  // Where mpirun has not bound the processes to some processors each.
+  const int all = static_cast<int>(std::thread::hardware_concurrency());
+  if (omp_get_num_procs() >= all) omp_set_num_threads(std::max(1, all / team.local_size()));
+}
+
+void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summary) {
+  summary.stamps.require_unchanged();
+  double arrived = 1;
+  team.sum(&arrived, 1);
 }
 
 // --- Files
@@ -291,17 +359,6 @@ io::ResultRequest request_of(const RunOptions& options, const std::string& prefi
   if (options.ismrmrd_images || !options.ismrmrd_images_file.empty())
     request.add("ismrmrd", options.ismrmrd_images_file);
   return request;
-}
-
-void require_writable(const RunOptions& options, const std::string& prefix,
-                      const std::vector<std::string>& inputs) {
-  io::check_writable(request_of(options, prefix), inputs);
-}
-
-void require_replaceable(const ScanRun& run, const std::string& prefix,
-                         const io::ChecksumInBackground& checksum, bool force) {
-  io::require_replaceable(request_of(run.settings->options, prefix), run.results.path(), checksum,
-                          {.force = force});
 }
 
 std::vector<std::string> write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix) {

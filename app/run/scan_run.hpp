@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "app/options/run_options.hpp"
-#include "app/run/echo_field_map.hpp"
+#include "app/run/corrections.hpp"
 #include "app/run/recon_engine.hpp"
-#include "app/run/run_events.hpp"
 #include "app/run/scan_results.hpp"
 #include "app/run/volume_reader.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
+
+class MpiTeam;
 
 /// The options of a run and what follows from them: one for all scans that share them.
 struct RunSettings {
@@ -26,21 +27,20 @@ struct RunSettings {
   explicit RunSettings(RunOptions of);
   RunOptions options;
   Settings settings;
-  TrajectoryCorrection correction;
-  FieldMapChoice field_map;
   bool is_sparing = false;  ///< ScanChecks::is_sparing
 };
 
 /// An open scan and what was made of it so far. It stays in its place: the reader refers to it.
 struct ScanRun {
   std::shared_ptr<const RunSettings> settings;
-  std::unique_ptr<io::ScanFile> file;  ///< its volumes are corrected, and have the field map that is asked for
+  std::unique_ptr<io::ScanFile>
+      file;  ///< its volumes are corrected, and have the field map that is asked for
   ScanResults results;
   bool lacks_field_map = false;  ///< reconstruct() makes it from the echoes
   /// Returns whether volumes like this one are reconstructed together.
   std::function<bool(const Scan&)> takes_series{};
-  std::vector<Message> scan_warnings{};  ///< of the scan as a whole
-  std::unique_ptr<VolumeReader> reader{};    ///< uses `file`
+  std::vector<Message> scan_warnings{};    ///< of the scan as a whole
+  std::unique_ptr<VolumeReader> reader{};  ///< uses `file`
 };
 
 /// Engines that reconstruct the volumes of a run.
@@ -73,15 +73,20 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                  const std::string& note = {});
 
+/// Opens the scan. Devices start meanwhile, or after a look into a small file, which may not need a GPU. `local_rank`: of
+/// several processes on this machine, which one this is; else -1.
+std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> open_and_start_devices(
+    const std::string& path, const RunSettings& settings, int local_rank);
+
+/// Returns work(team), null for a process alone. When `work` throws, the other processes end, too.
+int run_in_team(const std::function<int(const std::shared_ptr<MpiTeam>&)>& work);
+/// Throws Error where several processes cannot do such a run; gives each process its share of the machine's processors.
+void share_work(const MpiTeam& team, const RunSettings& settings);
+/// Throws Error where the scan has changed since one of the processes opened it: each has read it by itself.
+void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summary);
+
 /// Returns the files that the results `prefix` are to have.
 io::ResultRequest request_of(const RunOptions& options, const std::string& prefix);
-/// Throws Error where the results `prefix` cannot be written, or would overwrite one of `inputs`.
-void require_writable(const RunOptions& options, const std::string& prefix,
-                      const std::vector<std::string>& inputs);
-/// Throws Error where a file of the results `prefix` is there already and is not of this scan; with `force` only where
-/// a folder holds other files.
-void require_replaceable(const ScanRun& run, const std::string& prefix,
-                         const io::ChecksumInBackground& checksum, bool force);
 /// Writes the results for the holder of the lock of `prefix`, and returns the paths of their files; folders end with '/'.
 std::vector<std::string> write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix);
 

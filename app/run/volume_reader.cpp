@@ -3,11 +3,9 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <atomic>
 #include <set>
 #include <utility>
 
-#include "app/run/concurrently.hpp"
 #include "recon/array/trace.hpp"
 
 namespace fhd::app {
@@ -53,7 +51,7 @@ std::set<std::size_t> spread(const std::vector<std::size_t>& numbers, std::size_
 }
 
 /// Returns the number of threads that read; each holds a volume in addition to those in the queue.
-int reader_count(const io::ScanFile& file, std::size_t volumes) {
+std::size_t reader_count(const io::ScanFile& file, std::size_t volumes) {
   if (!file.reads_concurrently()) return 1;
   constexpr double most = 4, most_bytes = 1 << 26;
   const auto& summary = file.summary();
@@ -61,24 +59,12 @@ int reader_count(const io::ScanFile& file, std::size_t volumes) {
                        static_cast<double>(summary.coil_count) * sizeof(Complex<float>);
   const double threads =
       std::min({most, most_bytes / bytes, static_cast<double>(volumes), double(omp_get_max_threads())});
-  return threads > 1 ? static_cast<int>(threads) : 1;
+  return threads > 1 ? static_cast<std::size_t>(threads) : 1;
 }
 
 }  // namespace
 
-bool SliceSeries::holds(const Scan& volume) const { return are_alike(reference_, volume); }
-
-std::shared_ptr<const Preparation> SliceSeries::preparation(
-    const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make) {
-  std::call_once(made_, [&] { preparation_ = make(reference_); });
-  return preparation_;
-}
-
-const std::vector<Message>& SliceSeries::warnings(
-    const std::function<std::vector<Message>(const Scan&)>& make) {
-  std::call_once(judged_, [&] { warnings_ = make(reference_); });
-  return warnings_;
-}
+bool SliceSeries::holds(const Scan& volume) const { return are_alike(reference, volume); }
 
 VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
                            std::function<bool(const Scan&)> takes_series,
@@ -90,14 +76,15 @@ VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes
       reader_count_(reader_count(file_, volumes_.size())) {
   for (std::size_t i = 0; is_done && i < volumes_.size(); ++i) done_[i] = is_done(i);
   thread_ = std::thread([this] {
+    std::exception_ptr failure;
     try {
       trace::name_thread("reader");
       read_all();
     } catch (...) {
-      const std::lock_guard lock(mutex_);
-      failure_ = std::current_exception();
+      failure = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
+    failure_ = failure;
     ended_ = true;
     changed_.notify_all();
   });
@@ -114,70 +101,53 @@ VolumeReader::~VolumeReader() {
 
 void VolumeReader::wait_for_first() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !queue_.empty() || ended_ || failure_; });
+  wait_until(lock, [&] { return !queue_.empty(); });
+}
+
+/// Waits for `enough` or the end of reading. Throws what reading threw.
+template <class Enough>
+void VolumeReader::wait_until(std::unique_lock<std::mutex>& lock, const Enough& enough) {
+  changed_.wait(lock, [&] { return enough() || ended_; });
   if (failure_) std::rethrow_exception(failure_);
 }
 
 std::vector<ReadVolume> VolumeReader::next(const std::function<std::int64_t(SliceSeries&)>& at_once) {
   std::unique_lock lock(mutex_);
-  std::vector<ReadVolume> taken;
-  const auto wait_for = [&](const auto& enough) {
-    changed_.wait(lock, [&] { return enough() || ended_ || failure_; });
-    if (failure_) std::rethrow_exception(failure_);
-  };
-  const auto take = [&] {
-    taken.push_back(std::move(queue_.front()));
-    queue_.pop_front();
-  };
-  wait_for([&] { return !queue_.empty(); });
-  if (queue_.empty()) return taken;
-  const auto series = queue_.front().series;
-  if (!series) {
-    take();
+  for (;;) {
+    wait_until(lock, [&] { return !queue_.empty(); });
+    if (queue_.empty()) return {};
+    const auto series = queue_.front().series;
+    std::size_t most = 1;
+    if (series) {
+      lock.unlock();  // what the series shares may still have to be found
+      most = static_cast<std::size_t>(std::max<std::int64_t>(at_once(*series), 1));
+      lock.lock();
+      wanted_ = std::max(wanted_, 2 * most);
+      changed_.notify_all();
+    }
+    const auto end_of_series = [&] {
+      return std::find_if(queue_.begin(), queue_.end(), [&](const auto& v) { return v.series != series; });
+    };
+    const auto count = [&] { return static_cast<std::size_t>(end_of_series() - queue_.begin()); };
+    wait_until(lock, [&] { return count() >= most || end_of_series() != queue_.end(); });
+    std::vector<ReadVolume> taken;
+    for (auto left = std::min(count(), most); left > 0; --left) {
+      taken.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    }
     changed_.notify_all();
-    return taken;
+    if (!taken.empty()) return taken;  // else another thread took them
   }
-  lock.unlock();  // what the series shares may still have to be found
-  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(at_once(*series), 1));
-  lock.lock();
-  wanted_ = std::max(wanted_, 2 * most);
-  changed_.notify_all();
-  const auto of_series = [&] {
-    const auto end =
-        std::find_if(queue_.begin(), queue_.end(), [&](const auto& v) { return v.series != series; });
-    return std::pair(static_cast<std::size_t>(end - queue_.begin()), end != queue_.end());
-  };
-  wait_for([&] {
-    const auto [count, others_follow] = of_series();
-    return count >= most || others_follow;
-  });
-  for (auto count = std::min(of_series().first, most); count > 0; --count) take();
-  changed_.notify_all();
-  if (!taken.empty()) return taken;
-  lock.unlock();  // another thread took them
-  return next(at_once);
 }
 
 /// Adds a volume to the queue. Returns false where nobody waits for it any more.
-bool VolumeReader::push(ReadVolume volume, std::size_t turn) {
+bool VolumeReader::push(ReadVolume volume) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopped_ || (turn_ == turn && queue_.size() < wanted_); });
+  changed_.wait(lock, [&] { return stopped_ || queue_.size() < wanted_; });
   if (stopped_) return false;
-  if (volume.series) {
-    volume.is_first = !std::exchange(has_first_, true);
-    if (!volume.is_first) volume.scan.sensitivity_maps.reset();  // those of the reference
-  }
   queue_.push_back(std::move(volume));
-  ++turn_;
   changed_.notify_all();
   return true;
-}
-
-/// Returns false where another thread failed, or nobody waits any more.
-bool VolumeReader::wait_for_turn(std::size_t turn) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopped_ || turn_ == turn; });
-  return !stopped_;
 }
 
 Scan VolumeReader::read(std::size_t number) {
@@ -191,47 +161,42 @@ void VolumeReader::read_all() {
   for (std::size_t i = 0; i < volumes_.size(); ++i) of_slice[volumes_[i].slice].push_back(i);
   std::set<std::int64_t> begun;
   for (const auto& volume : volumes_)
-    if (begun.insert(volume.slice).second) read_slice(of_slice[volume.slice]);
+    if (begun.insert(volume.slice).second && !read_slice(of_slice[volume.slice])) return;
 }
 
-void VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
+/// Reads the volumes of a slice, some at once, and adds them to the queue in their order: the first failure in this order is
+/// the one reported. Returns false where nobody waits any more.
+bool VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
   std::vector<std::size_t> left;
   for (const std::size_t number : numbers)
     if (!done_[number]) left.push_back(number);
-  if (left.empty()) return;
+  if (left.empty()) return true;
   std::map<std::size_t, Scan> known;
   const auto series = numbers.size() > 1 ? series_of(numbers, known) : nullptr;
-  read_in_turn(left, series, known);
-}
-
-/// Reads by several threads. Each adds its volume to the queue when those before it are there, so that the first failure in
-/// this order is the one reported.
-void VolumeReader::read_in_turn(const std::vector<std::size_t>& numbers,
-                                const std::shared_ptr<SliceSeries>& series,
-                                std::map<std::size_t, Scan>& known) {
-  std::atomic<std::size_t> next = 0;
-  turn_ = 0;  // no other thread reads yet
-  has_first_ = false;
-  const auto volume_of = [&](std::size_t i) {
-    std::unique_lock lock(mutex_);
-    auto node = known.extract(numbers[i]);
-    lock.unlock();
-    ReadVolume volume{numbers[i], node ? std::move(node.mapped()) : read(numbers[i])};
-    if (series && series->holds(volume.scan)) volume.series = series;
-    return volume;
-  };
-  run_concurrently(reader_count_, [&](const auto&) {
-    trace::name_thread("reader");
-    for (std::size_t i; (i = next++) < numbers.size();) try {
-        if (!push(volume_of(i), i)) return;
+  bool is_first = true;
+  for (std::size_t begin = 0, count = 0; begin < left.size(); begin += count) {
+    count = std::min(reader_count_, left.size() - begin);
+    std::vector<Scan> scans(count);
+    std::vector<std::exception_ptr> failures(count);
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+    for (std::size_t i = 0; i < count; ++i) try {
+        const auto found = known.find(left[begin + i]);
+        scans[i] = found == known.end() ? read(left[begin + i]) : std::move(found->second);
       } catch (...) {
-        if (!wait_for_turn(i)) return;
-        const std::lock_guard lock(mutex_);
-        stopped_ = true;
-        changed_.notify_all();
-        throw;
+        failures[i] = std::current_exception();
       }
-  });
+    for (std::size_t i = 0; i < count; ++i) {
+      if (failures[i]) std::rethrow_exception(failures[i]);
+      ReadVolume volume{left[begin + i], std::move(scans[i])};
+      if (series && series->holds(volume.scan)) {
+        volume.series = series;
+        volume.is_first = std::exchange(is_first, false);
+        if (!volume.is_first) volume.scan.sensitivity_maps.reset();  // those of the reference
+      }
+      if (!push(std::move(volume))) return false;
+    }
+  }
+  return true;
 }
 
 /// Returns the series of these volumes; null where they do not share their positions. Volumes read stay in `known`.

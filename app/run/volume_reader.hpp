@@ -23,33 +23,37 @@ struct VolumeNumber {
   std::int64_t repetition, slice;
 };
 
-/// The repetitions of one slice that share their positions. Coils are prepared and maps found once for all, in a reference:
-/// the mean of some that are spread over the series, because the first volume may be dark.
-class SliceSeries {
+/// A value that the first thread that asks makes, while the others wait.
+template <class T>
+class Once {
  public:
-  explicit SliceSeries(Scan reference) : reference_(std::move(reference)) {}
-  const Scan& reference() const { return reference_; }
-  /// Returns whether a volume has the positions, matrix, coils and maps of the series.
-  bool holds(const Scan& volume) const;
-  /// Returns make(reference), called by the first thread that asks; the others wait.
-  std::shared_ptr<const Preparation> preparation(
-      const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make);
-  /// Returns the warnings of the positions that the volumes share, in the same way.
-  const std::vector<Message>& warnings(const std::function<std::vector<Message>(const Scan&)>& make);
+  template <class Make>
+  const T& get(const Make& make) {
+    std::call_once(made_, [&] { value_ = make(); });
+    return value_;
+  }
 
  private:
-  Scan reference_;
-  std::once_flag made_, judged_;
-  std::shared_ptr<const Preparation> preparation_;
-  std::vector<Message> warnings_;
+  std::once_flag made_;
+  T value_;
+};
+
+/// The repetitions of one slice that share their positions. Coils are prepared and maps found once for all, in a reference:
+/// the mean of some that are spread over the series, because the first volume may be dark.
+struct SliceSeries {
+  explicit SliceSeries(Scan of) : reference(std::move(of)) {}
+  /// Returns whether a volume has the positions, matrix, coils and maps of the series.
+  bool holds(const Scan& volume) const;
+  const Scan reference;
+  Once<std::shared_ptr<const Preparation>> preparation{};
+  Once<std::vector<Message>> warnings{};  ///< of the positions
 };
 
 struct ReadVolume {
   std::size_t number = 0;  ///< in the order of the results
   Scan scan;
   std::shared_ptr<SliceSeries> series{};  ///< null: by itself
-  bool is_first =
-      false;  ///< of the series, in this run: it tells what was done once, and has maps of its own
+  bool is_first = false;  ///< of the series: its report has what was done once, and it has maps of its own
 };
 
 class VolumeReader {
@@ -72,26 +76,23 @@ class VolumeReader {
 
  private:
   void read_all();
-  void read_slice(const std::vector<std::size_t>& numbers);
-  void read_in_turn(const std::vector<std::size_t>& numbers, const std::shared_ptr<SliceSeries>& series,
-                    std::map<std::size_t, Scan>& known);
+  bool read_slice(const std::vector<std::size_t>& numbers);
   std::shared_ptr<SliceSeries> series_of(const std::vector<std::size_t>& numbers,
                                          std::map<std::size_t, Scan>& known);
   Scan read(std::size_t number);
-  bool push(ReadVolume volume, std::size_t turn);
-  bool wait_for_turn(std::size_t turn);
+  bool push(ReadVolume volume);
+  template <class Enough>
+  void wait_until(std::unique_lock<std::mutex>& lock, const Enough& enough);
 
   io::ScanFile& file_;
   std::vector<VolumeNumber> volumes_;
   std::function<bool(const Scan&)> takes_series_;
   std::vector<bool> done_;
-  const int reader_count_;
+  const std::size_t reader_count_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<ReadVolume> queue_;
   std::size_t wanted_ = 2;  ///< volumes that may wait
-  std::size_t turn_ = 0;    ///< which volume of the slice comes into the queue next
-  bool has_first_ = false;  ///< the first of its series was there
   bool ended_ = false, stopped_ = false;
   std::exception_ptr failure_;
   std::thread thread_;

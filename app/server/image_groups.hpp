@@ -17,7 +17,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,9 +25,9 @@
 
 namespace fhd::app {
 
+/// Orders the repetitions of one slice, contrast, phase and set one after the other.
 struct ImageKey {
-  int slice = 0;
-  io::RepetitionCounters counters;
+  int slice = 0, contrast = 0, phase = 0, set = 0, repetition = 0;
   auto operator<=>(const ImageKey&) const = default;
 };
 
@@ -52,37 +51,25 @@ class ImageGroups {
   std::int64_t unfinished_readouts() const;
 
  private:
-  /// Orders the repetitions of one slice, contrast, phase and set one after the other.
-  struct RepetitionsTogether {
-    bool operator()(const ImageKey& a, const ImageKey& b) const {
-      const auto parts = [](const ImageKey& key) {
-        const auto& c = key.counters;
-        return std::tie(key.slice, c.contrast, c.phase, c.set, c.repetition);
-      };
-      return parts(a) < parts(b);
-    }
-  };
   struct Pending {
     std::vector<io::mrd::SharedReadout> image, others;
     std::set<std::pair<int, std::pair<int, int>>> steps;  ///< average, encoding steps
     std::int64_t frames = 0;
   };
   ImageKey key_of(const io::mrd::ReadoutHead& head) const;
-  ImageReadouts taken(const ImageKey& key);
+  using PendingImages = std::map<ImageKey, Pending>;
+  void take(PendingImages::iterator from, PendingImages::iterator to, std::vector<ImageReadouts>& whole);
   ImageReadouts group_of(const ImageKey& key, Pending& pending);
-  void take_earlier(std::vector<ImageReadouts>& whole, const ImageKey& than);
   void remember_others_of_slice(int slice, const std::vector<io::mrd::SharedReadout>& others);
   bool is_last(const io::mrd::ReadoutHead& head) const;
   void require_not_taken(const ImageKey& key) const;
-  void count_step(const io::mrd::ReadoutHead& head, Pending& pending) const;
 
   std::int64_t readouts_per_frame_, steps_of_image_ = 0;  ///< 0: not known
   int last_average_ = 0;
   bool waits_, one_slice_;
   std::vector<io::mrd::SharedReadout> noise_, all_;
-  std::map<ImageKey, Pending, RepetitionsTogether> pending_;
-  std::map<int, std::vector<io::mrd::SharedReadout>>
-      others_of_slice_;  ///< references of its first image that had some
+  PendingImages pending_;
+  std::map<int, std::vector<io::mrd::SharedReadout>> others_of_slice_;  ///< of its first image that had some
   std::set<ImageKey> taken_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The messages of an MRD (ISMRMRD) session, as they stand in the stream, little-endian:
+// The connection of an MRD (ISMRMRD) session and its messages, as they stand in the stream, little-endian:
 //
 //   uint16 id, then
 //      1  configuration by name   1024 bytes, padded with zeros
@@ -13,17 +13,68 @@
 //
 // Source: github.com/ismrmrd/ismrmrd, doc/mrd_messages.md. Every length is checked before memory is taken for it, and
 // memory grows with the bytes that have come.
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "app/server/connection.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::app {
+
+/// The other side has gone, or does not read what it is sent: no answer can reach it.
+struct ConnectionLost : Error {
+  using Error::Error;
+};
+
+/// How long a connection may be idle.
+struct ConnectionLimits {
+  std::chrono::milliseconds idle{300000};  ///< for the next message, and from its first byte to its last
+  std::chrono::milliseconds write{30000};  ///< for the next bytes that the other side takes
+};
+
+/// One thread may read while another writes.
+class Connection {
+ public:
+  /// Owns `socket`, which is connected.
+  Connection(int socket, const ConnectionLimits& limits);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// "127.0.0.1:53422"
+  const std::string& peer() const { return peer_; }
+  /// Reads the first bytes of a message; returns false where the other side has ended. Throws Error, also where it ends
+  /// within them, and ConnectionLost.
+  bool begin_message(std::span<std::byte> bytes);
+  /// Reads more of the message. `what`: its part, for errors. Throws as begin_message().
+  void read(std::span<std::byte> bytes, const char* what);
+  /// Writes whole messages. Throws ConnectionLost.
+  void write(std::string_view bytes);
+  /// Ends a read of any thread, and all further ones, as if the other side had ended.
+  void stop_reading();
+  /// Returns whether the other side has gone; waits so long unless it has.
+  bool is_lost(std::chrono::milliseconds wait_for);
+  /// Ends the connection after the last write: the other side can read all of it, if it does so within a second.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool wait(short events, Clock::time_point until);
+  /// Returns how many bytes came; 0: the other side has ended.
+  std::size_t receive(std::span<std::byte> bytes, const char* what);
+
+  const int socket_;
+  const ConnectionLimits limits_;
+  std::string peer_;
+  Clock::time_point read_until_{};
+  std::atomic<bool> stopped_ = false;
+};
 
 enum class MessageId : std::uint16_t {
   configuration_name = 1,
@@ -41,32 +92,18 @@ struct SessionMessage {
   MessageId id = MessageId::close;
   std::string text{};  ///< of a configuration or the header
   io::mrd::OwnedReadout readout{};
-
-  /// Returns the bytes of its text and arrays.
-  std::size_t bytes() const { return text.size() + readout.bytes(); }
-};
-
-/// The largest parts of messages that are accepted, in bytes and counts.
-struct MessageLimits {
-  std::size_t configuration = 1 << 16, header = 1 << 22, text = 1 << 20, waveform = 1 << 26;
-  std::size_t acquisition = 1 << 28;  ///< trajectory and values
-  int channels = 1024;                ///< the channel mask of a head has room for as many
-  int trajectory_dimensions = 4;      ///< three axes and a weight
 };
 
 /// Reads the next message; returns nothing where the other side has ended. Skips waveforms and texts. Throws Error, which
-/// names message and part, and ConnectionLost.
-std::optional<SessionMessage> read_message(Connection& connection, const MessageLimits& limits = {});
+/// names message and part, and ConnectionLost. `most_bytes`: of an acquisition.
+std::optional<SessionMessage> read_message(Connection& connection, std::size_t most_bytes = 1 << 28);
 
-using Bytes = std::vector<std::byte>;
-inline void append_all(Bytes& bytes, std::span<const std::byte> more) {
-  bytes.insert(bytes.end(), more.begin(), more.end());
-}
+/// Appends a number or a struct of numbers as it lies in memory.
 template <class T>
-void append(Bytes& bytes, const T& value) {
-  append_all(bytes, std::as_bytes(std::span(&value, 1)));
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
-Bytes text_message(const std::string& text);
-Bytes close_message();
+std::string text_message(const std::string& text);
+std::string close_message();
 
 }  // namespace fhd::app

@@ -1,16 +1,72 @@
 #pragma once
-// Listens, and starts a session for each connection.
+// The server and its sessions. Of a session one thread reads messages, another answers with images.
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <future>
 #include <list>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
-#include "app/server/session.hpp"
+#include "app/server/messages.hpp"
+#include "app/server/stream_reconstruction.hpp"
 
 namespace fhd::app {
 
+/// The limits of each session.
+struct SessionLimits {
+  ConnectionLimits connection{};
+  ImageLimits images{};
+};
+
+/// The device, processors and configurations that all sessions share.
+struct SessionServices {
+  const ChosenDevice& device;
+  SharedProcessors& processors;
+  std::string configurations;  ///< folder; empty: none
+  bool quiet = false;
+};
+
+class Session {
+ public:
+  Session(int socket, std::int64_t number, const SessionLimits& limits, const SessionServices& services);
+  /// Serves the session to its end, and prints one line about that.
+  void run() noexcept;
+  /// Ends the session soon, from another thread.
+  void stop();
+
+ private:
+  void read_all() noexcept;
+  void read_messages();
+  void require_order(MessageId id);
+  void begin(const std::string& xml);
+  void take(io::mrd::OwnedReadout readout);
+  void answer();
+  std::string fail(const std::string& why);
+  void send_text(const std::string& line);
+  void end(const std::string& failure) noexcept;
+  void log_end(const std::string& failure) const;
+
+  const std::int64_t number_;
+  const SessionLimits limits_;
+  const SessionServices services_;
+  Connection connection_;
+  std::atomic<std::size_t> held_ = 0;  ///< bytes of acquisitions
+  std::optional<SessionOptions> options_;
+  std::int64_t acquisitions_ = 0, images_ = 0;
+  std::atomic<bool> stopped_ = false, done_ = false;
+
+  std::mutex mutex_;  ///< of the following
+  std::condition_variable changed_;
+  bool reading_ended_ = false;
+  std::string failure_;  ///< the first
+  std::unique_ptr<StreamReconstruction> reconstruction_;
+};
+
+/// Listens, and starts a session for each connection.
 class Server {
  public:
   /// Begins to listen. `port` 0: one that is free. Throws Error.
@@ -27,8 +83,7 @@ class Server {
  private:
   struct Running {
     std::unique_ptr<Session> session;
-    std::atomic<bool> is_over = false;
-    std::thread thread;
+    std::future<void> ended;
   };
   void accept_one();
   void refuse(int socket) const;

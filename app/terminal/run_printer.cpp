@@ -64,7 +64,6 @@ RunEvents RunPrinter::events() {
     progress_.set_context(context());
     progress_.show(context());
   };
-  events.wants_cost = !quiet_;
   return events;
 }
 

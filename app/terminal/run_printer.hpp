@@ -1,12 +1,12 @@
 #pragma once
-// Prints what a run reports (app/run/run_events.hpp): for a person, or as JSON lines. Of many images a person reads a
+// Prints what a run reports (app/run/recon_engine.hpp): for a person, or as JSON lines. Of many images a person reads a
 // few in full, and of a long series their number and the worst figures.
 #include <chrono>
 #include <cstddef>
 #include <set>
 #include <string>
 
-#include "app/run/run_events.hpp"
+#include "app/run/recon_engine.hpp"
 #include "app/terminal/console.hpp"
 #include "recon/domain/report.hpp"
 

@@ -74,7 +74,12 @@ OutputLock::OutputLock(const std::string& prefix, WhenHeld when_held)
     errno = ENAMETOOLONG;
     fail_by_errno(prefix_, "a shorter name");
   }
-  while (!lock(when_held)) {
+  constexpr int quick = 100, most = 5000;  // then the folder itself is gone, or a name comes and goes
+  for (int losses = 1; !lock(when_held); ++losses) {
+    if (losses > most)
+      throw Error(folder_->path_of(file_), "a file that can be opened, or none", "one that comes and goes",
+                  "choose another folder");
+    if (losses > quick) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   clear_up();
   const NoEndNow not_yet;

@@ -351,7 +351,6 @@ void add_environment(Json& result, const Json& report, const std::string& path) 
   add("result", path);
   const Json times = item_of(field_of(environment, "images"), 0);
   result["stages"] = list_of(times, "stages");
-  if (field_of(times, "predicted_stages").is_array()) result["predicted"] = times["predicted_stages"];
   if (environment.is_object())
     for (const char* above : {"command_line", "started_at", "input_path", "piece_paths", "images"})
       environment.erase(above);

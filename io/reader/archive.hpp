@@ -94,6 +94,10 @@ class Output : public Archive<Output> {
   /// `lends`: hands on addresses; the values stay as they are until the other side has its copies.
   explicit Output(Write write, bool lends = false) : write_(std::move(write)), lends_(lends) {}
 
+  template <class... T>
+  void operator()(const T&... values) {  // which stay as they are
+    Archive::operator()(values...);
+  }
   void flush() {
     if (!buffer_.empty()) write_(buffer_.data(), buffer_.size());
     buffer_.clear();

@@ -8,9 +8,7 @@
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/results.hpp"
-#include "io/scan/girf_file.hpp"
-#include "io/scan/nifti_volume.hpp"
-#include "io/scan/number_table.hpp"
+#include "io/scan/companion_files.hpp"
 #include "io/scan/scan_parts.hpp"
 
 namespace fhd::io::reader {

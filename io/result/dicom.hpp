@@ -21,7 +21,7 @@
 #include <string>
 
 #include "io/result/results.hpp"
-#include "io/scan/acquisition_info.hpp"
+#include "io/scan/scan_file.hpp"
 
 namespace fhd::io {
 

@@ -120,7 +120,6 @@ Json number_or_text(const std::string& text) {
 
 Json times_of(const Report& r) {
   Json json{{"seconds", r.seconds}, {"stages", r.stages}};
-  add_filled(json, "predicted_stages", r.predicted_stages);
   if (r.certificate) add_filled(json, "certificate_seconds", r.certificate->seconds);
   if (r.verdict) add_filled(json, "verdict_seconds", r.verdict->seconds);
   if (r.noise_summary) add_filled(json, "noise_seconds", r.noise_summary->seconds);

@@ -1,5 +1,3 @@
-#include "io/scan/girf_file.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include "io/files/in_reader.hpp"
 #include "io/files/input_stamps.hpp"
 #include "io/hdf5/hdf5.hpp"
+#include "io/scan/companion_files.hpp"
 #include "recon/array/fft.hpp"
 #include "recon/error.hpp"
 

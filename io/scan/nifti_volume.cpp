@@ -3,8 +3,6 @@
 // The library (nifti1_io) gives the layout of the header and the formulas of the affine maps. Its readers are not used:
 // they print, follow names of other files in headers that are text, take memory for what a header claims, and replace
 // NaN by 0.
-#include "io/scan/nifti_volume.hpp"
-
 #include <fmt/format.h>
 #include <nifti1_io.h>
 #include <unistd.h>
@@ -25,6 +23,7 @@
 #include "io/files/input_memory.hpp"
 #include "io/files/input_stamps.hpp"
 #include "io/files/stored_bytes.hpp"
+#include "io/scan/companion_files.hpp"
 #include "recon/domain/geometry.hpp"
 #include "recon/error.hpp"
 

@@ -1,5 +1,3 @@
-#include "io/scan/number_table.hpp"
-
 #include <hdf5.h>
 
 #include <charconv>
@@ -12,6 +10,7 @@
 #include "io/files/in_reader.hpp"
 #include "io/files/input_stamps.hpp"
 #include "io/hdf5/hdf5.hpp"
+#include "io/scan/companion_files.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

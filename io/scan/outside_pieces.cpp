@@ -1,5 +1,16 @@
-#include "io/scan/outside_pieces.hpp"
-
+// Pieces of a scan from files of their own (ReadOptions::outside). A piece replaces the scan's own and must agree with
+// the scan; it is read as the scan's own would be:
+//
+//   trajectory        HDF5 with /trajectory (hdf5_maps.hpp); a BART pair [3][readout][spoke]; the trajectories of an
+//                     ISMRMRD or fhd scan. As many positions as the scan has samples, in their order; discarded samples
+//                     of ISMRMRD readouts count in neither. Units refer to the matrix and FOV that a scan with the
+//                     trajectory states, else to those of this scan.
+//   sensitivity maps  HDF5 with /sensitivity_maps, or a BART pair [x][y][z][coil]: the coils and matrix of the scan.
+//   noise             HDF5 with /noise; an ISMRMRD measurement (mrd/noise_readouts.hpp); a BART pair with the coils
+//                     along axis 3. Of the coils of the scan. Scaled to its dwell time where both are known.
+//   field map         NIfTI (.nii, .nii.gz), interpolated at the voxels of the scan by both affine maps; HDF5 with
+//                     /field_map, on the voxels of the scan. In rad/s, or in Hz (OutsidePieces::field_map_unit). Needs
+//                     the times of the samples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +21,9 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/cfl_file.hpp"
+#include "io/scan/companion_files.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/noise_readouts.hpp"
-#include "io/scan/nifti_volume.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/domain/geometry.hpp"
@@ -289,17 +300,6 @@ Correction open_outside_noise(const ReadOptions& options, ScanSummary& summary) 
 
 // --- Field map
 
-/// Returns the geometry that is shown of a scan: without readout oversampling.
-Geometry shown(const Scan& scan) {
-  Geometry geometry = scan.geometry;
-  for (int axis = 0; axis < 3; ++axis)
-    if (const int cropped = scan.cropped_matrix_size[axis]; cropped > 0) {
-      geometry.fov_mm[axis] *= static_cast<double>(cropped) / geometry.matrix_size[axis];
-      geometry.matrix_size[axis] = cropped;
-    }
-  return geometry;
-}
-
 /// Puts a field map in its place, times `factor`, and returns what was done beside it.
 using PutFieldMap = std::function<std::string(Scan&, std::int64_t slice, double factor)>;
 
@@ -310,7 +310,7 @@ PutFieldMap open_nifti_map(const std::string& path, const ScanSummary& summary) 
       throw Error(path, "a known FOV of " + summary.path + ", to find its voxels in the field map",
                   "none along " + std::string(1, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
   return [=, of_scan = summary.path](Scan& scan, std::int64_t, double factor) {
-    const auto seen = interpolated_at_voxels(*volume, shown(scan), path);
+    const auto seen = interpolated_at_voxels(*volume, shown_geometry(scan), path);
     const auto inside = seen.values.size() - seen.voxels_outside;
     if (2 * inside < seen.values.size())
       throw Error(path, "a field map of the same place: at least half of the voxels of " + of_scan,

@@ -9,7 +9,6 @@
 #include "io/files/in_reader.hpp"
 #include "io/files/input_file.hpp"
 #include "io/hdf5/hdf5.hpp"
-#include "io/scan/outside_pieces.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/error.hpp"
@@ -31,6 +30,46 @@ std::string_view name_of(TimeOrigin origin) {
   if (origin == TimeOrigin::excitation) return "the excitation";
   return origin == TimeOrigin::readout_start ? "the start of each readout"
                                              : "a moment that the file does not tell";
+}
+
+std::vector<std::int64_t> echoes_of(const ScanSummary& summary) {
+  std::vector<std::int64_t> echoes;
+  const auto& counters = summary.repetition_counters;
+  for (std::int64_t i = 0; i < summary.repetition_count; ++i) {
+    const auto& own = counters.empty() ? RepetitionCounters{} : counters[static_cast<std::size_t>(i)];
+    if (counters.empty() || (own.repetition == counters[0].repetition && own.phase == counters[0].phase &&
+                             own.set == counters[0].set))
+      echoes.push_back(i);
+  }
+  return echoes;
+}
+
+std::optional<double> echo_time_s(const ScanSummary& summary, std::int64_t repetition) {
+  const auto& counters = summary.repetition_counters;
+  const auto contrast = static_cast<std::size_t>(
+      counters.empty() ? 0 : counters[static_cast<std::size_t>(repetition)].contrast);
+  if (contrast < summary.echo_times_s.size()) return summary.echo_times_s[contrast];
+  return {};
+}
+
+std::string name_of_repetition(const std::vector<RepetitionCounters>& all, std::size_t i) {
+  if (i >= all.size()) return {};
+  std::string name;
+  int told = 0;
+  const auto tell = [&](const char* what, int RepetitionCounters::*counter) {
+    const bool differs = std::any_of(all.begin(), all.end(), [&](const RepetitionCounters& each) {
+      return each.*counter != all.front().*counter;
+    });
+    if (!differs) return;
+    ++told;
+    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", what, all[i].*counter);
+  };
+  tell("repetition", &RepetitionCounters::repetition);
+  tell("contrast", &RepetitionCounters::contrast);
+  tell("phase", &RepetitionCounters::phase);
+  tell("set", &RepetitionCounters::set);
+  const bool is_its_number = told == 1 && name == fmt::format("repetition {}", i);
+  return is_its_number ? "" : name;
 }
 
 bool has_count_of_volumes(const ScanSummary& summary) {

@@ -17,7 +17,6 @@
 
 #include "io/files/file_set.hpp"
 #include "io/files/input_stamps.hpp"
-#include "io/scan/acquisition_info.hpp"
 #include "recon/array/work.hpp"
 #include "recon/domain/scan.hpp"
 
@@ -39,7 +38,7 @@ enum class TrajectoryUnit {
 /// The unit of a field map; rad/s is 2 pi Hz.
 enum class FieldMapUnit { rad_per_s, hz };
 
-/// Paths of pieces of a scan in files of their own (outside_pieces.hpp); empty: the scan's own.
+/// Paths of pieces of a scan in files of their own (outside_pieces.cpp); empty: the scan's own.
 struct OutsidePieces {
   std::string trajectory, sensitivity_maps, noise, field_map;
   FieldMapUnit field_map_unit = FieldMapUnit::rad_per_s;  ///< of `field_map`
@@ -63,6 +62,27 @@ struct ReadOptions {
   bool zeros_are_measured = false;  ///< keeps samples that leave_out_zeros would leave out
   std::string group;                ///< of an ISMRMRD file with several measurements; empty: the only one
   OutsidePieces outside;
+};
+
+/// The patient, the study and the scanner (io/result/dicom.hpp). Texts are as in the file, unchecked; empty, or 0, where it does not state them.
+struct AcquisitionInfo {
+  std::string patient_name, patient_id;
+  std::string patient_birth_date, patient_sex;  ///< "1970-01-31"; "M", "F" or "O"
+  double patient_weight_kg = 0;
+
+  std::string study_uid, study_id, study_description, study_date, study_time;  ///< "2026-01-31", "12:30:00"
+  std::string accession_number, referring_physician, body_part;
+  std::string series_description, series_date, series_time, frame_of_reference_uid;
+  std::string patient_position;  ///< "HFS", ...
+  int first_series_number = 0;
+
+  std::string vendor, model, institution, station, protocol;
+  double field_strength_t = 0, resonance_frequency_hz = 0;  ///< of hydrogen
+
+  std::string sequence;
+  double excitation_time_s =
+      0;                      ///< TR, from one excitation to the next; 0 where it is not one number above 0
+  double flip_angle_deg = 0;  ///< likewise
 };
 
 /// The counters of what is one repetition here; ISMRMRD has four.
@@ -101,6 +121,15 @@ struct ScanSummary {
 /// "contrast 1, set 0": the counters of repetition `i` that differ among `all`; empty where there is nothing to
 /// add to its number, i.
 std::string name_of_repetition(const std::vector<RepetitionCounters>& all, std::size_t i);
+
+/// Returns the repetitions that are echoes of one excitation: contrasts of the first repetition, phase and set; where a
+/// file does not count, all repetitions.
+std::vector<std::int64_t> echoes_of(const ScanSummary& summary);
+/// The least time between echoes whose phases tell a field: 0.1 ms is 10 kHz without wraps, and TE is often stated in s
+/// where it should be in ms.
+inline constexpr double least_echo_spacing_s = 1e-4;
+/// Returns the time from the excitation to the centre of k-space, s, as the header states it for a repetition.
+std::optional<double> echo_time_s(const ScanSummary& summary, std::int64_t repetition);
 
 /// Bounds of a known field of view, mm, whose squares and ratios stay numbers in single precision.
 inline constexpr double least_fov_mm = 1e-3, largest_fov_mm = 1e5;

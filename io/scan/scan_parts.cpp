@@ -90,6 +90,16 @@ void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geom
   multiply_axes(k, scale_to_cycles_per_fov(unit, {geometry}, subject));
 }
 
+Geometry shown_geometry(const Scan& scan) {
+  Geometry geometry = scan.geometry;
+  for (int axis = 0; axis < 3; ++axis)
+    if (const int cropped = scan.cropped_matrix_size[axis]; cropped > 0) {
+      geometry.fov_mm[axis] = geometry.fov_mm[axis] * cropped / geometry.matrix_size[axis];
+      geometry.matrix_size[axis] = cropped;
+    }
+  return geometry;
+}
+
 void note_missing_fov(ScanSummary& summary) {
   std::string axes;
   for (int axis = 0; axis < 3; ++axis)

@@ -53,6 +53,8 @@ void multiply_axes(Array<double>& k, const std::array<double, 3>& scale);
 void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
                                const std::string& subject);
 
+/// Returns the geometry that is shown of a scan: without readout oversampling.
+Geometry shown_geometry(const Scan& scan);
 /// Says where the FOV is unknown along an axis of more than one voxel.
 void note_missing_fov(ScanSummary& summary);
 
@@ -78,6 +80,11 @@ Sentences lost_parts(const Scan& scan, bool with_field_map_and_times);
 /// largest equal pieces of at most `longest` samples that need no more than twice the fewest pieces possible,
 /// else `longest`.
 std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest);
+
+/// Adds to `file` corrections that put the pieces of `options.outside` in their places, and says so in its summary.
+/// The source of `file` has not looked at a trajectory of its own where one is named here. Throws Error naming a piece
+/// that cannot be read or does not agree with the scan.
+void add_outside_pieces(ScanFile& file, const ReadOptions& options);
 
 /// Opens `path` by the first format that recognises it, as it is stored. Throws Error.
 ScanSource open_as_stored(const std::string& path, const ReadOptions& options);

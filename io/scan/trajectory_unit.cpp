@@ -123,10 +123,9 @@ std::string fill_in_words(const Hypothesis& h) {
   return percent + " along " + axes;
 }
 
-/// "50 % of the edge of k-space with an object 0.9 FOV long"
+/// "50 % with an object 0.9 FOV long"
 std::string reach_in_words(const Hypothesis& h) {
-  return fill_in_words(h) + " of the edge of k-space" +
-         (h.longest > 0 ? fmt::format(" with an object {:.1f} FOV long", h.longest) : "");
+  return fill_in_words(h) + (h.longest > 0 ? fmt::format(" with an object {:.1f} FOV long", h.longest) : "");
 }
 
 std::string found_in_words(const TrajectoryEvidence& evidence, const Geometry& geometry) {
@@ -140,8 +139,9 @@ std::string found_in_words(const TrajectoryEvidence& evidence, const Geometry& g
 std::string reason_for(const Hypothesis& best, const Hypothesis* second, const std::string& found) {
   const auto other =
       second ? fmt::format(" (in {} it reaches {})", name_of(second->unit), reach_in_words(*second)) : "";
-  return fmt::format("The trajectory is taken to be in {}: {}, which reaches {}{}.", name_of(best.unit),
-                     found, reach_in_words(best), other);
+  return fmt::format(
+      "The trajectory is taken to be in {}: {}; of the way to the edge of k-space it reaches {}{}.",
+      name_of(best.unit), found, reach_in_words(best), other);
 }
 
 /// Returns the possible units that differ in k, the likeliest first.
@@ -216,7 +216,8 @@ InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const Uni
       commands += fmt::format("{}--trajectory-unit {}", commands.empty() ? "" : " or ", name_of(h.unit));
     }
     throw Error(subject, "k-space positions that fit one unit",
-                fmt::format("{}, which may be {}: it reaches {}", found, names, fills),
+                fmt::format("{}, which may be {}: of the way to the edge of k-space it reaches {}", found,
+                            names, fills),
                 "tell the unit with " + commands);
   }
   return {candidates[0].unit, reason_for(candidates[0], second, found)};

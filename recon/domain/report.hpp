@@ -167,7 +167,6 @@ struct Report : SolvedVolume {
   std::vector<Stage> stages;
   double seconds = 0;              ///< the stages and what lies between them
   std::vector<Message> messages;   ///< decisions, and reasons why the image or the input may be wrong
-  std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
   /// Q and density compensation that were there from an earlier scan or on disk.
   std::int64_t trajectory_hits = 0;
   std::size_t device_planned_bytes = 0;  ///< the most that arrays on the GPU were planned to take; 0 on the CPU

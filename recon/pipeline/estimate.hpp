@@ -40,8 +40,6 @@ struct ScanSizes {
   double voxels() const { return static_cast<double>(matrix_size[0]) * matrix_size[1] * matrix_size[2]; }
 };
 ScanSizes sizes_of(const Scan& scan);
-/// Returns the sizes on the matrix that holds the object (prepare_matrix).
-ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size);
 /// Returns the sizes on the matrix that is reconstructed with these settings; looks beyond the FOV where they ask for it.
 /// Throws Error where partial Fourier is asked for and no side of k-space is missing.
 ScanSizes sizes_of(const Scan& scan, const Settings& settings);

@@ -63,6 +63,9 @@ ScanSizes sizes_of(const Scan& scan) {
   return sizes;
 }
 
+namespace {
+
+/// Returns the sizes on the matrix that holds the object (prepare_matrix).
 ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size) {
   for (int axis = 0; axis < 3; ++axis) {
     const int own = std::exchange(sizes.matrix_size[axis], matrix_size[axis]);
@@ -73,6 +76,8 @@ ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_siz
   }
   return sizes;
 }
+
+}  // namespace
 
 ScanSizes sizes_of(const Scan& scan, const Settings& settings) {
   ScanSizes sizes = sizes_of(scan);

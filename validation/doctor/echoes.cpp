@@ -1,6 +1,4 @@
 // Measures off-resonance from the echoes of a scan.
-#include "io/scan/echoes.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numbers>
 #include <utility>
 
+#include "io/scan/scan_file.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/coils/calibration.hpp"
 #include "recon/error.hpp"

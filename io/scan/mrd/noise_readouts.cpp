@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -12,30 +11,6 @@
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
-namespace {
-
-struct NoiseReadout {
-  std::int64_t number;
-  ReadoutHead head;
-};
-
-/// Returns the readouts that have samples and are flagged as noise; else all that have samples.
-std::vector<NoiseReadout> noise_readouts(const RecordDataset& records, bool& flagged) {
-  std::vector<NoiseReadout> readouts;
-  RecordReader heads(records, false);
-  for (std::int64_t number = 0; number < records.count(); ++number)
-    if (const auto head = heads(number).head; head.sample_count() >= 1 && head.active_channels > 0)
-      readouts.push_back({number, head});
-  const auto is_other = [](const NoiseReadout& readout) {
-    return !readout.head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT);
-  };
-  flagged = !std::all_of(readouts.begin(), readouts.end(), is_other);
-  if (flagged) std::erase_if(readouts, is_other);
-  return readouts;
-}
-
-}  // namespace
-
 double noise_scale(double noise_dwell_us, double image_dwell_us, double relative_bandwidth) {
   const bool known = noise_dwell_us > 0 && image_dwell_us > 0;
   return known ? std::sqrt(noise_dwell_us / (image_dwell_us * relative_bandwidth)) : 1;
@@ -59,9 +34,15 @@ NoiseMeasurement read_noise_measurement(const std::string& path) {
     return fmt::format("{}[{}]", file.subject(records_name(group)), number);
   };
   NoiseMeasurement noise;
-  const auto readouts = noise_readouts(records, noise.flagged);
+  std::vector<std::pair<std::int64_t, ReadoutHead>> flagged, others;
+  RecordReader heads(records, false);
+  for (std::int64_t number = 0; number < records.count(); ++number)
+    if (const auto head = heads(number).head; head.sample_count() >= 1 && head.active_channels > 0)
+      (role_of(head).role == Role::noise ? flagged : others).emplace_back(number, head);
+  noise.flagged = !flagged.empty();
+  const auto& readouts = noise.flagged ? flagged : others;
   if (readouts.empty()) throw Error(path, "readouts of noise", "none with samples");
-  const auto& first = readouts.front().head;
+  const auto& first = readouts.front().second;
   std::int64_t samples = 0;
   noise.dwell_us = first.sample_time_us;
   RecordReader reader(records, true);
@@ -75,7 +56,7 @@ NoiseMeasurement read_noise_measurement(const std::string& path) {
     require_length(reader(number).values.size(),
                    std::size_t{2} * head.number_of_samples * head.active_channels, subject(number) + ".data");
   }
-  noise.readouts = static_cast<std::int64_t>(readouts.size());
+  noise.readouts = std::ssize(readouts);
   noise.samples = Array<Complex<float>>({first.active_channels, samples});
   std::int64_t m = 0;
   for (const auto& [number, head] : readouts) {

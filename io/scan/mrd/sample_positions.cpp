@@ -22,14 +22,13 @@ double distance_from_centre(const Readout& readout, std::int64_t sample) {
 }
 
 TrajectoryUnit unit_of(const std::string& stated_unit, const ReadOptions& options, const EncodedSpace& space,
-                       const TrajectoryEvidence& evidence,
+                       TrajectoryEvidence evidence,
                        const std::function<std::array<double, 3>()>& object_length, const Subjects& subjects,
                        std::vector<std::string>& inferred) {
   if (options.trajectory_unit != TrajectoryUnit::automatic) {
     inferred.push_back(unit_of_options(options.trajectory_unit));
     return options.trajectory_unit;
   }
-  auto whole = evidence;
   auto stated = TrajectoryUnit::automatic;
   if (!stated_unit.empty())
     stated = parse_trajectory_unit(stated_unit, subjects.header + " userParameterString 'trajectory_unit'");
@@ -39,10 +38,10 @@ TrajectoryUnit unit_of(const std::string& stated_unit, const ReadOptions& option
   const bool oversampled = space.unit_reference.recon_fov_mm != std::array<double, 3>{} &&
                            space.unit_reference.recon_fov_mm != space.unit_reference.encoded.fov_mm;
   if (stated == TrajectoryUnit::cycles_per_fov && !oversampled) return stated;
-  whole.object_length = object_length();
+  evidence.object_length = object_length();
   const auto found = stated == TrajectoryUnit::automatic
-                         ? infer_trajectory_unit(whole, space.unit_reference, subjects.readouts)
-                         : infer_fov_of_unit(whole, space.unit_reference);
+                         ? infer_trajectory_unit(evidence, space.unit_reference, subjects.readouts)
+                         : infer_fov_of_unit(evidence, space.unit_reference);
   if (!found.reason.empty()) inferred.push_back(found.reason);
   return found.unit;
 }
@@ -96,6 +95,8 @@ bool TrajectoryExtent::third_axis_is_weight() const {
   return most - least <= alike * most;
 }
 
+namespace {
+
 double nearest_to_centre(const Readout& readout) {
   const auto& head = readout.head;
   double nearest = std::numeric_limits<double>::infinity();
@@ -104,22 +105,7 @@ double nearest_to_centre(const Readout& readout) {
   return nearest;
 }
 
-std::vector<std::int64_t> central_readouts(std::vector<std::int64_t> numbers,
-                                           const std::function<double(std::int64_t)>& distance) {
-  const auto most = static_cast<std::size_t>(ObjectExtent::most_readouts);
-  if (numbers.size() <= most) return numbers;
-  std::vector<double> distances;
-  for (const auto number : numbers) distances.push_back(distance(number));
-  auto sorted = distances;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(most) - 1, sorted.end());
-  const double farthest = sorted[most - 1] * 1.001;
-  std::vector<std::int64_t> near, chosen;
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    if (distances[i] <= farthest) near.push_back(numbers[i]);
-  for (std::size_t i = 0; i < most && !near.empty(); ++i) chosen.push_back(near[i * near.size() / most]);
-  return chosen;
-}
-
+/// Returns the part about the centre of k-space, its trajectory's first `axes` axes.
 ReadoutPart central_part(const Readout& readout, int axes) {
   const auto& head = readout.head;
   const auto first = head.first_sample(), end = first + head.sample_count();
@@ -143,8 +129,6 @@ ReadoutPart central_part(const Readout& readout, int axes) {
     }
   return part;
 }
-
-namespace {
 
 /// Returns the encoding step at k = 0 along an axis of n voxels.
 int center_step(const std::optional<Limit>& limit, int n, int largest_step, const char* name,
@@ -174,6 +158,39 @@ int center_step(const std::optional<Limit>& limit, int n, int largest_step, cons
 }
 
 }  // namespace
+
+std::array<double, 3> object_length(std::vector<std::int64_t> numbers, const Source& source,
+                                    const Source& with_values, int axes, const Subjects& subjects) {
+  const auto read = [&](const Source& from, std::int64_t number) {
+    const auto readout = from(number);
+    const auto& head = readout.head;
+    require_length(readout.trajectory.size(),
+                   std::size_t{head.number_of_samples} * head.trajectory_dimensions,
+                   subjects.readout(number) + ".traj");
+    return readout;
+  };
+  const auto most = static_cast<std::size_t>(ObjectExtent::most_readouts);
+  if (numbers.size() > most) {  // takes some that are spread over the nearest
+    std::vector<double> distances;
+    for (const auto number : numbers) distances.push_back(nearest_to_centre(read(source, number)));
+    auto sorted = distances;
+    std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(most) - 1);
+    std::vector<std::int64_t> near;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (distances[i] <= sorted[most - 1] * 1.001) near.push_back(numbers[i]);
+    numbers.clear();
+    for (std::size_t i = 0; i < most && !near.empty(); ++i) numbers.push_back(near[i * near.size() / most]);
+  }
+  ObjectExtent extent;
+  for (const auto number : numbers) {
+    const auto readout = read(with_values, number);
+    require_length(readout.values.size(),
+                   std::size_t{2} * readout.head.number_of_samples * readout.head.active_channels,
+                   subjects.readout(number) + ".data");
+    extent.add(central_part(readout, axes));
+  }
+  return extent.lengths();
+}
 
 SamplePositions choose_positions(const EncodingHeader& encoding, const std::string& trajectory_unit,
                                  const ReadOptions& options, const EncodedSpace& space,

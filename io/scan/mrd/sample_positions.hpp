@@ -50,16 +50,13 @@ struct TrajectoryExtent {
   std::map<int, Mean> third_by_step_;
 };
 
-/// Returns the least distance of a readout with a trajectory from the centre of k-space, in the plane of the first two
-/// axes.
-double nearest_to_centre(const Readout& readout);
-/// Returns up to ObjectExtent::most_readouts of `numbers`, spread over those that come nearest to the centre;
-/// distance(number) is asked for where there are more.
-std::vector<std::int64_t> central_readouts(std::vector<std::int64_t> numbers,
-                                           const std::function<double(std::int64_t)>& distance);
+/// Delivers a readout again; its arrays live until the next call.
+using Source = std::function<Readout(std::int64_t number)>;
 
-/// Returns the part of a readout about the centre of k-space, its trajectory's first `axes` axes.
-ReadoutPart central_part(const Readout& readout, int axes);
+/// Returns the length of the object along the first `axes` axes of the trajectory (ObjectExtent::lengths), from the
+/// readouts `numbers`: of many, some that come nearest to the centre of k-space. Throws Error where one contradicts its head.
+std::array<double, 3> object_length(std::vector<std::int64_t> numbers, const Source& source,
+                                    const Source& with_values, int axes, const Subjects& subjects);
 
 /// Computes positions of samples; `scale` is the factor to cycles/FOV, encoding steps count from their centres.
 struct SamplePositions {
@@ -74,11 +71,10 @@ struct SamplePositions {
   std::array<double, 3> of(const Readout& readout, std::int64_t sample) const;
 };
 
-/// Returns the length of the object, from k-space along `axes` axes of the trajectory (ObjectExtent::lengths); asked only where
-/// the unit is open.
+/// Returns the length of the object along `axes` axes; asked only where the unit is open.
 using ObjectLength = std::function<std::array<double, 3>(int axes)>;
 
-/// Decides how positions are found; adds to `inferred` what was inferred. Throws Error when the positions are unknown or ambiguous.
+/// Decides how positions are found, and says in `inferred` what was inferred. Throws Error when they are unknown or ambiguous.
 SamplePositions choose_positions(const EncodingHeader& encoding, const std::string& trajectory_unit,
                                  const ReadOptions& options, const EncodedSpace& space,
                                  const TrajectoryExtent& extent, const ObjectLength& object_length,

@@ -263,22 +263,7 @@ std::array<double, 3> VolumeAssembler::object_length(const ReadoutList& readouts
   std::vector<std::int64_t> numbers;
   for (const auto& readout : readouts)
     if (volume_of(readout) == first) numbers.push_back(readout.number);
-  const auto checked = [&](const Readout& readout, std::int64_t number) {
-    require_trajectory(readout, readout.head, number);
-    return readout;
-  };
-  const auto central = central_readouts(std::move(numbers), [&](std::int64_t number) {
-    return nearest_to_centre(checked(source(number), number));
-  });
-  ObjectExtent extent;
-  for (const auto number : central) {
-    const auto readout = checked(with_values(number), number);
-    const auto& head = readout.head;
-    require_length(readout.values.size(), std::size_t{2} * head.number_of_samples * head.active_channels,
-                   subjects_.readout(number) + ".data");
-    extent.add(central_part(readout, axes));
-  }
-  return extent.lengths();
+  return mrd::object_length(std::move(numbers), source, with_values, axes, subjects_);
 }
 
 void VolumeAssembler::add_facts() {

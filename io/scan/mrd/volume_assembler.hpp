@@ -31,9 +31,6 @@ namespace fhd::io::mrd {
 /// it asks for their readouts again, by the number in which they were added.
 class VolumeAssembler {
  public:
-  /// Delivers readout `number` again; its arrays live until the next call.
-  using Source = std::function<Readout(std::int64_t number)>;
-
   /// `inferred`: what is known before the header.
   VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects,
                   std::vector<std::string> inferred = {});

@@ -39,13 +39,7 @@ std::string header_of(const ScanSeries& series) {
     return fmt::format("<{0}><minimum>0</minimum><maximum>{1}</maximum><center>0</center></{0}>", name,
                        count - 1);
   };
-  auto shown = scan.geometry.matrix_size;
-  auto shown_fov = scan.geometry.fov_mm;
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (const int cropped = scan.cropped_matrix_size[axis]; cropped > 0) {
-      shown_fov[axis] = shown_fov[axis] * cropped / shown[axis];
-      shown[axis] = cropped;
-    }
+  const auto shown = shown_geometry(scan);
   std::string echo_times;
   for (const double time : series.echo_times_s) echo_times += "<TE>" + number(time * 1e3) + "</TE>";
   return fmt::format(
@@ -63,7 +57,7 @@ std::string header_of(const ScanSeries& series) {
 </ismrmrdHeader>
 )",
       scan.kspace.coil_count(), space("encodedSpace", scan.geometry.matrix_size, scan.geometry.fov_mm),
-      space("reconSpace", shown, shown_fov), limit("slice", series.slice_count),
+      space("reconSpace", shown.matrix_size, shown.fov_mm), limit("slice", series.slice_count),
       limit(series.echo_times_s.empty() ? "repetition" : "contrast", series.repetition_count),
       lies_on_grid(scan.trajectory) ? "cartesian" : "other",
       echo_times.empty() ? "" : "<sequenceParameters>" + echo_times + "</sequenceParameters>\n",

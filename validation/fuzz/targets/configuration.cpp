@@ -14,10 +14,10 @@ namespace {
 
 /// Checks what the reconstruction relies on.
 void look_at(const app::SessionOptions& options) {
-  validate(options.settings());
-  fuzz::require(options.spokes_per_frame() >= 0);
-  fuzz::require(options.spokes_per_frame() == 0 || !options.waits_for_close());
-  fuzz::require(options.read_options().precision == options.settings().precision);
+  validate(options.settings);
+  fuzz::require(options.spokes_per_frame >= 0);
+  fuzz::require(options.spokes_per_frame == 0 || !options.waits_for_close());
+  fuzz::require(options.run.read_options.precision == options.settings.precision);
 }
 
 void read_file(const fuzz::Folder& folder, const char* ending, fuzz::Bytes content) {

@@ -1,7 +1,7 @@
 // NIfTI images: priors and field maps. The first byte of the input says what the others are: 0 a .nii, 1 a .nii.gz, 2 the
 // content of a .nii.gz, which is compressed here so that what is changed lies behind the checksum.
 #include "io/files/gzip.hpp"
-#include "io/scan/nifti_volume.hpp"
+#include "io/scan/companion_files.hpp"
 #include "recon/domain/geometry.hpp"
 #include "validation/fuzz/harness.hpp"
 

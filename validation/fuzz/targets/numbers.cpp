@@ -1,5 +1,5 @@
 // Tables of numbers as text. The input is the text.
-#include "io/scan/number_table.hpp"
+#include "io/scan/companion_files.hpp"
 #include "validation/fuzz/harness.hpp"
 
 using namespace fhd;

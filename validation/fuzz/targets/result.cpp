@@ -3,8 +3,7 @@
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/results.hpp"
-#include "io/scan/girf_file.hpp"
-#include "io/scan/number_table.hpp"
+#include "io/scan/companion_files.hpp"
 #include "validation/fuzz/harness.hpp"
 
 using namespace fhd;

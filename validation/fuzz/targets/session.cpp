@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "app/server/configuration.hpp"
-#include "app/server/connection.hpp"
 #include "app/server/image_groups.hpp"
 #include "app/server/messages.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
@@ -62,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > longest || size == 0) return 0;
   fuzz::require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
   app::Connection sender(ends[0], {}), receiver(ends[1], {});
-  sender.write(std::as_bytes(std::span(data, size)));
+  sender.write({reinterpret_cast<const char*>(data), size});
   shutdown(ends[0], SHUT_WR);
   Listener listener;
   fuzz::succeeds([&] {

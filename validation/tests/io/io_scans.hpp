@@ -33,6 +33,9 @@ std::string error_of(Action action) {
   return {};
 }
 
+inline bool says(const std::vector<std::string>& sentences, const std::string& part) {
+  return std::any_of(sentences.begin(), sentences.end(), [&](const auto& s) { return contains(s, part); });
+}
 /// The action ends with an Error whose line contains `part`.
 #define EXPECT_REFUSED(action, part) \
   EXPECT_CONTAINS(fhd::io::error_of([&] { static_cast<void>(action); }), part)

@@ -10,7 +10,7 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/result/results.hpp"
-#include "io/scan/girf_file.hpp"
+#include "io/scan/companion_files.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"
 

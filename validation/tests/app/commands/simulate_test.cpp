@@ -1,4 +1,6 @@
 // `fhd simulate` as a user runs it: what it writes, what it says, what it refuses.
+#include "data/simulate.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,9 +8,8 @@
 #include <fstream>
 #include <string>
 
-#include "data/simulate.hpp"
 #include "io/result/results.hpp"
-#include "io/scan/nifti_volume.hpp"
+#include "io/scan/companion_files.hpp"
 #include "io/scan/scan_file.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/io/io_scans.hpp"

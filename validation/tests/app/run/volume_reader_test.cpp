@@ -68,16 +68,19 @@ std::vector<std::vector<std::size_t>> groups_of(VolumeReader& reader, std::int64
 
 using Groups = std::vector<std::vector<std::size_t>>;
 
-TEST(VolumeReader, gives_volumes_of_a_series_together) {
-  CountingFile file(7, 1);
-  VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return true; });
-  EXPECT_EQ(groups_of(reader, 3), (Groups{{0, 1, 2}, {3, 4, 5}, {6}}));
-}
-
-TEST(VolumeReader, gives_the_repetitions_of_one_slice_after_those_of_another) {
-  CountingFile file(3, 2);
-  VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return true; });
-  EXPECT_EQ(groups_of(reader, 8), (Groups{{0, 2, 4}, {1, 3, 5}}));
+TEST(VolumeReader, gives_volumes_of_a_series_together_slice_by_slice_and_others_one_by_one) {
+  const struct {
+    std::int64_t repetitions, slices, at_once;
+    bool takes_series;
+    Groups groups;
+  } cases[] = {{7, 1, 3, true, {{0, 1, 2}, {3, 4, 5}, {6}}},
+               {3, 2, 8, true, {{0, 2, 4}, {1, 3, 5}}},
+               {3, 1, 3, false, {{0}, {1}, {2}}}};
+  for (const auto& each : cases) {
+    CountingFile file(each.repetitions, each.slices);
+    VolumeReader reader(file, all_of(file.summary()), [&](const Scan&) { return each.takes_series; });
+    EXPECT_EQ(groups_of(reader, each.at_once), each.groups);
+  }
 }
 
 TEST(VolumeReader, gives_a_volume_elsewhere_by_itself) {
@@ -91,12 +94,6 @@ TEST(VolumeReader, gives_a_volume_elsewhere_by_itself) {
   EXPECT_EQ(count, 40u);
 }
 
-TEST(VolumeReader, gives_volumes_one_by_one_where_they_are_no_series) {
-  CountingFile file(3, 1);
-  VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
-  EXPECT_EQ(groups_of(reader, 3), (Groups{{0}, {1}, {2}}));
-}
-
 TEST(VolumeReader, a_reference_is_the_mean_of_some_that_are_spread) {
   CountingFile file(16, 1);
   VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return true; });
@@ -105,7 +102,7 @@ TEST(VolumeReader, a_reference_is_the_mean_of_some_that_are_spread) {
   EXPECT_TRUE(first.front().is_first);
   EXPECT_FALSE(reader.next([](SliceSeries&) { return 1; }).front().is_first);
   // 0, 2, ... 14
-  EXPECT_FLOAT_EQ(first.front().series->reference().kspace.values[0].re, 7);
+  EXPECT_FLOAT_EQ(first.front().series->reference.kspace.values[0].re, 7);
 }
 
 TEST(VolumeReader, several_threads_keep_the_order) {
@@ -127,35 +124,21 @@ TEST(VolumeReader, several_threads_keep_the_order) {
   EXPECT_LE(file.most_at_once, 3);
 }
 
-TEST(VolumeReader, of_several_failures_the_first_in_order_is_told) {
+TEST(VolumeReader, tells_the_first_failure_in_order_and_ends_when_nobody_asks) {
   omp_set_num_threads(4);
-  for (int i = 0; i < 20; ++i) {
-    CountingFile file(40, 1, true);
-    file.damaged = 20 + i % 4;
-    VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
-    EXPECT_CONTAINS(io::error_of([&] { groups_of(reader, 1); }), "volume " + std::to_string(file.damaged));
-  }
-  CountingFile unread(1000, 1, true);
-  {
-    VolumeReader reader(unread, all_of(unread.summary()), [](const Scan&) { return true; });
-    reader.wait_for_first();
-  }
-  EXPECT_LE(unread.reads, 24) << "it reads ahead without bounds";
-}
-
-TEST(VolumeReader, tells_a_failure_and_ends_when_nobody_asks) {
-  CountingFile file(40, 1);
-  file.damaged = 7;
-  {
-    VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
-    EXPECT_CONTAINS(io::error_of([&] { groups_of(reader, 1); }), "damage");
-  }
-  CountingFile unread(1000, 1);
-  {
-    VolumeReader reader(unread, all_of(unread.summary()), [](const Scan&) { return true; });
-    reader.wait_for_first();
-  }
-  EXPECT_LE(unread.reads, 20) << "it reads ahead without bounds";
+  for (int i = 0; i < 20; ++i)
+    for (const bool concurrent : {false, true}) {
+      CountingFile file(40, 1, concurrent);
+      file.damaged = 20 + i % 4;
+      VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
+      EXPECT_CONTAINS(io::error_of([&] { groups_of(reader, 1); }), "volume " + std::to_string(file.damaged));
+      CountingFile unread(1000, 1, concurrent);
+      {
+        VolumeReader waits(unread, all_of(unread.summary()), [](const Scan&) { return true; });
+        waits.wait_for_first();
+      }
+      EXPECT_LE(unread.reads, 24) << "it reads ahead without bounds";
+    }
 }
 
 }  // namespace

@@ -8,17 +8,33 @@
 namespace fhd::app {
 namespace {
 
-using io::mrd::OwnedReadout;
 using io::mrd::ReadoutHead;
+using namespace ISMRMRD;
+constexpr auto last_in_slice = ISMRMRD_ACQ_LAST_IN_SLICE, reference = ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION;
+
+/// Readouts of images, by their numbers in the session.
+using Groups = std::vector<std::vector<int>>;
+Groups numbers_of(const std::vector<ImageReadouts>& images) {
+  Groups groups;
+  for (const auto& image : images)
+    for (auto& numbers = groups.emplace_back(); const auto& readout : image.readouts)
+      numbers.push_back(static_cast<int>(readout->head.scan_counter));
+  return groups;
+}
 
 struct Stream {
   explicit Stream(io::mrd::Header header = {}, std::int64_t per_frame = 0, bool waits = false)
       : groups(header, per_frame, waits) {}
-  /// Returns the images that are whole with a readout of this head.
   std::vector<ImageReadouts> add(ReadoutHead head) {
     head.scan_counter = static_cast<std::uint32_t>(count++);
-    return groups.add(std::make_shared<OwnedReadout>(OwnedReadout{head, {}, {}}));
+    return groups.add(std::make_shared<io::mrd::OwnedReadout>(io::mrd::OwnedReadout{head, {}, {}}));
   }
+  /// Returns the images that are whole with the last of these heads; those before it end none.
+  Groups after(const std::vector<ReadoutHead>& heads) {
+    for (std::size_t i = 0; i + 1 < heads.size(); ++i) EXPECT_TRUE(add(heads[i]).empty()) << i;
+    return numbers_of(add(heads.back()));
+  }
+  Groups rest() { return numbers_of(groups.take_rest()); }
   ImageGroups groups;
   int count = 0;
 };
@@ -33,38 +49,18 @@ ReadoutHead head_of(int repetition, int slice = 0, int step = 0, int flag = 0) {
   return head;
 }
 
-/// Returns the scan_counter of its readouts.
-std::vector<int> numbers_of(const ImageReadouts& group) {
-  std::vector<int> numbers;
-  for (const auto& readout : group.readouts) numbers.push_back(static_cast<int>(readout->head.scan_counter));
-  return numbers;
-}
-
-using Numbers = std::vector<int>;
-
 TEST(ImageGroups, a_flag_of_its_own_ends_an_image) {
-  for (const int flag : {ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE, ISMRMRD::ISMRMRD_ACQ_LAST_IN_REPETITION,
-                         ISMRMRD::ISMRMRD_ACQ_LAST_IN_MEASUREMENT}) {
+  for (const int flag : {last_in_slice, ISMRMRD_ACQ_LAST_IN_REPETITION, ISMRMRD_ACQ_LAST_IN_MEASUREMENT}) {
     Stream stream;
-    EXPECT_TRUE(stream.add(head_of(0, 0)).empty());
-    EXPECT_TRUE(stream.add(head_of(0, 1)).empty());
-    const auto whole = stream.add(head_of(0, 0, 1, flag));
-    ASSERT_EQ(whole.size(), 1u);
-    EXPECT_EQ(numbers_of(whole[0]), (Numbers{0, 2}));
-    EXPECT_EQ(whole[0].key->slice, 0);
+    EXPECT_EQ(stream.after({head_of(0, 0), head_of(0, 1), head_of(0, 0, 1, flag)}), (Groups{{0, 2}}));
     EXPECT_EQ(stream.groups.unfinished_readouts(), 1);
-    const auto rest = stream.groups.take_rest();
-    ASSERT_EQ(rest.size(), 1u);
-    EXPECT_EQ(numbers_of(rest[0]), (Numbers{1}));
+    EXPECT_EQ(stream.rest(), (Groups{{1}}));
   }
 }
 
 TEST(ImageGroups, a_later_repetition_ends_those_before_it_of_its_slice) {
   Stream stream;
-  stream.add(head_of(0, 0)), stream.add(head_of(0, 1));
-  const auto whole = stream.add(head_of(1, 1));
-  ASSERT_EQ(whole.size(), 1u);
-  EXPECT_EQ(numbers_of(whole[0]), (Numbers{1}));
+  EXPECT_EQ(stream.after({head_of(0, 0), head_of(0, 1), head_of(1, 1)}), (Groups{{1}}));
   EXPECT_THROW(stream.add(head_of(0, 1)), Error);  // what comes late contradicts the counters
   EXPECT_TRUE(stream.add(head_of(0, 0)).empty());
 }
@@ -73,10 +69,8 @@ TEST(ImageGroups, another_contrast_ends_nothing) {
   Stream stream;
   auto echo = head_of(0);
   echo.idx.contrast = 1;
-  stream.add(head_of(0));
-  EXPECT_TRUE(stream.add(echo).empty());
-  EXPECT_TRUE(stream.add(head_of(0, 0, 1)).empty());
-  EXPECT_EQ(stream.groups.take_rest().size(), 2u);
+  EXPECT_EQ(stream.after({head_of(0), echo, head_of(0, 0, 1)}), Groups{});
+  EXPECT_EQ(stream.rest(), (Groups{{0, 2}, {1}}));
 }
 
 TEST(ImageGroups, all_encoding_steps_and_averages_of_the_limits_end_an_image) {
@@ -84,43 +78,36 @@ TEST(ImageGroups, all_encoding_steps_and_averages_of_the_limits_end_an_image) {
   header.step_1 = io::mrd::Limit{.maximum = 5, .center = 4, .minimum = 4};
   header.average = io::mrd::Limit{.maximum = 1};
   Stream stream(header);
-  auto again = head_of(0, 0, 4, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE);  // of the first average
-  EXPECT_TRUE(stream.add(again).empty());
-  EXPECT_TRUE(stream.add(head_of(0, 0, 5)).empty());
-  EXPECT_TRUE(stream.add(head_of(0, 0, 5)).empty());
-  auto second = head_of(0, 0, 4);
-  second.idx.average = 1;
-  EXPECT_TRUE(stream.add(second).empty());
-  second.idx.kspace_encode_step_1 = 5;
-  const auto whole = stream.add(second);
-  ASSERT_EQ(whole.size(), 1u);
-  EXPECT_EQ(whole[0].count, 5);
+  auto second = head_of(0, 0, 4), last = head_of(0, 0, 5);
+  second.idx.average = last.idx.average = 1;
+  EXPECT_EQ(stream.after({head_of(0, 0, 4, last_in_slice),  // of the first average
+                          head_of(0, 0, 5), head_of(0, 0, 5), second, last}),
+            (Groups{{0, 1, 2, 3, 4}}));
 }
 
 TEST(ImageGroups, frames_are_so_many_readouts_of_a_slice) {
   Stream stream({}, 2);
-  stream.add(head_of(0, 0)), stream.add(head_of(0, 1));
-  const auto first = stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE));
-  ASSERT_EQ(first.size(), 1u);
-  EXPECT_EQ(numbers_of(first[0]), (Numbers{0, 2}));
-  EXPECT_EQ(first[0].frame, 0);
+  EXPECT_EQ(stream.after({head_of(0, 0), head_of(0, 1), head_of(0, 0, 0, last_in_slice)}), (Groups{{0, 2}}));
   stream.add(head_of(0, 0));
   EXPECT_EQ(stream.add(head_of(0, 0)).at(0).frame, 1);
-  EXPECT_TRUE(stream.groups.take_rest().empty());
+  EXPECT_EQ(stream.rest(), Groups{});
   EXPECT_EQ(stream.groups.unfinished_readouts(), 1);
 }
 
 TEST(ImageGroups, noise_goes_to_all_and_references_to_images_without) {
   Stream stream;
-  stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT));
-  stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION));
-  const auto first = stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE));
-  EXPECT_EQ(numbers_of(first.at(0)), (Numbers{0, 1, 2}));
-  EXPECT_EQ(numbers_of(stream.add(head_of(1, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE)).at(0)),
-            (Numbers{0, 1, 3}));
-  stream.add(head_of(2, 0, 0, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION));
-  EXPECT_EQ(numbers_of(stream.add(head_of(2, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE)).at(0)),
-            (Numbers{0, 4, 5}));
+  EXPECT_EQ(stream.after({head_of(0, 0, 0, ISMRMRD_ACQ_IS_NOISE_MEASUREMENT), head_of(0, 0, 0, reference),
+                          head_of(0, 0, 0, last_in_slice)}),
+            (Groups{{0, 1, 2}}));
+  EXPECT_EQ(stream.after({head_of(1, 0, 0, last_in_slice)}), (Groups{{0, 1, 3}}));
+  EXPECT_EQ(stream.after({head_of(2, 0, 0, reference), head_of(2, 0, 0, last_in_slice)}),
+            (Groups{{0, 4, 5}}));
+  EXPECT_THROW(stream.add(head_of(2, 0, 0, reference)), Error);  // after the last readout
+}
+
+TEST(ImageGroups, references_of_a_repetition_of_their_own_are_those_of_the_slice) {
+  Stream stream;
+  EXPECT_EQ(stream.after({head_of(0, 0, 0, reference), head_of(1, 0, 0, last_in_slice)}), (Groups{{0, 1}}));
 }
 
 TEST(ImageGroups, limits_beyond_what_counters_hold_do_not_wrap_around) {
@@ -132,28 +119,13 @@ TEST(ImageGroups, limits_beyond_what_counters_hold_do_not_wrap_around) {
   for (int step = 0; step < 100; ++step) EXPECT_TRUE(stream.add(head_of(0, 0, step)).empty()) << step;
 }
 
-TEST(ImageGroups, references_after_the_last_readout_are_refused_too) {
-  Stream stream;
-  stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE));
-  EXPECT_THROW(stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION)), Error);
-}
-
-TEST(ImageGroups, references_of_a_repetition_of_their_own_are_those_of_the_slice) {
-  Stream stream;
-  stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION));
-  EXPECT_EQ(numbers_of(stream.add(head_of(1, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE)).at(0)),
-            (Numbers{0, 1}));
-}
-
 TEST(ImageGroups, at_close_everything_is_one_group) {
   Stream stream({}, 0, true);
-  for (int i = 0; i < 3; ++i)
-    EXPECT_TRUE(stream.add(head_of(i, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE)).empty());
+  EXPECT_EQ(stream.after({3, head_of(0, 0, 0, last_in_slice)}), Groups{});
   const auto all = stream.groups.take_rest();
-  ASSERT_EQ(all.size(), 1u);
-  EXPECT_FALSE(all[0].key);
-  EXPECT_EQ(numbers_of(all[0]), (Numbers{0, 1, 2}));
-  EXPECT_TRUE(stream.groups.take_rest().empty());
+  EXPECT_EQ(numbers_of(all), (Groups{{0, 1, 2}}));
+  EXPECT_FALSE(all.at(0).key);
+  EXPECT_EQ(stream.rest(), Groups{});
 }
 
 }  // namespace

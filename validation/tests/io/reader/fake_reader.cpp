@@ -98,7 +98,7 @@ const Lives harms{
     {"absurd length", [] { answer(std::uint64_t{1} << 62); }},
     {"absurd address",
      [] {
-       answer(std::int32_t{2}, std::int64_t{1} << 18, std::int64_t{1}, std::optional<std::uint64_t>(4096));
+       answer(std::int32_t{2}, std::array<std::int64_t, 5>{1 << 18, 1}, std::optional<std::uint64_t>(4096));
      }},
     {"large array",
      [] {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "io/result/results.hpp"
-#include "io/scan/nifti_volume.hpp"
+#include "io/scan/companion_files.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd {

@@ -1,6 +1,4 @@
 // Files of gradient responses: what they may hold, and what the reader refuses.
-#include "io/scan/girf_file.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "io/hdf5/hdf5.hpp"
+#include "io/scan/companion_files.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {

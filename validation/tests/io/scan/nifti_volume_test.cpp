@@ -1,6 +1,4 @@
 // NIfTI images as input: what is read is what the library of the format reads, and a header is not believed.
-#include "io/scan/nifti_volume.hpp"
-
 #include <nifti1_io.h>
 #include <sys/stat.h>
 
@@ -12,6 +10,7 @@
 
 #include "io/files/gzip.hpp"
 #include "io/files/input_memory.hpp"
+#include "io/scan/companion_files.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {

@@ -1,12 +1,11 @@
 // Numbers of the user's, in text and in HDF5.
-#include "io/scan/number_table.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
 #include "io/hdf5/hdf5.hpp"
+#include "io/scan/companion_files.hpp"
 #include "recon/error.hpp"
 #include "validation/tests/scratch.hpp"
 

@@ -434,10 +434,7 @@ TEST_F(ScanFile, impatient_offset_of_voxels_becomes_a_phase) {
     }
   // |d| <= sqrt(2); single-precision k (4 x 2^-24 cycles) and result.
   EXPECT_LE(error, 5e-7);
-  bool told = false;
-  for (const auto& sentence : file->summary().inferred)
-    told = told || contains(sentence, "0.125 voxels off centre along x");
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(says(file->summary().inferred, "0.125 voxels off centre along x"));
 }
 
 // They were divided by.

@@ -92,9 +92,7 @@ class IsmrmrdTest : public FolderTest {
 using Ismrmrd = IsmrmrdTest;
 
 bool told(const ::fhd::io::ScanFile& file, const std::string& part) {
-  for (const auto& sentence : file.summary().inferred)
-    if (contains(sentence, part)) return true;
-  return false;
+  return says(file.summary().inferred, part);
 }
 
 TEST_F(Ismrmrd, files_of_libismrmrd_are_read) {

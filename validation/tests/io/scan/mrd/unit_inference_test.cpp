@@ -65,34 +65,26 @@ class Measurement {
     own.trajectory_unit = writing.stated_unit;
     const auto length = design_.readout_length;
     const auto per_plane = space_.matrix_size[2] > 1 ? design_.readout_count / space_.matrix_size[2] : 1;
-    std::vector<std::vector<float>> k, values;
-    std::vector<ReadoutHead> heads;
+    std::vector<SharedReadout> readouts;
     for (std::int64_t r = 0; r < design_.readout_count; ++r) {
-      ReadoutHead head{};
-      head.number_of_samples = static_cast<std::uint16_t>(length);
-      head.active_channels = static_cast<std::uint16_t>(coils_);
-      head.trajectory_dimensions = writing.form == Form::two_axes ? 2 : 3;
-      head.idx.kspace_encode_step_2 = static_cast<std::uint16_t>(is_stack() ? r / per_plane : 0);
-      heads.push_back(head);
-      k.push_back(written_positions(writing, r));
-      auto& written = values.emplace_back();
+      OwnedReadout readout;
+      readout.head.number_of_samples = static_cast<std::uint16_t>(length);
+      readout.head.active_channels = static_cast<std::uint16_t>(coils_);
+      readout.head.trajectory_dimensions = writing.form == Form::two_axes ? 2 : 3;
+      readout.head.idx.kspace_encode_step_2 = static_cast<std::uint16_t>(is_stack() ? r / per_plane : 0);
+      readout.trajectory = written_positions(writing, r);
       for (int coil = 0; coil < coils_; ++coil)
         for (std::int64_t s = 0; s < length; ++s) {
           const auto value = values_[coil * design_.trajectory.sample_count() + r * length + s];
-          written.insert(written.end(), {value.re, value.im});
+          readout.values.insert(readout.values.end(), {value.re, value.im});
         }
+      readouts.push_back(std::make_shared<const OwnedReadout>(std::move(readout)));
     }
-    const auto readout = [&](std::int64_t r) {
-      const auto i = static_cast<std::size_t>(r);
-      return Readout{heads[i], k[i], values[i]};
-    };
-    VolumeAssembler assembler(own, {}, {"scan", "header", "readouts"});
-    for (std::int64_t r = 0; r < design_.readout_count; ++r) assembler.add(readout(r));
-    assembler.finish(readout, readout);
-    const auto scan = assembler.volume(0, 0, readout);
+    const ReadoutScan written(own, {}, {"scan", "header", "readouts"}, readouts);
+    const auto scan = written.read(0, 0);
     const auto samples = scan.trajectory.sample_count();
     for (int axis = 0; axis < 3; ++axis) k_of_last_sample[axis] = scan.trajectory.k[(axis + 1) * samples - 1];
-    return assembler.summary();
+    return written.summary();
   }
 
   Header header() const {
@@ -221,12 +213,9 @@ TEST(UnitInference, tells_the_encoded_fov_from_the_reconstructed_one) {
         const auto summary = measurement.read(writing, found, header);
         EXPECT_NEAR(found[0], 2 * expected[0], 1e-4) << stated;
         EXPECT_NEAR(found[1], (both ? 2 : 1) * expected[1], 1e-4) << stated;
-        const auto told = [&](const std::string& part) {
-          return std::any_of(summary.inferred.begin(), summary.inferred.end(),
-                             [&](const std::string& sentence) { return contains(sentence, part); });
-        };
-        EXPECT_TRUE(told("cycles/reconFOV"));
-        EXPECT_TRUE(told(both ? "in cycles/FOV it reaches 50 %" : "50 %, 100 % along x, y"));
+        EXPECT_TRUE(says(summary.inferred, "cycles/reconFOV"));
+        EXPECT_TRUE(
+            says(summary.inferred, both ? "in cycles/FOV it reaches 50 %" : "50 %, 100 % along x, y"));
       }
   }
 }
@@ -307,8 +296,7 @@ TEST(UnitInference, tells_a_density_weight_from_positions) {
     std::array<double, 3> found{};
     const auto summary = stack.read({TrajectoryUnit::cycles_per_fov, 1, form, {}}, found, stack.header());
     EXPECT_EQ(found[2], 5);  // the last of 12 partitions
-    return std::any_of(summary.inferred.begin(), summary.inferred.end(),
-                       [&](const std::string& sentence) { return contains(sentence, part); });
+    return says(summary.inferred, part);
   };
   EXPECT_TRUE(
       told(Form::weight_as_third_axis, "third axis of the trajectory is taken to be a density weight"));

@@ -45,7 +45,7 @@ class Stream {
     readouts_.push_back(readout);
     assembler.add(readout.view());
   }
-  VolumeAssembler::Source source() {
+  Source source() {
     return [this](std::int64_t number) { return readouts_.at(static_cast<std::size_t>(number)).view(); };
   }
   VolumeAssembler assembler;
@@ -283,10 +283,6 @@ Scan scan_of(Stream& stream, std::int64_t repetition = 0) {
   scan.validate("stream");
   return scan;
 }
-bool says(const std::vector<std::string>& sentences, const std::string& part) {
-  return std::any_of(sentences.begin(), sentences.end(), [&](const auto& s) { return contains(s, part); });
-}
-
 TEST(VolumeAssembler, embedded_calibration_is_of_the_image) {
   for (const std::string mode : {"embedded", "interleaved", ""}) {
     auto header = cartesian_header();

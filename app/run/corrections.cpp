@@ -1,20 +1,110 @@
-#include "app/run/echo_field_map.hpp"
+#include "app/run/corrections.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <future>
+#include <memory>
 #include <numbers>
 #include <utility>
 
 #include "app/commands/commands.hpp"
-#include "io/scan/echoes.hpp"
+#include "io/scan/companion_files.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"
+#include "recon/trajectory/gradient_response.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd::app {
+
+// --- The trajectory
+
+namespace {
+
+using Corrected = std::function<Scan(Scan, const ReadoutStarts&, const ReadoutStarts& of_calibration)>;
+
+/// Adds a correction that knows where the readouts of a volume, and of its calibration, start.
+void add_correction(io::ScanFile& file, BeyondMatrix leaves, Corrected corrected) {
+  file.add([corrected = std::move(corrected), leaves](Scan& scan, io::VolumeContext& context) {
+    const auto starts = validation::readout_starts(scan.trajectory, context.readout_length);
+    const auto of_calibration =
+        scan.calibration ? validation::readout_starts(scan.calibration->trajectory) : ReadoutStarts{};
+    const auto all = scan.trajectory.sample_count();
+    scan = corrected(std::move(scan), starts, of_calibration);
+    const auto left = scan.trajectory.sample_count();
+    const bool whole = left == all || (leaves == BeyondMatrix::columns && readout_length(starts) > 0);
+    context.readout_length = whole ? context.readout_length * left / all : 0;
+  });
+}
+
+/// Gradient delays and the sentence for the report.
+struct DelaysOfScan {
+  GradientDelays delays;
+  std::string remark;
+};
+
+/// Returns the delays as the user gave them, or those found in the first repetition of the middle slice.
+DelaysOfScan delays_of(io::ScanFile file, const TrajectoryCorrection& correction) {
+  const auto& geometry = file.summary().geometry;
+  if (correction.kind == TrajectoryCorrection::Kind::given) {
+    const auto delays = GradientDelays::along_axes(correction.delay_samples);
+    return {delays, fmt::format("the trajectory was corrected for gradient delays of {}, as given",
+                                in_words(delays, geometry))};
+  }
+  const auto scan = file.read(file.summary().slice_count / 2, 0);
+  const auto found =
+      estimate_delays(scan, validation::readout_starts(scan.trajectory, file.summary().readout_length));
+  if (!found.found()) return {{}, "the trajectory was not corrected for gradient delays: " + found.obstacle};
+  return {
+      found.delays,
+      fmt::format("the trajectory was corrected for gradient delays of {} (uncertain by {:.2g}), with which "
+                  "the centre of k-space contradicts itself by {:.2g} % and not {:.2g} %",
+                  in_words(found.delays, geometry), found.uncertainty, 100 * found.inconsistency,
+                  100 * found.inconsistency_before)};
+}
+
+void add_girf(io::ScanFile& file, const std::string& path, BeyondMatrix leaves) {
+  if (path.empty()) return;
+  const auto response = std::make_shared<const GradientResponse>(io::read_gradient_response(path));
+  const bool assumed = !file.summary().states_directions;
+  add_correction(file, leaves,
+                 [=](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
+                   if (assumed)
+                     scan.messages.push_back({"gradient_response", Severity::note,
+                                              "the scan does not tell the directions of its axes: its x, y "
+                                              "and z were taken for those of the "
+                                              "gradient response"});
+                   return with_response(std::move(scan), starts, *response, of_calibration, leaves);
+                 });
+  file.editable_summary().outside_pieces.emplace_back("gradient response", path);
+}
+
+}  // namespace
+
+void correct_trajectory(const std::vector<io::ScanFile*>& files, const TrajectoryCorrection& correction,
+                        BeyondMatrix leaves) {
+  std::shared_future<DelaysOfScan> delays;  // found by the first thread that asks
+  for (auto* file : files) {
+    add_girf(*file, correction.girf, leaves);
+    if (correction.kind == TrajectoryCorrection::Kind::off) continue;
+    if (!delays.valid()) delays = std::async(std::launch::deferred, delays_of, *file, correction).share();
+    add_correction(
+        *file, leaves,
+        [delays, leaves](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
+          const auto& [found, remark] = delays.get();
+          scan.messages.push_back({codes::delays, Severity::note, remark});
+          return with_delays(std::move(scan), starts, found, of_calibration, leaves);
+        });
+  }
+}
+
+// --- The field map
+
 namespace {
 
 /// Returns whether the corners of both matrices, of one size, lie within a tenth of a voxel of each other.
@@ -129,9 +219,8 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
     echoes[e].time_s = *time;
     if (const auto stated = io::echo_time_s(summary, echoes[e].repetition);
         stated && std::abs(*stated - *time) > 1e-6)
-      events.text("note",
-                  fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used", summary.path,
-                              *stated * 1e3, *time * 1e3));
+      events.on_text("note", fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used",
+                                         summary.path, *stated * 1e3, *time * 1e3));
     if (summary.geometry.matrix_size != first.geometry.matrix_size ||
         summary.slice_count != first.slice_count || summary.coil_count != first.coil_count)
       throw Error(summary.path, "the matrix, slices and coils of " + first.path, "others");
@@ -205,8 +294,8 @@ std::string openness(const std::vector<Echo>& echoes) {
       1 / shortest);
 }
 
-FoundFieldMap found_field_map(io::ScanFile& file, const Settings& settings, const ChosenDevice& device,
-                              std::shared_ptr<TrajectoryCache> cache, const RunEvents& events) {
+FieldMaps found_field_map(io::ScanFile& file, const Settings& settings, const ChosenDevice& device,
+                          std::shared_ptr<TrajectoryCache> cache, const RunEvents& events) {
   const auto echoes = echoes_of_scan(file);
   const Settings of_echoes = settings_of_echoes(settings);
   const CurrentDevice current(device.device);
@@ -216,20 +305,19 @@ FoundFieldMap found_field_map(io::ScanFile& file, const Settings& settings, cons
   const auto [lowest, highest] = range_hz(found);
   std::vector<double> times_ms;
   for (const auto& echo : echoes) times_ms.push_back(echo.time_s * 1e3);
-  return {std::move(found.maps),
-          fmt::format("off-resonance of {:.3g} ... {:.3g} Hz was found in the echoes at {:g} ms{}", lowest,
-                      highest, fmt::join(times_ms, ", "), openness(echoes))};
+  found.remark = fmt::format("off-resonance of {:.3g} ... {:.3g} Hz was found in the echoes at {:g} ms{}",
+                             lowest, highest, fmt::join(times_ms, ", "), openness(echoes));
+  return found;
 }
 
-std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, FoundFieldMap found) {
-  file->editable_summary().has_field_map = !found.maps.empty();
-  file->add([found = std::move(found)](Scan& scan, io::VolumeContext& context) {
+void set_field_map(io::ScanFile& file, FieldMaps found) {
+  file.editable_summary().has_field_map = !found.maps.empty();
+  file.add([found = std::move(found)](Scan& scan, io::VolumeContext& context) {
     scan.field_map.reset();
     scan.field_map_in_double = {};
     if (!found.maps.empty()) scan.field_map = found.maps[static_cast<std::size_t>(context.slice)];
     if (!found.remark.empty()) scan.messages.push_back({"field_map", Severity::note, found.remark});
   });
-  return file;
 }
 
 }  // namespace fhd::app

@@ -1,5 +1,7 @@
 #pragma once
-// Makes field maps from the echoes of a scan: for `fhd fieldmap`, and for --field-map auto of a run.
+// Corrects the volumes of a scan as they are read, calibration first: their trajectory for the impulse responses and delays
+// of the gradients, in this order, so that all later steps use the positions as played; and gives them field maps, which are
+// made from the echoes of a scan, for `fhd fieldmap` and for --field-map auto of a run.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,8 +13,15 @@
 #include "app/options/run_options.hpp"
 #include "app/run/recon_engine.hpp"
 #include "io/scan/scan_file.hpp"
+#include "recon/trajectory/gradient_delays.hpp"
 
 namespace fhd::app {
+
+/// Adds the corrections that are asked for to files at the same positions. Delays are found once, in the first repetition of
+/// the middle slice of the first file, when the first volume is read; the notes of every volume say what was done, or why
+/// nothing was. The summary's readout_length is that of the volume read last: 0 where single samples were left out.
+void correct_trajectory(const std::vector<io::ScanFile*>& files, const TrajectoryCorrection& correction,
+                        BeyondMatrix leaves = BeyondMatrix::samples);
 
 inline constexpr double default_smoothing_voxels = 2;
 
@@ -31,10 +40,11 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
 /// Throws Error where images would not keep their phase.
 void require_phase(const Settings& settings);
 
-/// The field map of each slice, rad/s, [z][y][x].
+/// The field map of each slice, rad/s, [z][y][x], and the sentence for the report.
 struct FieldMaps {
-  std::vector<Array<float>> maps;
-  std::vector<Geometry> geometries;
+  std::vector<Array<float>> maps{};
+  std::vector<Geometry> geometries{};
+  std::string remark{};
 };
 /// Is called with the report of each image that a map is made of.
 using OnEcho = std::function<void(std::int64_t slice, std::size_t echo, const Report&)>;
@@ -47,16 +57,11 @@ std::pair<double, double> range_hz(const FieldMaps& found);
 /// Returns "; known but for multiples of ...", where the times leave that open; else an empty text.
 std::string openness(const std::vector<Echo>& echoes);
 
-/// A field map for each slice, and the sentence for the report.
-struct FoundFieldMap {
-  std::vector<Array<float>> maps;
-  std::string remark;
-};
 /// Makes a field map from the echoes of the first repetition, by least squares with the coils and the transform of
 /// `settings`. Throws Error naming --field-map where there is one echo, or a time is not known.
-FoundFieldMap found_field_map(io::ScanFile& file, const Settings& settings, const ChosenDevice& device,
-                              std::shared_ptr<TrajectoryCache> cache, const RunEvents& events);
-/// Returns the file with these field maps in place of its own; without maps, with none.
-std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, FoundFieldMap found);
+FieldMaps found_field_map(io::ScanFile& file, const Settings& settings, const ChosenDevice& device,
+                          std::shared_ptr<TrajectoryCache> cache, const RunEvents& events);
+/// Gives the volumes of a file these field maps in place of their own; without maps, none.
+void set_field_map(io::ScanFile& file, FieldMaps found);
 
 }  // namespace fhd::app
