@@ -3,6 +3,7 @@
 // multiplications of it), and its operators check for infinities, which costs 4 x in inner loops.
 // Same layout as std::complex<T>, fftw_complex, cuComplex and the HDF5 compound {r, i}.
 #include <cmath>
+#include <cstdint>
 
 #ifdef __CUDACC__
 #define FHD_HOST_DEVICE __host__ __device__
@@ -62,6 +63,15 @@ FHD_HOST_DEVICE constexpr T norm(Complex<T> a) {
 template <class T>
 T abs(Complex<T> a) {
   return std::hypot(a.re, a.im);
+}
+
+/// sum over c of |values(c, p)|^2 of values that lie behind each other at a voxel, coils or vectors, `voxels` apart
+template <class T>
+FHD_HOST_DEVICE T sum_of_squares(const Complex<T>* values, std::int64_t size, std::int64_t voxels,
+                                 std::int64_t p) {
+  T sum = 0;
+  for (std::int64_t i = p; i < size; i += voxels) sum += norm(values[i]);
+  return sum;
 }
 
 }  // namespace fhd

@@ -24,8 +24,6 @@ struct Part {
   std::int64_t count = 0;
 };
 
-std::int64_t start_of(std::int64_t count, int rank, int ranks) { return count * rank / ranks; }
-
 /// Elements [first, last) of all ranks become their sum: neighbours in pairs, then pairs of pairs. Nothing here
 /// throws: the others read this rank's memory meanwhile.
 template <class T>
@@ -74,25 +72,36 @@ class DeviceTeam::Meeting {
   const std::vector<Device>& devices() const { return devices_; }
   int size() const { return static_cast<int>(devices_.size()); }
 
-  void begin() {
-    const std::lock_guard lock(mutex_);
-    failure_ = nullptr;
-    waiting_ = ended_ = 0;
-  }
-  void end_rank() {
-    const std::lock_guard lock(mutex_);
-    ++ended_;
-    changed_.notify_all();
-  }
-  /// The first one counts.
-  void fail(std::exception_ptr failure) noexcept {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::move(failure);
-    changed_.notify_all();
-  }
-  std::exception_ptr failure() const {
-    const std::lock_guard lock(mutex_);
-    return failure_;
+  void run(const std::function<void(int rank)>& work) {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = nullptr;
+      waiting_ = ended_ = 0;
+    }
+    const auto guarded = [&](int rank) {
+      const Device mine = devices_[static_cast<std::size_t>(rank)];
+      try {
+        const CurrentDevice current(mine);
+        work(rank);
+        device::synchronize(mine);  // another thread may be this rank in the next run
+        const std::lock_guard lock(mutex_);
+        ++ended_;
+      } catch (...) {
+        fail(std::current_exception());
+      }
+      changed_.notify_all();
+    };
+    {
+      std::vector<std::jthread> others;
+      try {
+        for (int rank = 1; rank < size(); ++rank) others.emplace_back(guarded, rank);
+      } catch (...) {  // no more threads
+        fail(std::current_exception());
+        changed_.notify_all();
+      }
+      guarded(0);
+    }
+    if (failure_) std::rethrow_exception(failure_);
   }
 
   template <class T>
@@ -110,6 +119,12 @@ class DeviceTeam::Meeting {
   }
 
  private:
+  /// The first one counts.
+  void fail(std::exception_ptr failure) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+  }
+
   /// work(the rank's share of the elements) while all ranks are here: no one's memory goes away.
   template <class Work>
   void together(int rank, Part part, const Work& work) {
@@ -121,7 +136,7 @@ class DeviceTeam::Meeting {
         if (other.count != part.count)
           throw Error("a sum over devices", std::to_string(part.count) + " values of each",
                       std::to_string(other.count) + " of one");
-      work(start_of(part.count, rank, size()), start_of(part.count, rank + 1, size()));
+      work(part.count * rank / size(), part.count * (rank + 1) / size());
     } catch (...) {
       failure = std::current_exception();
     }
@@ -148,7 +163,7 @@ class DeviceTeam::Meeting {
 
   std::vector<Device> devices_;
   std::vector<Part> parts_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::exception_ptr failure_;
   int waiting_ = 0, ended_ = 0;
@@ -183,28 +198,6 @@ std::shared_ptr<const ProcessGroup> DeviceTeam::group(int rank) const {
   return std::make_shared<Rank>(meeting_, rank);
 }
 
-void DeviceTeam::run(const std::function<void(int rank)>& work) const {
-  meeting_->begin();
-  const auto guarded = [&](int rank) {
-    try {
-      const CurrentDevice current(device(rank));
-      work(rank);
-      device::synchronize(device(rank));  // another thread may be this rank in the next run
-      meeting_->end_rank();
-    } catch (...) {
-      meeting_->fail(std::current_exception());
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    try {
-      for (int rank = 1; rank < size(); ++rank) others.emplace_back(guarded, rank);
-    } catch (...) {  // no more threads
-      meeting_->fail(std::current_exception());
-    }
-    guarded(0);
-  }
-  if (const auto failure = meeting_->failure()) std::rethrow_exception(failure);
-}
+void DeviceTeam::run(const std::function<void(int rank)>& work) const { meeting_->run(work); }
 
 }  // namespace fhd

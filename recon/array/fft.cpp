@@ -192,4 +192,17 @@ template class GridFft<double>;
 template void fft_3d<float>(Array<Complex<float>>&, int);
 template void fft_3d<double>(Array<Complex<double>>&, int);
 
+template <class T>
+StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device) {
+  if (image.rank() != 3) throw Error("FFT", "images [z][y][x]", image.text());
+  if (device.is_cpu())
+    return [fft = std::make_shared<GridFft<T>>(image)](Array<Complex<T>>& stack, std::int64_t used,
+                                                       int sign) { (*fft)(stack.data(), used, sign); };
+  if constexpr (built_with_cuda) return device::make_stack_fft<T>(image, count, device);
+  refuse_cuda();
+}
+
+template StackFft<float> make_stack_fft<float>(const Shape&, std::int64_t, Device);
+template StackFft<double> make_stack_fft<double>(const Shape&, std::int64_t, Device);
+
 }  // namespace fhd

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -91,6 +92,23 @@ class GridFft {
 template <class T>
 void fft_3d(Array<Complex<T>>& grid, int sign);
 
+/// Transforms `count` images [z][y][x], one after the other, along all their axes, in place, unnormalised: exp(sign i ...),
+/// of all images, or of fewer where a stack begins with `used` that count. Plans and work areas are made once. Of a GPU:
+/// to be used by the thread that made it.
+template <class T>
+using StackFft = std::function<void(Array<Complex<T>>& stack, std::int64_t used, int sign)>;
+
+/// `image` is [z][y][x].
+template <class T>
+StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device);
+
+namespace device {
+
+/// The CUDA side, in stack_fft_cuda.cu.
+template <class T>
+StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device);
+
+}  // namespace device
 // --- What FFTs cost, counted as WorkUnit counts them. ---
 
 /// Operations of FFTs of `count` sequences of length n: 5 n log2 n each. Lengths with large prime factors

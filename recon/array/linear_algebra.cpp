@@ -101,7 +101,7 @@ int info_of(Arguments... arguments) {
   call<name>(arguments..., &info);
   return info;
 }
-/// The same, where a routine cannot fail but for a defect.
+/// Calls a routine that cannot fail but for a defect.
 template <Name name, class... Arguments>
 void lapack(Arguments... arguments) {
   if (const int info = info_of<name>(arguments...); info != 0)

@@ -1,16 +1,17 @@
 // Transforms of a stack by one batched plan of cuFFT. Floor: the FFTs, two passes over the stack for images that fit
 // the cache.
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "recon/array/cufft.hpp"
-#include "recon/array/stack_fft.hpp"
+#include "recon/array/fft.hpp"
 
 namespace fhd::device {
 namespace {
 
 template <class T>
-class StackFftCuda final : public StackFft<T> {
+class StackFftCuda {
  public:
   StackFftCuda(const Shape& image, std::int64_t count, Device device) : device_(device) {
     std::vector<long long> sizes;
@@ -25,27 +26,26 @@ class StackFftCuda final : public StackFft<T> {
         Shape{std::max<std::int64_t>(static_cast<std::int64_t>(plan_->work_bytes()), 256)}, device);
   }
   // The whole batch, also where some of it does not count: it lies in the buffer all the same.
-  void forward(Array<Complex<T>>& stack, std::int64_t) const override { run(stack, CUFFT_FORWARD); }
-  void backward(Array<Complex<T>>& stack, std::int64_t) const override { run(stack, CUFFT_INVERSE); }
-
- private:
-  void run(Array<Complex<T>>& stack, int direction) const {
+  void run(Array<Complex<T>>& stack, int sign) {
     if (!plan_) return;
     const CurrentDevice current(device_);
-    plan_->execute(stack.data(), stack.data(), direction, work_.data());
+    plan_->execute(stack.data(), stack.data(), sign < 0 ? CUFFT_FORWARD : CUFFT_INVERSE, work_.data());
   }
+
+ private:
   Device device_;
   std::unique_ptr<cufft::Plan<T>> plan_;
-  mutable Array<unsigned char> work_;
+  Array<unsigned char> work_;
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<StackFft<T>> make_stack_fft(const Shape& image, std::int64_t count, Device device) {
-  return std::make_unique<StackFftCuda<T>>(image, count, device);
+StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device) {
+  return [fft = std::make_shared<StackFftCuda<T>>(image, count, device)](
+             Array<Complex<T>>& stack, std::int64_t, int sign) { fft->run(stack, sign); };
 }
-template std::unique_ptr<StackFft<float>> make_stack_fft<float>(const Shape&, std::int64_t, Device);
-template std::unique_ptr<StackFft<double>> make_stack_fft<double>(const Shape&, std::int64_t, Device);
+template StackFft<float> make_stack_fft<float>(const Shape&, std::int64_t, Device);
+template StackFft<double> make_stack_fft<double>(const Shape&, std::int64_t, Device);
 
 }  // namespace fhd::device

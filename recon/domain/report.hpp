@@ -150,7 +150,7 @@ struct NoiseSummary {
 struct SolvedVolume {
   /// |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d, as conjugate gradient
   /// updates it: per iteration, first is 1. With terms beside the quadratic one those of the conditions of optimality:
-  /// solve/sparse_solution.hpp.
+  /// solve/admm.hpp.
   std::vector<double> relative_residuals{};
   bool converged = true;  ///< false: stopped by the iteration limit
   /// With such terms: what is minimised, over that of an image of zeros, of the start and after each iteration.

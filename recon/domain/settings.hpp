@@ -28,7 +28,7 @@ enum class TransformKind { automatic, direct, gridded };
 constexpr std::array<const char*, 3> names_of(TransformKind) { return {"auto", "direct", "gridded"}; }
 
 /// How a GPU takes direct sums: as products of matrices on its tensor cores, with as many parts to a number as the accuracy
-/// asks for (transform/direct/matrix_plan.hpp), or voxel by voxel, where sin and cos of single precision are `fast`
+/// asks for (transform/direct/separable.hpp), or voxel by voxel, where sin and cos of single precision are `fast`
 /// (special-function units, absolute error 2^-21) or `accurate` (sincospi, 1 ulp). automatic: matrices where they are faster
 /// and as accurate as asked.
 enum class GpuSums { automatic, tensor_cores, fast, accurate };
@@ -123,7 +123,7 @@ struct LeastSquares {
   std::vector<SparsePenalty> sparse{};  ///< each kind at most once
   int iterations = 30;                  ///< at most
   /// Stop when the relative residual of the normal equations falls below; with sparse terms, of the conditions of
-  /// optimality (solve/sparse_solution.hpp).
+  /// optimality (solve/admm.hpp).
   double tolerance = 1e-4;
   PartialFourier partial_fourier = PartialFourier::off;  ///< phase: without sparse terms, lambda a number
   std::optional<BasisChoice> basis{};                    ///< of frames; empty: any course

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "recon/array/pointwise.hpp"
-#include "recon/array/sum_of_squares.hpp"
 
 namespace fhd {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "recon/array/stack_fft.hpp"
+#include "recon/array/fft.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/encoding/functors.hpp"
 #include "recon/encoding/shared.hpp"
@@ -119,11 +119,11 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
     const Complex<T>* maps = sense_->maps().data() + (coils_.first + first) * voxels;
     const MapsAndScale<T> s{maps, scale_.data(), coils * voxels, voxels};
     for_each_with_coils(device(), images * voxels, ApplyScaledMaps<T>{s, in, spectra_.data()});
-    fft_->forward(spectra_, images * coils);
+    fft_(spectra_, images * coils, -1);
     for_each_with_coils(
         device(), voxels,
         MultiplySpectra<T>{spectrum_.data(), images * coils * voxels, voxels, spectra_.data()});
-    fft_->backward(spectra_, images * coils);
+    fft_(spectra_, images * coils, +1);
     for_each_with_coils(
         device(), images * voxels,
         CombineScaled<T>{s, spectra_.data(), adds_bare_ ? bare_.data() : nullptr, in, out, first > 0});
@@ -134,7 +134,7 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
   bool adds_bare_;
   std::int64_t together_, images_;
   Array<T> scale_, bare_, spectrum_;
-  std::unique_ptr<StackFft<T>> fft_;
+  StackFft<T> fft_;
   mutable Array<Complex<T>> spectra_;  // [image and coil][z][y][x]
 };
 
@@ -155,7 +155,7 @@ Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, c
                                     {image[0], image[1], image[2]},
                                     {point_spread.extent(0), point_spread.extent(1), point_spread.extent(2)},
                                     kernel.data()});
-  make_stack_fft<double>(image, 1, device)->forward(kernel, 1);
+  make_stack_fft<double>(image, 1, device)(kernel, 1, -1);
   Array<double> eigenvalues(image, device);
   for_each_index(device, kernel.size(), NonNegativePart{kernel.data(), eigenvalues.data()});
   return eigenvalues;

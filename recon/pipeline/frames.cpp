@@ -11,7 +11,7 @@
 #include "recon/pipeline/device_memory.hpp"
 #include "recon/pipeline/solve.hpp"
 #include "recon/pipeline/volumes.hpp"
-#include "recon/solve/subspace.hpp"
+#include "recon/solve/stack.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 

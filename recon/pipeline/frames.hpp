@@ -31,7 +31,7 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
 //                    + lambda |W alpha|^2 + 2 sum_j weight_j g_j(A_j alpha),
 //
 // phi real and orthonormal, so that noise is that of frames, and strengths mean the same. Its normal operator has
-// K^2 Toeplitz products of pairs of components (solve/subspace.hpp) in the place of one for each frame, where
+// K^2 Toeplitz products of pairs of components (solve/stack.hpp) in the place of one for each frame, where
 // these are more.
 // Sources: Tamir et al., "T2 shuffling", MRM 77:180 (2017), a given basis; Feng et al., "GRASP-Pro", MRM 83:94
 // (2020), one from the centre of k-space.

@@ -10,7 +10,7 @@
 #include "recon/encoding/shared.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/measurements.hpp"
-#include "recon/solve/lanczos.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/stack.hpp"
 #include "recon/solve/terms/terms.hpp"
 

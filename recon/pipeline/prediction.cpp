@@ -211,8 +211,10 @@ void measure_transforms(Device device, MachineRates& rates) {
   const auto normal =
       make_toeplitz_normal<T>(q.to(device), some_values<T>(Shape{coils, size, size, size}, device));
   auto in = some_values<T>(normal->domain(), device), out = some_values<T>(normal->domain(), device);
-  rates.of(WorkUnit::fft, precision_of<T>()) = fastest(device, [&] { normal->forward(in, out); }) /
-                                               normal->cost().forward.at(WorkUnit::fft, precision_of<T>());
+  constexpr Precision precision = precision_of<T>();
+  rates.of(WorkUnit::fft, precision) =
+      fastest(device, [&] { normal->forward(in, out); }) /
+      toeplitz_cost(volume, coils, precision, device).forward.at(WorkUnit::fft, precision);
   measure_transform<T>(
       *make_gridded_transform<T>(random_trajectory(volume, gpu ? 262144 : 4096), volume, 1e-5, device), 4,
       WorkUnit::kernel_point, rates);

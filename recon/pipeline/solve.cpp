@@ -9,7 +9,6 @@
 #include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/lanczos.hpp"
 
 namespace fhd {
 namespace {

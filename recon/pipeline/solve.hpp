@@ -7,7 +7,7 @@
 #include "recon/pipeline/measurements.hpp"
 #include "recon/pipeline/model.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/sparse_solution.hpp"
+#include "recon/solve/admm.hpp"
 
 namespace fhd {
 

@@ -12,6 +12,26 @@ constexpr double relaxation = 1.6;
 constexpr double inner_tolerance = 0.1;
 constexpr int balanced_every = 10;
 
+/// Throws Error unless the problem has sparse terms, b and the image are [z][y][x] of its domain, and the settings
+/// make sense.
+template <class T>
+void require_sparse_problem(const Problem<T>& problem, const Array<Complex<T>>& b,
+                            const Array<Complex<T>>& image, const SparseSettings& settings) {
+  if (settings.iterations < 1) throw Error("iterations", "at least 1", std::to_string(settings.iterations));
+  if (!(settings.tolerance >= 0 && settings.tolerance < 1))
+    throw Error("tolerance", "a relative residual in [0, 1)", std::to_string(settings.tolerance));
+  if (problem.sparse.empty()) throw Error("problem", "a sparse term", "none");
+  require_shape(b, problem.normal->domain(), "right-hand side");
+  require_shape(image, b.shape(), "solution");
+}
+
+/// Returns the stationarity |N rho - b + sum A_j^H y_j|, relative to |sum A_j^H y_j| and |b|.
+double relative_stationarity(double gradient, double force, double b) {
+  constexpr double least_force = 3e-4;  // of |b|: below, the terms hardly matter
+  const double scale = std::max(force, least_force * b);
+  return scale > 0 ? gradient / scale : 0;
+}
+
 /// N + penalty sum A_j^H A_j on unknowns [1 + auxiliary][z][y][x].
 template <class T>
 class AugmentedNormal final : public HermitianOperator<T> {

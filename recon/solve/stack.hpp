@@ -1,6 +1,9 @@
 #pragma once
 // Operators on every image of a stack, for a solver that sees one array: images [z][y][x], `count` of them, as one
 // [image and z][y][x]. Terms that couple the images see that array, too.
+#include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "recon/solve/problem.hpp"
@@ -124,6 +127,107 @@ class StackedSparseTerm final : public SparseTerm<T> {
   std::shared_ptr<const SparseTerm<T>> term_;
   Shape image_, planes_;
   std::int64_t count_;
+};
+
+// Stacks of images that are sums of a few: image t = sum_k phi_k(t) component k, with orthonormal real courses phi
+// (Phi, from components to images; Phi^H Phi = 1).
+
+/// Phi and Phi^H.
+template <class T>
+class Subspace {
+ public:
+  /// `courses` [component][image], orthonormal.
+  Subspace(const Array<double>& courses, Device device)
+      : components_(courses.extent(0)), images_(courses.extent(1)) {
+    Array<T> to_components(Shape{components_, images_}), to_images(Shape{images_, components_});
+    for (std::int64_t k = 0; k < components_; ++k)
+      for (std::int64_t t = 0; t < images_; ++t)
+        to_images[t * components_ + k] = to_components[k * images_ + t] =
+            static_cast<T>(courses[k * images_ + t]);
+    to_components_ = to_components.to(device);
+    to_images_ = to_images.to(device);
+  }
+  std::int64_t components() const { return components_; }
+  std::int64_t images() const { return images_; }
+  /// images = Phi components
+  void expand(const Array<Complex<T>>& components, Array<Complex<T>>& images) const {
+    combine_images(to_images_, components, images);
+  }
+  /// components = Phi^H images
+  void project(const Array<Complex<T>>& images, Array<Complex<T>>& components) const {
+    combine_images(to_components_, images, components);
+  }
+
+ private:
+  std::int64_t components_, images_;
+  Array<T> to_components_, to_images_;
+};
+
+/// Phi^H A Phi, A of all images.
+template <class T>
+class SubspaceNormal final : public HermitianOperator<T> {
+ public:
+  /// `image` is the shape of one.
+  SubspaceNormal(std::shared_ptr<const HermitianOperator<T>> of_images,
+                 std::shared_ptr<const Subspace<T>> subspace, const Shape& image)
+      : of_images_(std::move(of_images)),
+        subspace_(std::move(subspace)),
+        image_(image),
+        in_(of_images_->domain(), of_images_->device()),
+        out_(of_images_->domain(), of_images_->device()) {}
+  Shape domain() const override { return stack_of(image_, subspace_->components()); }
+  Device device() const override { return of_images_->device(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    subspace_->expand(in, in_);
+    of_images_->forward(in_, out_);
+    subspace_->project(out_, out);
+  }
+
+ private:
+  std::shared_ptr<const HermitianOperator<T>> of_images_;
+  std::shared_ptr<const Subspace<T>> subspace_;
+  Shape image_;
+  mutable Array<Complex<T>> in_, out_;  ///< scratch
+};
+
+/// Projects A where A does T_t to image t and T_t is linear in something that the images differ in:
+///
+///     (Phi^H A Phi)_kl = sum_t phi_k(t) phi_l(t) T_t,
+///
+/// symmetric in k and l, so that K (K + 1) / 2 operators stand for those of any number of images.
+template <class T>
+class CoupledNormal final : public HermitianOperator<T> {
+ public:
+  /// (0, 0), (0, 1), ... (0, K - 1), (1, 1), ...: pair_count of them.
+  explicit CoupledNormal(std::vector<std::shared_ptr<const HermitianOperator<T>>> of_pairs)
+      : of_pairs_(std::move(of_pairs)), product_(of_pairs_.front()->domain(), of_pairs_.front()->device()) {
+    while (pair_count(count_) < of_pairs_.size()) ++count_;
+  }
+  static std::size_t pair_count(std::size_t components) { return components * (components + 1) / 2; }
+  Shape domain() const override {
+    return stack_of(of_pairs_.front()->domain(), static_cast<std::int64_t>(count_));
+  }
+  Device device() const override { return product_.device(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    const Shape image = product_.shape();
+    for (std::size_t k = 0; k < count_; ++k) {
+      auto result = one_of(out, image, static_cast<std::int64_t>(k));
+      for (std::size_t l = 0; l < count_; ++l) {
+        const HermitianOperator<T>& of_pair = *of_pairs_[pair(std::min(k, l), std::max(k, l))];
+        const auto component = one_of(in, image, static_cast<std::int64_t>(l));
+        of_pair.forward(component, l == 0 ? result : product_);
+        if (l > 0) add_scaled(result, T(1), product_);
+      }
+    }
+  }
+
+ private:
+  /// Returns the index of the operator of components k <= l.
+  std::size_t pair(std::size_t k, std::size_t l) const { return k * (2 * count_ - k - 1) / 2 + l; }
+
+  std::vector<std::shared_ptr<const HermitianOperator<T>>> of_pairs_;
+  std::size_t count_ = 0;
+  mutable Array<Complex<T>> product_;  ///< scratch
 };
 
 }  // namespace fhd

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "recon/array/pointwise.hpp"
-#include "recon/array/sum_of_squares.hpp"
 
 namespace fhd {
 

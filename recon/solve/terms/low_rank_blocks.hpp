@@ -1,5 +1,5 @@
 #pragma once
-// The blocks of llr (terms.hpp), and what is done to each: on the CPU low_rank_cpu.cpp, on a GPU low_rank_cuda.cu (not in a
+// The blocks of llr (terms.hpp), and what is done to each: on the CPU low_rank.cpp, on a GPU low_rank_cuda.cu (not in a
 // build without CUDA).
 #include <cstdint>
 
@@ -66,19 +66,13 @@ struct LowRankBlocks {
   double weight(const LowRankBlock& block) const;
 };
 
-/// Singular values s of each block -> max(s - threshold weight, 0).
-template <class T>
-void shorten_singular_values_cpu(const LowRankBlocks& blocks, double threshold,
-                                 Array<Complex<T>>& coefficients);
-/// sum over blocks of weight |block|_*
-template <class T>
-double weighted_nuclear_norm_cpu(const LowRankBlocks& blocks, const Array<Complex<T>>& coefficients);
-
 /// Returns whether the blocks of threads of a GPU have the memory for these.
 bool fits_low_rank_cuda(const LowRankBlocks& blocks, Device device);
+/// Singular values s of each block -> max(s - threshold weight, 0).
 template <class T>
 void shorten_singular_values_cuda(const LowRankBlocks& blocks, double threshold,
                                   Array<Complex<T>>& coefficients);
+/// sum over blocks of weight |block|_*
 template <class T>
 double weighted_nuclear_norm_cuda(const LowRankBlocks& blocks, const Array<Complex<T>>& coefficients);
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "recon/domain/scan.hpp"
-#include "recon/transform/direct/matrix_plan.hpp"
+#include "recon/transform/direct/separable.hpp"
 #include "recon/transform/transform.hpp"
 
 namespace fhd {

@@ -17,8 +17,8 @@
 // warp, who add their columns up in one order: two runs give the same bits.
 // Floor: 2 half-precision multiply-adds of a tensor core per pair of point and sample and product of parts, or 2 of double
 // precision.
-#include "recon/transform/direct/matrix_plan.hpp"
 #include "recon/transform/direct/matrix_product_cuda.cuh"
+#include "recon/transform/direct/separable.hpp"
 
 namespace fhd::matrix_sums {
 

@@ -1,5 +1,5 @@
 // F, F^H and Q as products of matrices on tensor cores. The arithmetic is in matrix_adjoint_cuda.cuh and
-// matrix_forward_cuda.cuh, how the sums are shared out in matrix_plan.hpp. On Hopper its own instructions do the products of
+// matrix_forward_cuda.cuh, how the sums are shared out in separable.hpp. On Hopper its own instructions do the products of
 // single precision and the copies, elsewhere those of compute capability 8.0.
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
@@ -7,7 +7,7 @@
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/matrix_adjoint_cuda.cuh"
 #include "recon/transform/direct/matrix_forward_cuda.cuh"
-#include "recon/transform/direct/matrix_plan.hpp"
+#include "recon/transform/direct/separable.hpp"
 
 namespace fhd::matrix_sums {
 namespace {

@@ -7,7 +7,6 @@
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/tiles.hpp"
-#include "recon/transform/gridded/gridded_backends.hpp"
 
 namespace fhd {
 namespace {
@@ -30,17 +29,6 @@ Array<Complex<T>> centred_point_spread(const Trajectory& trajectory, std::array<
   return centred;
 }
 
-GriddedCost cost_of_density(const Trajectory& trajectory, std::array<int, 3> matrix_size, Device device) {
-  return GriddedCost::of_density(
-      {matrix_size, {trajectory.sample_count()}, Precision::single_precision, device});
-}
-
-Blur blur_of(const Trajectory& trajectory, const GriddedCost& cost, Device device) {
-  if (device.is_cpu()) return make_blur_cpu(trajectory, cost);
-  if constexpr (built_with_cuda) return make_blur_cuda(trajectory, cost);
-  refuse_cuda();
-}
-
 /// C w = 1 means a density of w of 1 / A per grid point, A = integral of the kernel of C = (phi^(0))^2 per axis; an image
 /// of the right intensity needs the density 1 / (points of the grid), that is 1 / (voxels) per (cycle/FOV)^d.
 double scale_of_density(const GriddedCost& cost) {
@@ -53,15 +41,21 @@ double scale_of_density(const GriddedCost& cost) {
 }  // namespace
 
 Array<double> density_compensation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                   Device device, int iterations) {
+                                   Device device) {
   require_trajectory(trajectory);
   const std::int64_t samples = trajectory.sample_count();
-  const auto cost = cost_of_density(trajectory, matrix_size, device);
-  const Blur blur = blur_of(trajectory, cost, device);
+  const auto cost = GriddedCost::of_density({matrix_size, {samples}, Precision::single_precision, device});
+  Blur blur;
+  if (device.is_cpu())
+    blur = make_blur_cpu(trajectory, cost);
+  else if constexpr (built_with_cuda)
+    blur = make_blur_cuda(trajectory, cost);
+  else
+    refuse_cuda();
   Array<Complex<float>> weights(Shape{samples}), blurred(Shape{samples}, device);
   std::fill(weights.begin(), weights.end(), 1.0f);
   if (device.is_cuda()) weights = weights.to(device);
-  for (int iteration = 0; iteration < iterations; ++iteration) {
+  for (int iteration = 0; iteration < density_iterations; ++iteration) {
     blur(weights, blurred);
     for_each_index(device, samples, UpdateWeights{weights.data(), blurred.data()});
   }

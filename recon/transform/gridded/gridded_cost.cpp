@@ -194,9 +194,6 @@ double GriddedCost::grids(std::int64_t coils) const {
   const std::int64_t block = coils_together(coils);
   return static_cast<double>((coils + block - 1) / block * block);
 }
-Work GriddedCost::forward(std::int64_t coils) const {
-  return sweep(coils) + grids(coils) * grid_fft();
-}
 Work GriddedCost::adjoint(std::int64_t coils) const { return sweep(coils) + grids(coils) * grid_fft(); }
 
 /// On the difference grid, which has 2N points per axis.
@@ -302,15 +299,14 @@ std::size_t GriddedCost::point_spread_scratch_bytes() const {
                       static_cast<std::size_t>(sizes_.samples.all) * of_a_sample);
 }
 
-DensityCost density_cost(const TransformSizes& sizes, int iterations) {
+DensityCost density_cost(const TransformSizes& sizes) {
   const GriddedCost cost = GriddedCost::of_density(sizes);
   const double samples = static_cast<double>(sizes.samples.all),
                points = static_cast<double>(cost.gridding().grid_points());
   const Work iteration = 2 * cost.sweep(1) +
                          Work(WorkUnit::byte, (points + samples) * 8) + Work(WorkUnit::region, 16);
-  return {
-      cost.making() + Work(WorkUnit::byte, points * 8) + static_cast<double>(iterations) * iteration,
-      cost.sorted_bytes() + cost.sweep_bytes(1) + whole_bytes((points + 2 * samples) * 8)};
+  return {cost.making() + Work(WorkUnit::byte, points * 8) + double{density_iterations} * iteration,
+          cost.sorted_bytes() + cost.sweep_bytes(1) + whole_bytes((points + 2 * samples) * 8)};
 }
 
 }  // namespace fhd

@@ -99,7 +99,7 @@ class GriddedCost final : public TransformCost {
   static GriddedCost of_density(TransformSizes sizes);
 
   Work making() const override;
-  Work forward(std::int64_t coils) const override;
+  Work forward(std::int64_t coils) const override { return adjoint(coils); }
   Work adjoint(std::int64_t coils) const override;
   std::size_t bytes() const override;
   std::size_t scratch_bytes(std::int64_t coils) const override;
@@ -144,11 +144,12 @@ class GriddedCost final : public TransformCost {
   std::optional<TensorSizes> tensors_;
 };
 
+inline constexpr int density_iterations = 15;
 /// The cost of density_compensation, and the bytes on its device in addition to the result.
 struct DensityCost {
   Work work;
   std::size_t bytes = 0;
 };
-DensityCost density_cost(const TransformSizes& sizes, int iterations = 15);
+DensityCost density_cost(const TransformSizes& sizes);
 
 }  // namespace fhd

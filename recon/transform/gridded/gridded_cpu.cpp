@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "recon/array/fft.hpp"
-#include "recon/transform/gridded/gridded_backends.hpp"
+#include "recon/transform/gridded/gridded.hpp"
 #include "recon/transform/gridded/gridded_kernels_cpu.hpp"
 
 namespace fhd {

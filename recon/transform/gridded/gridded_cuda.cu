@@ -8,7 +8,7 @@
 
 #include "recon/array/cufft.hpp"
 #include "recon/array/pointwise_cuda.cuh"
-#include "recon/transform/gridded/gridded_backends.hpp"
+#include "recon/transform/gridded/gridded.hpp"
 #include "recon/transform/gridded/sample_grid_cuda.cuh"
 #include "recon/transform/gridded/tensor_grid_cuda.cuh"
 

@@ -84,7 +84,7 @@ double amplification_of(const Gridding& gridding);
 
 /// For a relative l2 error of `accuracy`: the width, of those compiled for GPUs, whose transforms are predicted to be
 /// fastest on the device, with the smallest grid that it allows. Throws Error where no kernel reaches the accuracy.
-/// On a GPU in single precision tensor cores form the products (tensor_gridding.cpp), unless the choice is the CPU's or
+/// On a GPU in single precision tensor cores form the products (choose_tensor_gridding), unless the choice is the CPU's or
 /// the accuracy is beyond them.
 Gridding choose_gridding(const TransformSizes& sizes, double accuracy,
                          GriddingChoice choice = GriddingChoice::fastest);

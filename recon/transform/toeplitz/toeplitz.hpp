@@ -22,17 +22,14 @@ class ToeplitzNormal : public HermitianOperator<T> {
  public:
   Shape domain() const final { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
   Device device() const final { return maps_.device(); }
-  const OperatorCost& cost() const { return cost_; }
 
  protected:
   /// Throws unless the grid holds all differences of voxels.
-  ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps, std::int64_t coils_at_once,
-                 std::int64_t images_at_once = 1);
+  ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps);
   /// Throws unless both are images, or equal stacks of such, on this device.
   void check_images(const Array<Complex<T>>& in, const Array<Complex<T>>& out) const;
 
   Array<Complex<T>> maps_;
-  OperatorCost cost_;
 };
 
 /// `point_spread` is q on the periodic difference grid (direct.hpp); `maps` is [coil][z][y][x]; both on the
@@ -48,10 +45,5 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>&
 /// Returns the cost of that operator; where there is no device to ask, on one with the cache of an H100.
 OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, Precision precision,
                            Device device, std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
-
-/// The transfer function FFT(q) / (number of grid points): real, [z][y][x] on the difference grid. Host
-/// arrays.
-template <class T>
-Array<T> transfer_function(const Array<Complex<T>>& point_spread);
 
 }  // namespace fhd

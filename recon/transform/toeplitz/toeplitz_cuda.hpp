@@ -25,7 +25,7 @@ class ToeplitzOnDevice : public ToeplitzNormal<T> {
   /// The device of the maps is current.
   ToeplitzOnDevice(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps, std::int64_t coils_at_once,
                    std::int64_t images_at_once)
-      : ToeplitzNormal<T>(point_spread, std::move(maps), coils_at_once, images_at_once),
+      : ToeplitzNormal<T>(point_spread, std::move(maps)),
         extents_({maps_.extent(3), maps_.extent(2), maps_.extent(1)},
                  {point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)}, precision_of<T>()),
         batch_(extents_, maps_.extent(0), coils_at_once, images_at_once, sizeof(Complex<T>),

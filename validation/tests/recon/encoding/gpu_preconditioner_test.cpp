@@ -75,17 +75,7 @@ TYPED_TEST(GpuPreconditioner, takes_the_bytes_that_its_cost_says) {
 }
 
 TYPED_TEST(GpuPreconditioner, leaves_the_solution_of_dense_least_squares) {
-  for (auto& problem : preconditioned_problems<TypeParam>())
-    for (const bool roughness : {false, true}) {
-      if (roughness && problem.image().size() == 1) continue;  // nothing is penalised
-      problem.roughness = roughness;
-      problem.device = Device::cuda();
-      const auto data =
-          random_values<TypeParam>({problem.maps.extent(0), problem.trajectory.sample_count()}, 3);
-      // See the test on the CPU: condition number 100 ... 1000 times the operator's error of some 1e-7 (1e-15).
-      EXPECT_LE(problem.error_of_solution(data), sizeof(TypeParam) == 4 ? 1e-4 : 1e-11)
-          << problem.image().text();
-    }
+  tests::expect_dense_least_squares<TypeParam>(Device::cuda());
 }
 
 TYPED_TEST(GpuPreconditioner, two_runs_give_the_same_bits) {

@@ -126,15 +126,7 @@ TYPED_TEST(Preconditioner, refuses_penalties_and_residuals_that_are_no_numbers) 
 }
 
 TYPED_TEST(Preconditioner, leaves_the_solution_of_dense_least_squares) {
-  for (auto& problem : preconditioned_problems<TypeParam>())
-    for (const bool roughness : {false, true}) {
-      if (roughness && problem.image().size() == 1) continue;  // nothing is penalised
-      problem.roughness = roughness;
-      const auto data = random_values<TypeParam>({problem.maps.extent(0), problem.trajectory.sample_count()}, 3);
-      // Condition number 100 ... 1000 times the operator's error of some 1e-7 (1e-15).
-      EXPECT_LE(problem.error_of_solution(data), this->is_single ? 1e-4 : 1e-11)
-          << problem.image().text() << (roughness ? ", roughness" : "");
-    }
+  tests::expect_dense_least_squares<TypeParam>(Device::cpu());
 }
 
 TYPED_TEST(Preconditioner, systems_of_a_stack_are_solved_as_by_themselves_with_the_residuals_of_the_system) {

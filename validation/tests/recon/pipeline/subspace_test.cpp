@@ -1,6 +1,4 @@
 // Frames in a temporal subspace: its operators, its courses, and their images through the whole pipeline.
-#include "recon/solve/subspace.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numbers>
 
 #include "recon/pipeline/frames.hpp"
+#include "recon/solve/stack.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "validation/certificate.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "recon/solve/lanczos.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "validation/tests/problems.hpp"
 

@@ -1,5 +1,5 @@
 // Conjugate gradient, the largest eigenvalue and the regularised system on the device, against the CPU.
-#include "recon/solve/lanczos.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/recon/transform/toeplitz_checks.hpp"
 
@@ -18,16 +18,6 @@ using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(GpuSolver, Precisions);
 
 TYPED_TEST(GpuSolver, equals_dense_least_squares) { this->problem.expect_dense_least_squares(); }
-
-TYPED_TEST(GpuSolver, waits_for_the_residual_only_as_often_as_asked) {
-  const auto a = this->problem.normal(true);
-  const auto b = random_values<TypeParam>(a->domain(), 4).to(Device::cuda());
-  Array<Complex<TypeParam>> x(a->domain(), Device::cuda());
-  std::vector<std::int64_t> looks;
-  conjugate_gradient(*a, b, x, {.iterations = 7, .tolerance = 0, .check_every = 3},
-                     [&](const Progress& progress) { looks.push_back(progress.done); });
-  EXPECT_EQ(looks, (std::vector<std::int64_t>{0, 3, 6, 7}));
-}
 
 TYPED_TEST(GpuSolver, two_runs_give_the_same_bits) {
   EXPECT_TRUE(tests::identical(this->problem.solved(true, true), this->problem.solved(true, true)));

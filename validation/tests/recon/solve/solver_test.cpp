@@ -5,7 +5,6 @@
 #include <set>
 
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/lanczos.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"

@@ -112,16 +112,6 @@ TEST(LowRank, in_single_precision_is_that_in_double) {
   EXPECT_LE(relative_error(single, twice), 1e-6);  // rounded once to float, the weight too
 }
 
-TEST(LinearAlgebra, eigenvalues_alone_are_those_with_vectors) {
-  const auto values = random_values<double>({12, 12}, 12);
-  Array<Complex<double>> square({12, 12});
-  for (int i = 0; i < 12; ++i)
-    for (int j = 0; j < 12; ++j) square[i * 12 + j] = values[i * 12 + j] + conj(values[j * 12 + i]);
-  const auto alone = hermitian_eigenvalues(square);
-  const auto both = hermitian_eigen(square).values;
-  for (int i = 0; i < 12; ++i) EXPECT_NEAR(alone[i], both[i], 1e-12 * std::abs(both[0]));
-}
-
 TEST(LinearAlgebra, a_failure_of_a_small_problem_is_thrown) {
   EXPECT_THROW(for_each_small_problem(5, [](std::int64_t i) {
                  if (i == 3) throw Error("work", "", "failed");

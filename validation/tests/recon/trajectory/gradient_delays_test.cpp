@@ -109,6 +109,8 @@ TEST(GradientDelays, leave_out_samples_that_lie_beyond_the_matrix) {
   EXPECT_EQ(moved.sample_time_s->size(), moved.kspace.sample_count());
   ASSERT_EQ(moved.messages.size(), 1u);
   EXPECT_NE(moved.messages[0].text.find("beyond the matrix"), std::string::npos);
+  EXPECT_THROW(with_delays(simulation.scan, starts, GradientDelays::along_axes({80, 80, 0})), Error)
+      << "less than half is left";
 }
 
 TEST(GradientDelays, leave_readouts_whole_where_frames_are_cut_by_them) {
@@ -243,12 +245,6 @@ TEST(GradientDelays, too_long_to_be_found_are_not_taken_for_others) {
     settings.snr = 30;
     EXPECT_FALSE(obstacle_of(data::simulate(settings)).empty()) << delays[0];
   }
-}
-
-TEST(GradientDelays, that_leave_less_than_half_of_the_samples_are_refused) {
-  const auto simulation = data::simulate(settings_of(TrajectoryKind::golden_radial, {}));
-  const auto starts = starts_of(simulation);
-  EXPECT_THROW(with_delays(simulation.scan, starts, GradientDelays::along_axes({80, 80, 0})), Error);
 }
 
 TEST(GradientDelays, are_told_in_words) {

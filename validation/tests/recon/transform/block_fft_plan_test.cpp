@@ -37,11 +37,6 @@ TEST(BlockFftPlan, radices_multiply_to_the_length_and_threads_are_enough_for_eac
   EXPECT_EQ(taken, 137);  // of the 142 without a prime factor above 7
 }
 
-TEST(BlockFftPlan, takes_two_stages_for_256_and_three_for_512) {
-  EXPECT_EQ(BlockFftPlan(256).threads, 16);
-  EXPECT_EQ(BlockFftPlan(512).threads, 64);
-}
-
 TEST(BlockFftPlan, twiddles_are_as_many_as_it_says_and_exact_to_their_last_place) {
   for (const int n : {2, 15, 96, 256, 500, 1024}) {
     const BlockFftPlan plan(n);

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "recon/transform/gridded/gridded_backends.hpp"
+#include "recon/transform/gridded/gridded.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/recon/transform/transform_checks.hpp"
 

@@ -55,17 +55,6 @@ TYPED_TEST(GpuToeplitz, is_hermitian_where_groups_of_rows_differ_in_size) {
   EXPECT_LE(tests::adjointness_error(x, applied(*a, x), y, applied(*a, y)), this->symmetry);
 }
 
-TYPED_TEST(GpuToeplitz, equals_the_cpu_at_64) {
-  const tests::TransformCase c{{64, 64, 64}, 3000, 3};
-  const auto trajectory = random_trajectory(c.matrix_size, c.samples, 1);
-  const auto maps = random_values<TypeParam>({3, 64, 64, 64}, 2);
-  const auto q = point_spread_direct<TypeParam>(trajectory, c.matrix_size, nullptr, Device::cpu());
-  const auto image = random_values<TypeParam>({64, 64, 64}, 3);
-  Array<Complex<TypeParam>> expected(image.shape());
-  make_toeplitz_normal(q, maps)->forward(image, expected);
-  EXPECT_LE(relative_error(applied(*this->toeplitz(trajectory, c, maps), image), expected), this->tolerance);
-}
-
 /// Lengths of known stages and of any, of one, two and three of them, along every axis of a volume and of a plane.
 std::vector<tests::TransformCase> lengths_on_every_axis() {
   std::vector<tests::TransformCase> all;
@@ -124,7 +113,6 @@ TYPED_TEST(GpuToeplitz, takes_the_bytes_that_its_cost_says) {
                  peak = static_cast<double>(device::memory_use(gpu).peak_bytes) - before;
     EXPECT_NEAR(static_cast<double>(cost.bytes), held, 0.15 * held);
     EXPECT_NEAR(static_cast<double>(cost.bytes + cost.making_bytes), peak, 0.15 * peak);
-    EXPECT_NEAR(static_cast<double>(toeplitz->cost().bytes), held, 1024);
     Array<Complex<TypeParam>> in(toeplitz->domain(), gpu), out(toeplitz->domain(), gpu);
     const auto used = device::memory_use(gpu).used_bytes;
     device::reset_peak_memory(gpu);

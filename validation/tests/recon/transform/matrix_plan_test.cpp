@@ -1,12 +1,11 @@
 // How direct sums are cut into products of matrices: every point once, every sample once, within the memory that is said.
-#include "recon/transform/direct/matrix_plan.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <tuple>
 
 #include "recon/transform/direct/direct_cost.hpp"
+#include "recon/transform/direct/separable.hpp"
 #include "recon/transform/direct/tiles.hpp"
 
 namespace fhd::matrix_sums {

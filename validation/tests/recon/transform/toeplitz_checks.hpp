@@ -1,5 +1,5 @@
 #pragma once
-// What the Toeplitz operator keeps, and regularised solutions of whole encodings, on the CPU and on a GPU.
+// Checks of the Toeplitz operator, and regularised solutions of whole encodings, on the CPU and on a GPU.
 #include "recon/encoding/sense.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "recon/array/fft.hpp"
-#include "recon/solve/lanczos.hpp"
 #include "validation/tests/recon/transform/toeplitz_checks.hpp"
 
 namespace {
@@ -48,21 +47,6 @@ TYPED_TEST(Toeplitz, carries_the_weights_of_its_point_spread) {
   EXPECT_LE(relative_error(result, oracle::adjoint(trajectory.k, r, samples)), this->tolerance);
 }
 
-TYPED_TEST(Toeplitz, largest_transfer_bounds_the_largest_eigenvalue) {
-  const std::array<int, 3> matrix{12, 11, 1};
-  const auto q =
-      point_spread_direct<TypeParam>(random_trajectory(matrix, 200, 1), matrix, nullptr, Device::cpu());
-  Array<Complex<TypeParam>> ones({1, 1, 11, 12});
-  for (auto& value : ones) value = TypeParam(1);
-  const auto toeplitz = make_toeplitz_normal(q, ones);
-  const auto transfer = transfer_function(q);
-  const double bound =
-      *std::max_element(transfer.begin(), transfer.end()) * static_cast<double>(transfer.size());
-  const double largest = largest_eigenvalue(*toeplitz, 132);
-  EXPECT_LE(largest, bound);
-  EXPECT_GE(largest, 0.3 * bound);  // measured 0.6; a lost factor of the grid size would be 4 or 1/4
-}
-
 TYPED_TEST(Toeplitz, holds_the_bytes_that_its_cost_says) {
   const auto bytes_in_use = [] { return tests::bytes_in_use(Device::cpu()); };
   const fhd::Fft1d<TypeParam> planner(8000, 1);  // FFTW keeps what its first plan takes
@@ -79,7 +63,6 @@ TYPED_TEST(Toeplitz, holds_the_bytes_that_its_cost_says) {
     const double held = bytes_in_use() - before;
     const OperatorCost cost = toeplitz_cost(c.matrix_size, c.coils, precision_of<TypeParam>(), Device::cpu());
     EXPECT_NEAR(static_cast<double>(cost.bytes), held, 0.15 * held);
-    EXPECT_EQ(cost.bytes, toeplitz->cost().bytes);
     Array<Complex<TypeParam>> in(toeplitz->domain()), out(toeplitz->domain());
     const double used = bytes_in_use();
     toeplitz->forward(in, out);

@@ -67,7 +67,7 @@ inline Array<double> uneven_weights(std::int64_t count) {
   return weights;
 }
 
-/// What a transform gives for images and samples, in double.
+/// The outputs of a transform for images and samples, in double.
 struct Results {
   Array<Complex<double>> samples, images;
 };

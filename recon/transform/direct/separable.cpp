@@ -1,4 +1,4 @@
-#include "recon/transform/direct/matrix_plan.hpp"
+#include "recon/transform/direct/separable.hpp"
 
 #include <algorithm>
 
