@@ -187,7 +187,8 @@ Run add_batch(CLI::App& app) {
       ->type_name("PATTERN");
   add_whole(app, "--at-once", command->at_once,
             "scans at a time, at most [as many as threads; on a GPU up to sixteen]", 1, 4096);
-  add_whole(app, "--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]", 1)
+  add_whole(app, "--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]",
+            1)
       ->type_name("MIB");
   app.add_flag(
       "--list", command->lists_missing,
