@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "io/files/file_set.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
 #include "io/reader/confinement.hpp"
 #include "io/reader/limits.hpp"
 #include "io/reader/reader.hpp"
