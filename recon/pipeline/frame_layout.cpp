@@ -27,13 +27,16 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
   };
   const std::string of_scan = ", of the " + std::to_string(readouts) + " readouts of the scan";
   if (readouts < 2) throw Error("frames", "a scan of at least two readouts", std::to_string(readouts));
-  layout.order.resize(readouts);
-  std::iota(layout.order.begin(), layout.order.end(), std::int64_t{0});
+  const auto in_order = [&] {
+    layout.order.resize(readouts);
+    std::iota(layout.order.begin(), layout.order.end(), std::int64_t{0});
+    return layout;
+  };
   if (choice.readouts_per_frame == 0) {
     whole_number("--frames", 2, readouts, of_scan, choice.frames);
     layout.frames = choice.frames;
     layout.step = layout.readouts_per_frame = readouts / choice.frames;
-    return layout;
+    return in_order();
   }
   layout.readouts_per_frame = choice.readouts_per_frame;
   whole_number("--spokes-per-frame", 1, readouts - 1, of_scan, layout.readouts_per_frame);
@@ -44,7 +47,7 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
     throw Error(Field{"spokes-per-frame"}, "room for two frames" + of_scan,
                 std::to_string(layout.readouts_per_frame) + " to a frame",
                 "take fewer readouts to a frame, or let frames overlap with --sliding");
-  return layout;
+  return in_order();
 }
 
 std::vector<std::int64_t> FrameLayout::samples_of(std::int64_t frame) const {

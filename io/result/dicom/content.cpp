@@ -153,7 +153,8 @@ void add_patient(Elements& to, const AcquisitionInfo& of_scan, const std::string
   const auto name = person_name(of_scan.patient_name), id = patient_id(of_scan.patient_id),
              sex = code(of_scan.patient_sex);
   add(to,
-      {{"PatientName", name.empty() ? pseudonym.name : name},
+      {{"SpecificCharacterSet", "ISO_IR 192"},  // first, as the texts are checked by it
+       {"PatientName", name.empty() ? pseudonym.name : name},
        {"PatientID", id.empty() ? pseudonym.id : id},
        {"PatientBirthDate", date(of_scan.patient_birth_date)},
        {"PatientSex", sex == "M" || sex == "F" || sex == "O" ? sex : ""}},
@@ -192,8 +193,7 @@ void add_origin(Elements& to, const ResultContent& results, const std::string& s
   const int number = of_scan.first_series_number > 0 ? 100 * of_scan.first_series_number + 1 : 1;
   const auto what = of_scan.series_description.empty() ? of_scan.protocol : of_scan.series_description;
   add(to,
-      {{"SpecificCharacterSet", "ISO_IR 192"},
-       {"InstanceCreationDate", made.date},
+      {{"InstanceCreationDate", made.date},
        {"InstanceCreationTime", made.time},
        {"ContentDate", made.date},
        {"ContentTime", made.time},

@@ -55,11 +55,11 @@ TEST_F(Recipe, gives_options_to_the_scans_that_it_names_and_the_command_line_goe
   write_text(path("recipe.json"),
              "{\"iterations\": 2, \"tolerance\": 0, \"phase\": true, \"no_gridded_image\": false, "
              "\"fov_mm\": [200, 180], \"precision\": \"double\"}");
-  ASSERT_DONE(run("recon a.h5 -o recipe --recipe recipe.json --iterations 4 --device cpu"));
-  EXPECT_EQ(iterations("recipe"), 4);
-  EXPECT_TRUE(exists("recipe_phase.nii.gz")) << "a flag that is true";
+  ASSERT_DONE(run("recon a.h5 -o by_recipe --recipe recipe.json --iterations 4 --device cpu"));
+  EXPECT_EQ(iterations("by_recipe"), 4);
+  EXPECT_TRUE(exists("by_recipe_phase.nii.gz")) << "a flag that is true";
   ASSERT_DONE(run("recon a.h5 -o typed --iterations 4 --tolerance 0 --fov-mm 200,180 --precision double --device cpu"));
-  const auto by_recipe = io::read_image(path("recipe.h5")), typed = io::read_image(path("typed.h5"));
+  const auto by_recipe = io::read_image(path("by_recipe.h5")), typed = io::read_image(path("typed.h5"));
   const auto& values = typed.images.at(0).in_double;
   ASSERT_FALSE(values.empty());
   ASSERT_EQ(by_recipe.images.at(0).in_double.size(), values.size());

@@ -219,7 +219,7 @@ TEST_F(Harm, values_that_no_file_has_are_refused) {
     EXPECT_CONTAINS(error_of([&] { open_scan(path("file.h5")); }), "numbers that no scan has") << what;
   }
   fake("other shape");
-  EXPECT_CONTAINS(error_of([&] { read_image(path("file.h5")); }), "values that are none");
+  EXPECT_CONTAINS(error_of([&] { read_image(path("file.h5")); }), "found [1][1][2]");
   fake("absurd address");
   EXPECT_CONTAINS(error_of([&] { read_number_table(path("file.h5"), "/data"); }), "made to do harm");
 }
