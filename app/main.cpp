@@ -119,17 +119,17 @@ int parse_and_run(int argc, char** argv) {
     if (reads_files) fhd::app::add_options(*parser, none, in_process);
   };
   add("recon", "reconstruct an image from a scan file", add_recon);
-  add("batch", "reconstruct many scans; run again, it does what is left", add_batch);
+  add("batch", "reconstruct many scans; a second run does only what is missing or changed", add_batch);
   add("serve", "reconstruct sessions of inline reconstruction, as their data arrive", add_serve);
-  add("compare", "reconstruct in several ways and tell their errors", add_compare);
+  add("compare", "reconstruct in several ways and compare their errors", add_compare);
   add("simulate", "make a scan of a phantom, with its true image", add_simulate);
   add("convert", "convert a scan between file formats", add_convert);
   add("forward", "compute the samples of an image by exact sums", add_forward);
   add("fieldmap", "find off-resonance from the echoes of a scan", add_fieldmap);
-  add("plan", "tell how long a reconstruction will take and how much memory", add_plan);
+  add("plan", "predict time and memory of a reconstruction", add_plan);
   add("report", "show results on one page for a browser", add_report);
-  add("info", "tell what a scan file holds", add_info);
-  add("check", "tell what is suspicious or missing in scan files, and what to do", add_check);
+  add("info", "print what a scan file contains", add_info);
+  add("check", "report what is suspicious or missing in scan files, and what to do", add_check);
   add("bench", "measure the speed and error of the transforms on this machine", add_bench, false);
 
   add("options", "what the options are, for manual pages and shells", add_documentation, false);

@@ -93,8 +93,10 @@ void print_text(const io::ScanSummary& summary) {
   print_out("{}\n", summary.path);
   line("format", summary.format);
   line("matrix", fmt::format("{} x {} x {}", n[0], n[1], n[2]));
-  line("FOV", fmt::format("{} x {} x {} mm", length(geometry.fov_mm[0]), length(geometry.fov_mm[1]),
-                          length(geometry.fov_mm[2])));
+  const auto& fov = geometry.fov_mm;
+  line("FOV", std::ranges::none_of(fov, [](double mm) { return mm > 0; })
+                  ? "unknown"
+                  : fmt::format("{} x {} x {} mm", length(fov[0]), length(fov[1]), length(fov[2])));
   line("centre", fmt::format("{:g}, {:g}, {:g} mm", geometry.position_mm[0], geometry.position_mm[1],
                              geometry.position_mm[2]));
   line("coils", std::to_string(summary.coil_count));
@@ -102,7 +104,11 @@ void print_text(const io::ScanSummary& summary) {
                       ? fmt::format("{} per image ({} readouts of {})", summary.samples_per_scan,
                                     summary.samples_per_scan / summary.readout_length, summary.readout_length)
                       : fmt::format("{} per image", summary.samples_per_scan));
-  line("images", fmt::format("{} slices x {} repetitions", summary.slice_count, summary.repetition_count));
+  const auto counted = [](std::int64_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  line("images",
+       counted(summary.slice_count, "slice") + " x " + counted(summary.repetition_count, "repetition"));
   print_names(summary);
   if (!summary.echo_times_s.empty()) {
     auto times_ms = summary.echo_times_s;
@@ -112,8 +118,10 @@ void print_text(const io::ScanSummary& summary) {
   line("k-space", summary.cartesian ? "Cartesian" : "non-Cartesian");
   line("sensitivity maps", summary.has_sensitivity_maps ? "yes" : "no");
   line("field map", summary.has_field_map ? "yes" : "no");
-  line("sample times",
-       summary.has_sample_time ? fmt::format("yes, from {}", name_of(summary.time_origin)) : "no");
+  const auto origin = summary.time_origin == io::TimeOrigin::unknown
+                          ? std::string("origin unknown")
+                          : fmt::format("from {}", name_of(summary.time_origin));
+  line("sample times", summary.has_sample_time ? "yes, " + origin : "no");
   for (const auto& [name, value] : summary.facts) line(name, value);
   const auto list = [](const char* title, const std::vector<std::string>& sentences) {
     if (sentences.empty()) return;

@@ -284,12 +284,12 @@ void add_object(CLI::App& app, SimulateCommand& command) {
   auto& settings = command.settings;
   add_choice(app, "--phantom", command.phantom, phantom_names, "the object");
   add_whole(app, "--dynamic", settings.readouts_per_frame,
-            "a chest that beats, breathes and takes up contrast in the place of --phantom, each readout at its "
+            "a chest that beats, breathes and takes up contrast instead of --phantom, each readout at its "
             "own time, with a true image for every N readouts (try --readouts 780 --dynamic 13)",
             1)
       ->excludes("--phantom");
   add_number(app, "--breaths", settings.breaths,
-             "a chest that breathes so many times, no two alike, in the place of --phantom, each readout at its "
+             "a chest that breathes so many times, no two alike, instead of --phantom, each readout at its "
              "own time; NAME.motion.txt tells the depth of breath of each (try --readouts 800 --breaths 12)",
              1, 1000)
       ->excludes("--phantom", "--dynamic");

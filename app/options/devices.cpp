@@ -111,7 +111,7 @@ ChosenDevice DeviceOption::choose(int preferred) const {
     const auto count = static_cast<int>(device::inventory().devices.size());
     chosen = gpu(Device::cuda(count > 0 ? preferred % count : 0));
   } else if (name == "auto" && leaves_gpu_alone) {
-    chosen.text = "CPU, because it is done before a GPU has started";
+    chosen.text = "CPU, because this scan is finished before a GPU could start";
   } else if (name == "auto") {
     chosen = choose_any(preferred);
   } else if (name != "cpu") {

@@ -146,9 +146,12 @@ std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t 
     return selected;
   }
   const auto refuse = [&] {
-    throw Error(option,
-                fmt::format("\"all\" or different numbers and ranges from 0 to {}, such as 0-3,7", count - 1),
-                "'" + text + "'");
+    throw Error(
+        option,
+        count == 1
+            ? "0, the only one"
+            : fmt::format("\"all\" or different numbers and ranges from 0 to {}, such as 0-3,7", count - 1),
+        "'" + text + "'");
   };
   for (const auto& piece : split_at(text, ',')) {
     const auto dash = piece.find('-');

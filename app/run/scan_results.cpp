@@ -153,7 +153,7 @@ void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
 void ScanResults::note_doubt(std::size_t number, const Report& report) {
   if (doubt_ && doubt_->first < number) return;
   const auto found = std::find_if(report.messages.begin(), report.messages.end(), is_doubt);
-  if (found != report.messages.end()) doubt_ = {number, line_of(*found)};
+  if (found != report.messages.end()) doubt_ = {number, *found};
 }
 
 void ScanResults::add(std::size_t number, ReconResult made) {
@@ -203,9 +203,12 @@ void ScanResults::require_room(const io::ResultRequest& request) const {
 }
 
 void ScanResults::require_trust(bool strict) const {
-  if (strict && doubt_)
-    throw Error(path(), "a scan without doubts (--strict)", doubt_->second,
-                "no result was written; without --strict the image is written, with the warning");
+  if (!strict || !doubt_) return;
+  auto [text, remedy] = std::pair(doubt_->second.text, doubt_->second.remedy);
+  for (auto* part : {&text, &remedy})
+    if (part->ends_with('.')) part->pop_back();
+  throw Error(path(), "a scan without doubts (--strict)", text,
+              (remedy.empty() ? "" : remedy + "; ") + "no result was written, because --strict was given");
 }
 
 namespace {

@@ -94,7 +94,7 @@ class ScanResults {
   std::shared_ptr<io::SeriesFolder> folder_;
   std::string host_, earlier_run_;
   std::vector<Message> further_notes_;  ///< of the first volume, beside those in the folder
-  std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
+  std::optional<std::pair<std::size_t, Message>> doubt_;  ///< of the first volume with one
   io::InputStamps stamps_;
 };
 

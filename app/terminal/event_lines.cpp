@@ -114,7 +114,7 @@ void set_command_line(int argc, const char* const* argv) {
 Run with_event_lines(CLI::App& app, Run run) {
   const auto asked = std::make_shared<bool>(false);
   app.add_flag("--json-lines", *asked,
-               "print a JSON object for each event, a line each, in the place of text (for other programs)")
+               "print a JSON object for each event, a line each, instead of text (for other programs)")
       ->excludes("--quiet");
   return [asked, run, command = app.get_name()] {
     events_are_told = *asked;

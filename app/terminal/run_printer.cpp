@@ -122,8 +122,7 @@ void RunPrinter::print_image(std::size_t index, const Report& report, const Scan
   print_out("image     {}{}\n", which, solution_line(report));
   if (report.certificate && is_full) print_out("accuracy  {}\n", certificate_line(*report.certificate));
   using Judgement = Verdict::Judgement;
-  if (const auto& v = report.verdict; v && v->judgement != Judgement::unexplained &&
-                                      (is_full || v->judgement != Judgement::explained))
+  if (const auto& v = report.verdict; v && (is_full || v->judgement != Judgement::explained))
     print_out("verdict   {}\n", v->sentence);
 }
 

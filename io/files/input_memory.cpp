@@ -41,7 +41,7 @@ void require_input_memory(double bytes, const std::string& subject) {
   constexpr double gib = 1 << 30;
   throw Error(subject, fmt::format("values of at most {:.3g} GiB", static_cast<double>(input_memory()) / gib),
               fmt::format("{:.3g} GiB", bytes / gib),
-              "if the file is a good one, --input-memory allows more");
+              "raise the limit with --input-memory GIB if you trust the file");
 }
 
 }  // namespace fhd::io

@@ -228,7 +228,7 @@ Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
   return values;
 }
 
-File File::open(const std::string& path) {
+File File::open(const std::string& path, std::string_view remedy) {
   be_silent();
   std::error_code status;
   require_reachable(path);
@@ -237,9 +237,10 @@ File File::open(const std::string& path) {
   const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!opened) fail_by_errno(path, "a readable file");
   require_stored_whole(opened.get(), path);
-  if (H5Fis_hdf5(path.c_str()) <= 0)
-    throw Error(path, "an HDF5 file",
-                std::filesystem::file_size(path, status) == 0 ? "an empty file" : "another format");
+  if (H5Fis_hdf5(path.c_str()) <= 0) {
+    if (std::filesystem::file_size(path, status) == 0) throw Error(path, "an HDF5 file", "an empty file");
+    throw Error(path, "an HDF5 file", "another format", remedy);
+  }
   return {path, {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, path, "a complete HDF5 file"}};
 }
 

@@ -106,7 +106,8 @@ class Dataset {
 class File {
  public:
   /// Opens a file for reading. Throws Error if it is absent, not HDF5, or truncated.
-  static File open(const std::string& path);
+  /// `remedy` says what to do about a file of another format.
+  static File open(const std::string& path, std::string_view remedy = {});
   /// Starts a file that `close` writes to `path`, replacing what is there; messages call it `reported_path`. Until then it is
   /// in memory, because HDF5 1.10 crashes at exit after a write that failed. If `expected_bytes`, which is an upper bound,
   /// exceeds 4 MiB, the file is written to the disk as it comes, where room for all of it is reserved first, so that HDF5

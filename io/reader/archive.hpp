@@ -146,7 +146,7 @@ class Input : public Archive<Input> {
   friend Archive;
   [[noreturn]] void refuse() const {
     throw Error(subject_, "values that fit into the memory that reading may take", "more",
-                "the file is damaged, or made to do harm; a good one: --input-memory GIB allows more");
+                "raise the limit with --input-memory GIB if you trust the file");
   }
   /// Takes the memory of `count` values of `size` bytes each.
   void take(std::uint64_t count, std::size_t size) {

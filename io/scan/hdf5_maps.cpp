@@ -155,7 +155,7 @@ TrajectoryUnit unit_of_trajectory(const hdf5::File& file, TrajectoryUnit told,
   constexpr auto expected = "cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax";
   const auto subject = file.subject(trajectory_name) + " attribute 'unit'";
   if (!file.has_attribute(trajectory_name, "unit"))
-    throw Error(subject, expected, "none", "tell the unit with --trajectory-unit");
+    throw Error(subject, expected, "none", "give the unit with --trajectory-unit");
   const auto stated = parse_trajectory_unit(file.text_attribute(trajectory_name, "unit"), subject);
   if (stated == TrajectoryUnit::automatic) throw Error(subject, expected, "'auto'");
   return stated;

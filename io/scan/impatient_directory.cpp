@@ -126,7 +126,8 @@ class ImpatientDirectory {
     summary_.states_directions = false;
     if (!has("kx") || !has("ky") || !has("kz"))
       throw Error(path, "an IMPATIENT scan: a directory with kx.dat, ky.dat and kz.dat", "none of that kind",
-                  "give a scan file, or the directory that holds the .dat files");
+                  "give a scan file, or the directory that holds the .dat files; for a folder of scans: fhd "
+                  "batch DIR -o OUT");
     std::array<DatFile, 3> k{read("kx"), read("ky"), read("kz")};
     const auto samples = std::ssize(k[0].values);
     if (samples == 0)

@@ -42,7 +42,10 @@ bool is_directory(const std::string& path, const ReadOptions&) {
 }
 bool is_pair(const std::string& path, const ReadOptions&) { return is_bart(path); }
 bool is_fhd(const std::string& path, const ReadOptions&) {
-  const auto file = hdf5::File::open(path);
+  const auto file = hdf5::File::open(
+      path,
+      "fhd reads ISMRMRD, fhd HDF5, BART .cfl and IMPATIENT directories; convert Siemens raw data with "
+      "siemens_to_ismrmrd");
   return file.has("/kspace") || file.has(trajectory_name);
 }
 bool is_ismrmrd(const std::string& path, const ReadOptions& options) {

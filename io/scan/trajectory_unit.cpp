@@ -206,7 +206,7 @@ InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const Uni
                 candidates.empty() ? found
                                    : fmt::format("{}, at best {} of the edge of k-space ({})", found,
                                                  fill_in_words(candidates[0]), name_of(candidates[0].unit)),
-                "tell the unit with --trajectory-unit");
+                "give the unit with --trajectory-unit");
   if (second && second->penalty - candidates[0].penalty < decisive) {
     std::string names, fills, commands;
     for (const auto& h : candidates) {
@@ -218,7 +218,7 @@ InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const Uni
     throw Error(subject, "k-space positions that fit one unit",
                 fmt::format("{}, which may be {}: of the way to the edge of k-space it reaches {}", found,
                             names, fills),
-                "tell the unit with " + commands);
+                "give the unit with " + commands);
   }
   return {candidates[0].unit, reason_for(candidates[0], second, found)};
 }
@@ -246,7 +246,7 @@ void require_credible_unit(TrajectoryUnit stated, const std::array<double, 3>& l
                   fmt::format("{}, which reaches {} of the edge of k-space, and {} in {}",
                               found_in_words(evidence, geometry), fill_in_words(stated_fill[0]),
                               fill_in_words(other), name_of(other.unit)),
-                  fmt::format("tell the unit with --trajectory-unit {} or --trajectory-unit {}",
+                  fmt::format("give the unit with --trajectory-unit {} or --trajectory-unit {}",
                               name_of(other.unit), name_of(stated)));
 }
 
@@ -261,7 +261,7 @@ std::array<double, 3> scale_to_cycles_per_fov(TrajectoryUnit unit, const UnitRef
       const std::string along = "none along " + std::string(1, "xyz"[axis]);
       if (unit == cycles_per_recon_fov)
         throw Error(subject, "a stated FOV of the reconstructed space to convert k-space positions", along,
-                    "tell another unit with --trajectory-unit");
+                    "give another unit with --trajectory-unit");
       throw Error(subject, fmt::format("a known FOV to convert k-space positions from {}", name_of(unit)),
                   along, "give it with --fov-mm X,Y,Z");
     }

@@ -110,14 +110,13 @@ void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const M
   if (!model.problem.sparse.empty())
     log.note(
         "certificate",
-        "certificate: of the conditions of optimality it checks that the pull of the data and that of the "
-        "terms without "
-        "squares cancel; that the latter is a subgradient of these terms is the solver's word");
+        "The certificate checks that data gradient and penalty gradient cancel; it does not check that the "
+        "latter is a subgradient.");
   if (model.problem.is_real)
-    log.note("certificate",
-             "certificate: of the residual it checks the real part, all that an image has to answer for "
-             "that is real "
-             "beside its phase; that phase it takes as a part of the maps");
+    log.note(
+        "certificate",
+        "The certificate checks only the real part of the residual, because the image is real apart from "
+        "its phase. It takes this phase as a part of the maps.");
   log.stage("certificate", [&] {
     for_each_in_parallel(
         inputs.size(), [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });

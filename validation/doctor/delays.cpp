@@ -16,7 +16,7 @@ void check_delays(const Scan& scan, std::int64_t readout_length, Findings& findi
   if (!found.found()) {
     constexpr double much = 0.1;
     findings.add(found.inconsistency_before > much ? Severity::note : Severity::ok, "delays",
-                 "Gradient delays were not found: " + found.obstacle + ".");
+                 "Gradient delays cannot be estimated: " + found.obstacle + ".");
     return;
   }
   const auto uncertainty = GradientDelays::along_axes({found.uncertainty, 0, 0});

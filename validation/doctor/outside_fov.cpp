@@ -99,8 +99,8 @@ void check_memory(io::ScanFile& file, const DiagnosisSettings& settings, Finding
   try {
     const auto cost = settings.cost(file);
     const auto available = static_cast<double>(settings.memory_bytes);
-    const auto text = fmt::format("A reconstruction takes about {} of the {} that the machine has.",
-                                  cost.text, cost.available);
+    const auto text =
+        fmt::format("Predicted for a reconstruction of {}; the machine has {}.", cost.text, cost.available);
     if (cost.bytes > available)
       findings.add(Severity::problem, "memory", text,
                    "fewer --slices or --repetitions, a smaller --matrix or --compress");

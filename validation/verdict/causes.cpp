@@ -301,15 +301,16 @@ class Alternatives {
     };
     for (const double factor :
          {2.0, std::numbers::pi, 2 * std::numbers::pi, 1.25, 0.8, 0.5, 1 / std::numbers::pi})
-      times(fmt::format("the scale of k-space (unit or FOV): k is {:.3g} times as long as told", factor),
+      times(fmt::format("the scale of k-space (unit or FOV): k is {:.3g} times as long as the file states",
+                        factor),
             {factor, factor, factor});
     for (int axis = 0; axis < 3; ++axis)
       for (const double factor : {2.0, 0.5}) {
         std::array<double, 3> factors{1, 1, 1};
         factors[static_cast<std::size_t>(axis)] = factor;
         if (is_long(axis))
-          times(fmt::format("the scale of k_{} (FOV along {}): {} times as long as told", "xyz"[axis],
-                            "xyz"[axis], factor),
+          times(fmt::format("the scale of k_{} (FOV along {}): {} times as long as the file states",
+                            "xyz"[axis], "xyz"[axis], factor),
                 factors);
       }
   }
@@ -399,7 +400,7 @@ class Alternatives {
       });
       const double n = static_cast<double>(readout_count());
       for (const double step : {111.246117975, 222.492235950, 137.507764050, 180 / n, 360 / n})
-        add(fmt::format("the angles of the readouts: steps of {:.4g} degrees, not as told", step),
+        add(fmt::format("the angles of the readouts: steps of {:.4g} degrees, not as the file states", step),
             [starts = &starts_, step](Scan& scan) { turn_readouts(*starts, step, scan); });
     }
     add("a constant offset of the receiver", take_off_offset);

@@ -53,15 +53,15 @@ void decide_unexplained(Verdict& v) {
     v.judgement = Judgement::varies;
     v.sentence = fmt::format(
         "the signal changes from readout to readout (contrast, or a drift), and one image is its average: {} "
-        "of the "
-        "samples is left over, {:.0f} % of which a factor for each readout explains",
+        "of the signal remains unexplained beyond noise, {:.0f} % of which a factor for each readout "
+        "explains",
         percent(v.unexplained), 100 * signal->share);
     return;
   }
   v.judgement = Judgement::unexplained;
   v.cause = cause_of(v);
   v.sentence =
-      fmt::format("the model does not explain the data: {} of the samples is left over, beside noise",
+      fmt::format("the model does not explain the data: {} of the signal remains unexplained beyond noise",
                   percent(v.unexplained));
 }
 
@@ -132,8 +132,9 @@ void decide(Verdict& v, double solver_residual, int iterations) {
     return;
   }
   v.judgement = Judgement::explained;
-  v.sentence = fmt::format("arithmetic right, data explained: {} of the samples is left over, beside noise",
-                           percent(v.unexplained));
+  v.sentence =
+      fmt::format("arithmetic right, data explained: {} of the signal remains unexplained beyond noise",
+                  percent(v.unexplained));
 }
 
 }  // namespace fhd::validation

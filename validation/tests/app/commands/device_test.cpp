@@ -44,7 +44,7 @@ TEST_F(DeviceCommand, auto_takes_the_cpu_and_says_why) {
 }
 
 TEST_F(DeviceCommand, auto_asks_for_a_gpu_only_where_the_scan_is_not_small) {
-  const std::string small = "because it is done before a GPU has started";
+  const std::string small = "because this scan is finished before a GPU could start";
   ASSERT_DONE(run("recon " + path("scan.h5") + " --threads 1 -o " + path("small")));
   EXPECT_CONTAINS(text("out"), small);
   // More than 2e9 pairs of voxels and samples.

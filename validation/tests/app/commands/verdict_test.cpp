@@ -46,9 +46,11 @@ TEST_F(VerdictCommand, explains_a_scan_that_is_right_without_a_warning) {
 TEST_F(VerdictCommand, a_suspicious_image_is_written_with_its_likeliest_cause_unless_strict) {
   ASSERT_EQ(recon("scans/swapped.h5 -o out --strict"), 1);
   EXPECT_CONTAINS(text("err"), "expected a scan without doubts (--strict)");
+  EXPECT_CONTAINS(text("err"), "; no result was written, because --strict was given\n");
   EXPECT_FALSE(exists("out.h5") || exists("out.json") || exists("out.png") || exists("out.nii.gz"));
   ASSERT_DONE(recon("scans/swapped.h5 -o out"));
   EXPECT_CONTAINS(text("err"), "suspicion: image 1: the model does not explain the data");
+  EXPECT_CONTAINS(text("out"), "verdict   the model does not explain the data");
   EXPECT_CONTAINS(text("err"), "likeliest cause: axes: k_x and k_y are swapped");
   const auto image = nlohmann::json::parse(text("out.json")).at("images").at(0);
   EXPECT_EQ(image.at("verdict").at("judgement"), "unexplained");

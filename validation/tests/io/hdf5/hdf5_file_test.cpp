@@ -175,7 +175,7 @@ TEST_F(Hdf5File, values_beyond_the_memory_of_inputs_are_refused) {
   file.write("/x", values.data(), {1000});
   file.close();
   set_input_memory(3999);
-  EXPECT_CONTAINS(error_of_values({1000}), "--input-memory allows more");
+  EXPECT_CONTAINS(error_of_values({1000}), "raise the limit with --input-memory GIB");
   set_input_memory(4000);
   EXPECT_EQ(error_of_values({1000}), "");
   set_input_memory(0);

@@ -189,14 +189,14 @@ TEST_F(Harm, is_one_line) {
            {"kill", "as when memory runs out"},
            {"exit", "with status 3"},
            {"absurd length", "values that fit into the memory"},
-           {"no memory", "--input-memory GIB allows more"}})
+           {"no memory", "raise the limit with --input-memory GIB"}})
     EXPECT_CONTAINS(error_with(life), line) << life;
   EXPECT_EQ(error_with("long error").size(), 4096u);
 }
 
 TEST_F(Harm, ends_by_the_time_of_the_processor_or_by_the_clock) {
   EXPECT_CONTAINS(error_with("loop"),
-                  "takes longer than 1.2 s of a processor; if it is a good file, --input-seconds N");
+                  "takes longer than 1.2 s of a processor; raise the limit with --input-seconds N");
   limits().seconds = 0.2;
   for (const char* life : {"wait", "trickle"}) EXPECT_CONTAINS(error_with(life), "takes longer than 0.2 s; ");
 }

@@ -121,7 +121,7 @@ TEST_F(OutsideTrajectory, of_another_number_of_samples_is_refused_with_both) {
 
 TEST_F(OutsideTrajectory, has_the_unit_that_it_or_the_user_states) {
   write_trajectory("voxel.h5", "", {1.0 / 16, 1.0 / 12, 1});
-  EXPECT_CONTAINS(refusal(&P::trajectory, "voxel.h5"), "tell the unit with --trajectory-unit");
+  EXPECT_CONTAINS(refusal(&P::trajectory, "voxel.h5"), "give the unit with --trajectory-unit");
   ReadOptions options;
   options.outside.trajectory = path("voxel.h5");
   options.trajectory_unit = TrajectoryUnit::cycles_per_voxel;
