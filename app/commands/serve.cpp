@@ -120,12 +120,15 @@ Run add_serve(CLI::App& app) {
       ->type_name("DIR");
   add_whole(app, "--max-sessions", command->most_sessions, "sessions at once; further ones are refused", 1,
             1024);
-  app.add_option(
-         "--max-memory", command->most_bytes,
+  const auto set_memory = [command](const std::string& bytes) {
+    command->most_bytes = static_cast<std::uint64_t>(
+        whole_of("--max-memory", bytes, std::int64_t{1} << 26, std::int64_t{1} << 50));
+  };
+  app.add_option_function<std::string>(
+         "--max-memory", set_memory,
          "memory of a session for acquisitions that wait, for what is cached of slices, and for the work "
          "on images (also of a GPU), each; such as 4GiB [4GiB]")
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{1} << 26, std::uint64_t{1} << 50).description(""))
       ->type_name("SIZE");
   add_whole(app, "--max-seconds", command->image_s, "of work on one image", 1, 1000000);
   add_number(app, "--idle-timeout", command->idle_s,

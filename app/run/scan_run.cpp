@@ -91,7 +91,7 @@ RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, con
   if (shares_volumes(run, all)) team = team_of(all);
   engines.is_team = team != nullptr;
   if (!team && !execution.processes->is_shared() && !run.settings->options.frames.asks()) {
-    // As many on every device, and at most as many as there are volumes.
+    // Each device gets the same number of engines; there are at most as many as volumes.
     const auto device_count = static_cast<std::int64_t>(all.size()),
                volumes = static_cast<std::int64_t>(run.results.volumes().size());
     const auto of_device = concurrent_volumes(

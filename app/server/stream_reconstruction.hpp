@@ -37,7 +37,7 @@ struct SharedProcessors {
 
 /// The limits of a session's work on images.
 struct ImageLimits {
-  /// Of waiting acquisitions, of cached slices, and of the planned memory of all images that are made at a time, each.
+  /// Bounds, each, the waiting acquisitions, the cached slices, and the planned memory of the images in work.
   std::size_t bytes = std::size_t{4} << 30;
   std::chrono::seconds seconds{600};  ///< of work on one image
   int at_once = 0;                    ///< images; 0: as many as are of use
@@ -105,7 +105,7 @@ class StreamReconstruction {
  private:
   using Series = std::shared_ptr<SliceSeries>;
   using Job = std::packaged_task<Images(std::optional<ReconEngine>&)>;
-  /// What an image shares with others of its slice. series null: nothing. is_first: the others use what it finds.
+  /// Holds what an image shares with others of its slice; series null: nothing; is_first: the others use what it finds.
   struct Shared {
     Series series;
     bool is_first = false;

@@ -51,7 +51,7 @@ class VolumeAssembler {
   Scan volume(std::int64_t slice, std::int64_t repetition, const Source& source) const;
 
  private:
-  /// By repetition (-1: none of the image's) and slice.
+  /// Readouts by repetition (-1: none of the image's) and slice.
   using Volumes = std::map<std::pair<std::int64_t, std::int64_t>, ReadoutList>;
   /// Decides where samples of readouts lie in k-space.
   struct Placing {

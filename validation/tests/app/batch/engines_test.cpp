@@ -101,7 +101,8 @@ class PlannedMemory : public tests::SmallScanTest {
   }
 };
 
-TEST_F(PlannedMemory, grows_with_frames_as_what_is_taken) {
+using LongPlannedMemory = PlannedMemory;
+TEST_F(LongPlannedMemory, grows_with_frames_as_what_is_taken) {
   ASSERT_DONE(run("simulate -o scan --matrix 128 --coils 6 --readouts 400 --dynamic 10"));
   for (const std::string regularizer : {"", "llr:0.01"}) {
     std::vector<std::string> few{"--frames=2", "--iterations=2"}, many{"--frames=60", "--iterations=2"};

@@ -21,7 +21,7 @@ class Documentation : public ProgramTest {
     EXPECT_EQ(text("err"), "") << command;
     return text("out");
   }
-  /// What bash offers behind `line`.
+  /// Returns what bash offers behind `line`.
   std::string offered(const std::string& line) const {
     return sorted("bash -c 'source \"$1\"; COMP_LINE=$2; COMP_POINT=${#2}; _fhd; printf \"%s\\n\" "
                   "\"${COMPREPLY[@]}\"' bash fhd.bash '" + line + "'");

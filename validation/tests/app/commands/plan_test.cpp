@@ -91,7 +91,8 @@ TEST_F(Plan, names_the_stages_the_report_will_have) {
   }
 }
 
-TEST_F(Plan, tells_the_memory_within_25_per_cent) {
+using LongPlan = Plan;
+TEST_F(LongPlan, tells_the_memory_within_25_per_cent) {
   simulate("spiral", "--trajectory spiral --dimensions 2 --matrix 256,256 --coils 8");
   simulate("volume", "--trajectory radial-3d --dimensions 3 --matrix 64,64,64 --coils 4 --readouts 400");
   simulate("no_maps", "--trajectory spiral --dimensions 2 --matrix 192,192 --coils 14 --no-maps");

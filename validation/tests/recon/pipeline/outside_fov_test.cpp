@@ -161,7 +161,7 @@ TEST(OutsideFov, an_object_below_the_noise_beyond_the_fov_is_left) {
   EXPECT_EQ(object_beyond_fov(scan, resolved).matrix_size, scan.geometry.matrix_size);
 }
 
-TEST(OutsideFov, tissue_beyond_the_fov_no_longer_spoils_the_image) {
+TEST(LongOutsideFov, tissue_beyond_the_fov_no_longer_spoils_the_image) {
   struct Case {
     TrajectoryKind kind;
     std::array<int, 3> matrix;

@@ -46,7 +46,7 @@ struct SodiumCase {
   Volume proton;
 };
 
-TEST(AnatomicalPrior, lowers_the_error_of_a_sodium_like_scan_by_a_quarter) {
+TEST(LongAnatomicalPrior, lowers_the_error_of_a_sodium_like_scan_by_a_quarter) {
   const SodiumCase sodium;
   const auto best = [&](LeastSquares method) {
     double lowest = std::numeric_limits<double>::infinity();
