@@ -209,7 +209,7 @@ TEST_F(GpuRecon, memory_is_what_was_planned_also_with_a_field_map) {
                    measured = static_cast<double>(report.device_peak_bytes);
         EXPECT_LE(measured, planned) << "transform " << static_cast<int>(transform) << ", normal "
                                      << static_cast<int>(normal) << (resonant ? ", field map" : "");
-        EXPECT_GE(measured, 0.85 * planned) << "transform " << static_cast<int>(transform) << ", normal "
+        EXPECT_GE(measured, 0.75 * planned) << "transform " << static_cast<int>(transform) << ", normal "
                                             << static_cast<int>(normal) << (resonant ? ", field map" : "");
       }
 }
