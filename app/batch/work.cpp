@@ -132,14 +132,16 @@ std::optional<Missing> missing_in_folder(const BatchWork& work, std::size_t scan
 
 void remove_leftovers(const std::string& directory) {
   const auto folder = io::Folder::of((std::filesystem::path(directory) / "batch.log").string());
+  bool complete = true;  // else files that a commit log names are among the temporary ones
   for (const auto& file : folder->names())
     if (const auto name = io::OutputLock::name_in(file); !name.empty()) try {
         const io::OutputLock completes((std::filesystem::path(directory) / name).string());
-      } catch (
-          const Error&) {  // of a run that is alive, or cannot be completed: who writes it next reports that
+      } catch (const io::OutputLock::Held&) {  // by a run that is alive
+      } catch (const Error&) {                 // whoever writes it next reports that
+        complete = false;
       }
   for (const auto& file : folder->names())
-    if (io::final_name_of_temporary(file)) folder->remove_abandoned(file);
+    if (complete && io::final_name_of_temporary(file)) folder->remove_abandoned(file);
 }
 
 }  // namespace fhd::app

@@ -3,6 +3,10 @@
 include(GNUInstallDirs)
 install(TARGETS fhd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(TARGETS fhd_reader RUNTIME DESTINATION lib/fhd COMPONENT program)  # where io/files/installed_file.hpp looks
+# Their run path is for the build folder alone.
+foreach(program ${CMAKE_INSTALL_BINDIR}/fhd lib/fhd/fhd-reader)
+  install(CODE "file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${program}\")" COMPONENT program)
+endforeach()
 if(TARGET fhd_mpi)
   install(TARGETS fhd_mpi LIBRARY DESTINATION lib/fhd COMPONENT mpi)  # where app/terminal/processes.cpp looks
 endif()

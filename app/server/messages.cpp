@@ -115,17 +115,15 @@ void Connection::stop_reading() {
   shutdown(socket_, SHUT_RD);
 }
 
-bool Connection::is_lost(std::chrono::milliseconds wait_for) {
+bool Connection::is_lost() {
   pollfd one{socket_, 0, 0};
-  if (poll(&one, 1, static_cast<int>(wait_for.count())) <= 0) return false;
+  if (poll(&one, 1, 0) <= 0) return false;
   int error = 0;
   socklen_t length = sizeof error;
   const bool failed = getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0;
   if (failed || (one.revents & POLLERR) != 0) return true;
   // POLLHUP alone: both directions are shut, by us too, where reading was stopped.
-  if (!stopped_ && (one.revents & POLLHUP) != 0) return true;
-  poll(nullptr, 0, static_cast<int>(wait_for.count()));
-  return false;
+  return !stopped_ && (one.revents & POLLHUP) != 0;
 }
 
 /// Reads what still comes, for a moment: a socket that is closed with bytes unread resets the connection, and the other side

@@ -58,8 +58,8 @@ class Connection {
   void write(std::string_view bytes);
   /// Ends a read of any thread, and all further ones, as if the other side had ended.
   void stop_reading();
-  /// Returns whether the other side has gone; waits so long unless it has.
-  bool is_lost(std::chrono::milliseconds wait_for);
+  /// Returns whether the other side has gone.
+  bool is_lost();
   /// Ends the connection after the last write: the other side can read all of it, if it does so within a second.
   void finish();
 

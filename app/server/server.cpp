@@ -159,7 +159,11 @@ void Session::run() noexcept {
     const auto failure = fail(failure_of([&] { answer(); }));
     if (reconstruction_) reconstruction_->abandon();
     end(failure);
-    done_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+      changed_.notify_all();
+    }
     connection_.stop_reading();
     reader.join();
     log_end(failure);
@@ -189,9 +193,9 @@ void Session::read_all() noexcept {
   }
   if (!reconstruction_) return;
   reconstruction_->end();
-  while (!done_ && !connection_.is_lost(std::chrono::milliseconds(50))) {
-  }
-  if (!done_) reconstruction_->abandon();
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return done_; }))
+    if (connection_.is_lost()) return reconstruction_->abandon();
 }
 
 void Session::read_messages() {

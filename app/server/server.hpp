@@ -57,11 +57,11 @@ class Session {
   std::atomic<std::size_t> held_ = 0;  ///< bytes of acquisitions
   std::optional<SessionOptions> options_;
   std::int64_t acquisitions_ = 0, images_ = 0;
-  std::atomic<bool> stopped_ = false, done_ = false;
+  std::atomic<bool> stopped_ = false;
 
   std::mutex mutex_;  ///< of the following
   std::condition_variable changed_;
-  bool reading_ended_ = false;
+  bool reading_ended_ = false, done_ = false;  ///< done: all is sent
   std::string failure_;  ///< the first
   std::unique_ptr<StreamReconstruction> reconstruction_;
 };

@@ -94,6 +94,7 @@ bool Folder::remove(const std::string& name) const { return ::unlinkat(get(), na
 /// Another thread may still be at work in it, so this goes on until nothing new comes.
 void Folder::remove_tree(const std::string& name) const {
   constexpr int most_attempts = 100;
+  if (::unlinkat(get(), name.c_str(), 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
   std::error_code status;
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     fs::remove_all(path_of(name), status);

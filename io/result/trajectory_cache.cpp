@@ -57,9 +57,10 @@ class DiskTrajectoryCache final : public TrajectoryCache {
         fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // it was used last
         return true;
       }
-    } catch (const Error&) {  // as damaged
+    } catch (const Error&) {  // it may be readable another time
+      return false;
     }
-    fs::remove(path, ignored);
+    fs::remove(path, ignored);  // damaged
     return false;
   }
 

@@ -12,19 +12,14 @@ struct Name {
   const char* field;  ///< the option; empty: none
 };
 
-// In the order of Feature.
-constexpr Name names[feature_count] = {{"a method other than cg", "method"},
+// In the order of Feature, without the terms.
+constexpr Name names[] = {{"a method other than cg", "method"},
                                        {"--normal explicit", "normal"},
                                        {"--coils other than espirit", "coils"},
                                        {"--map-sets 2 or auto", "map-sets"},
                                        {"--partial-fourier phase", "partial-fourier"},
                                        {"--lambda auto", "lambda"},
                                        {"--regularizer roughness", "regularizer"},
-                                       {"--regularizer wavelet", "regularizer"},
-                                       {"--regularizer tv", "regularizer"},
-                                       {"--regularizer tgv", "regularizer"},
-                                       {"--regularizer temporal-tv", "regularizer"},
-                                       {"--regularizer llr", "regularizer"},
                                        {"--basis", "basis"},
                                        {"one image", ""},
                                        {"frames", ""},
@@ -42,24 +37,33 @@ struct Row {
   const char* remedy = "leave one of them out";
 };
 
+/// Returns `features`, and the terms for which `counts` holds.
+std::vector<Feature> and_terms(std::vector<Feature> features, bool (*counts)(SparseKind)) {
+  for (std::size_t i = 0; i < names_of(SparseKind{}).size(); ++i)
+    if (const auto kind = static_cast<SparseKind>(i); counts(kind)) features.push_back(feature_of(kind));
+  return features;
+}
+bool any(SparseKind) { return true; }
+
 const std::vector<Row>& table() {
   using enum Feature;
+  constexpr Feature tgv = feature_of(SparseKind::tgv);
   static const std::vector<Row> rows{
       {map_sets,
-       {other_method, other_maps, partial_fourier, tgv, temporal_tv, llr, field_map, frames, noise_map,
-        several_processes}},
+       and_terms({other_method, other_maps, partial_fourier, field_map, frames, noise_map, several_processes, tgv},
+                 is_temporal)},
       {partial_fourier,
-       {wavelet, tv, tgv, temporal_tv, llr, lambda_from_noise, field_map, frames, noise_map, several_processes}},
+       and_terms({lambda_from_noise, field_map, frames, noise_map, several_processes}, any)},
       {lambda_from_noise,
-       {wavelet, tv, tgv, temporal_tv, llr},
+       and_terms({}, any),
        "give a number: the noise decides lambda of a quadratic regularizer alone"},
       {lambda_from_noise, {frames}, "give a number: the noise decides lambda of one image alone"},
-      {one_image, {temporal_tv, llr, basis}, "leave it out, or reconstruct frames (--frames, --spokes-per-frame, --gate)"},
+      {one_image, and_terms({basis}, is_temporal), "leave it out, or reconstruct frames (--frames, --spokes-per-frame, --gate)"},
       {frames, {other_method, explicit_normal, noise_map, several_processes}},
       {frames, {tgv}, "use tv in its place"},
-      {basis, {temporal_tv}, "a subspace couples frames already; leave one of them out"},
+      {basis, {feature_of(SparseKind::temporal_tv)}, "a subspace couples frames already; leave one of them out"},
       {exact_noise_map,
-       {other_method, roughness, wavelet, tv, tgv, temporal_tv, llr},
+       and_terms({other_method, roughness}, any),
        "ask for a number of replicas, such as 100"},
       {several_processes, {other_method, explicit_normal, field_map}},
       {several_processes, {noise_map, echo_field_map}, "use one process"},
@@ -68,11 +72,18 @@ const std::vector<Row>& table() {
   return rows;
 }
 
-const Name& full_name(Feature feature) { return names[static_cast<std::size_t>(feature)]; }
+/// Returns the option of a feature; empty: none.
+std::string field_of(Feature feature) {
+  return feature < Feature::sparse ? names[static_cast<std::size_t>(feature)].field : "regularizer";
+}
 
 }  // namespace
 
-const char* name_of(Feature feature) { return full_name(feature).words; }
+std::string name_of(Feature feature) {
+  if (feature < Feature::sparse) return names[static_cast<std::size_t>(feature)].words;
+  const auto kind = static_cast<std::size_t>(feature) - static_cast<std::size_t>(Feature::sparse);
+  return std::string("--regularizer ") + names_of(SparseKind{})[kind];
+}
 
 Features features_of(const Settings& settings) {
   using enum Feature;
@@ -89,8 +100,7 @@ Features features_of(const Settings& settings) {
                  .with(lambda_from_noise, std::holds_alternative<FromNoise>(method->lambda))
                  .with(roughness, !std::holds_alternative<IdentityPenalty>(method->regularizer))
                  .with(basis, method->basis.has_value());
-  constexpr Feature terms[] = {wavelet, tv, tgv, temporal_tv, llr};  // in the order of SparseKind
-  for (const auto& penalty : method->sparse) features = features.with(terms[static_cast<int>(penalty.kind)]);
+  for (const auto& penalty : method->sparse) features = features.with(feature_of(penalty.kind));
   return features;
 }
 
@@ -104,9 +114,9 @@ std::optional<Conflict> conflict_among(const Features& features) {
 void refuse_incompatible(const Features& features) {
   const auto conflict = conflict_among(features);
   if (!conflict) return;
-  const Name &name = full_name(conflict->feature), &other = full_name(conflict->other);
-  throw Error({name.words, "", std::string("does not go together with ") + other.words, conflict->remedy,
-               *name.field != '\0' ? name.field : other.field, ErrorKind::usage});
+  const auto field = field_of(conflict->feature);
+  throw Error({name_of(conflict->feature), "", "does not go together with " + name_of(conflict->other),
+               conflict->remedy, field.empty() ? field_of(conflict->other) : field, ErrorKind::usage});
 }
 
 std::string limits_in_markdown() {
@@ -116,8 +126,8 @@ std::string limits_in_markdown() {
     for (const auto& row : table())
       if (row.feature == static_cast<Feature>(i))
         for (const Feature other : row.others)
-          others += std::string(others.empty() ? "" : ", ") + name_of(other);
-    if (!others.empty()) text += std::string("| ") + names[i].words + " | " + others + " |\n";
+          others += (others.empty() ? "" : ", ") + name_of(other);
+    if (!others.empty()) text += "| " + name_of(static_cast<Feature>(i)) + " | " + others + " |\n";
   }
   return text;
 }

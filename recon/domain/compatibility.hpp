@@ -19,11 +19,6 @@ enum class Feature {
   partial_fourier,
   lambda_from_noise,
   roughness,
-  wavelet,
-  tv,
-  tgv,
-  temporal_tv,
-  llr,
   basis,      ///< a temporal subspace
   one_image,  ///< not frames
   frames,
@@ -33,9 +28,14 @@ enum class Feature {
   several_processes,  ///< or GPUs, for one volume
   echo_field_map,     ///< a field map that is made of the echoes of the scan
   given_maps,         ///< sensitivity maps from a file of their own
-  own_maps            ///< sensitivity maps that are found in the scan, or none
+  own_maps,           ///< sensitivity maps that are found in the scan, or none
+  sparse              ///< the first term without squares; the others follow in the order of SparseKind
 };
-inline constexpr std::size_t feature_count = 22;
+constexpr Feature feature_of(SparseKind kind) {
+  return static_cast<Feature>(static_cast<int>(Feature::sparse) + static_cast<int>(kind));
+}
+inline constexpr std::size_t feature_count =
+    static_cast<std::size_t>(Feature::sparse) + names_of(SparseKind{}).size();
 
 class Features {
  public:
@@ -61,7 +61,7 @@ struct Conflict {
 /// Returns the first pair of features that do not go together; empty where all do.
 std::optional<Conflict> conflict_among(const Features& features);
 /// Returns a feature in the words of a user: "--partial-fourier phase", "frames".
-const char* name_of(Feature feature);
+std::string name_of(Feature feature);
 /// Throws Error where two features do not go together.
 void refuse_incompatible(const Features& features);
 
