@@ -206,7 +206,8 @@ Json image_json(const ImageSeries& series, const Provenance& provenance, std::si
              {"position_mm", geometry.position_mm}};
   if (provenance.frames) image["first_readout"] = provenance.frames->first_readouts[repetition];
   add_counters(image, provenance, repetition, slice);
-  image.update(report);
+  for (const auto& [key, value] : report.items())
+    if (!image.contains(key)) image[key] = value;
   return image;
 }
 

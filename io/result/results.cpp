@@ -86,7 +86,7 @@ std::string made_by(const Provenance& provenance) {
   std::string text = "fhd " + provenance.program_version;
   const auto settings = provenance.report(0).report.value("settings", nlohmann::ordered_json::object());
   for (const auto& [method, words] : methods)
-    if (settings.value("method", "") == method) text += std::string(" ") + words;
+    if (settings.value("method", nlohmann::ordered_json()) == method) text += std::string(" ") + words;
   return text;
 }
 

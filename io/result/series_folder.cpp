@@ -157,7 +157,7 @@ void SeriesFolder::read_lines() {
       const auto number = json.at("number").get<std::size_t>();
       const auto& n = json.at("geometry").get<Geometry>().matrix_size;
       if (!(Shape{n[2], n[1], n[0]} == images_->shape())) continue;  // not of this series
-      static_cast<void>(json.at("report").at("settings"));
+      if (!json.at("report").at("settings").is_object()) continue;
       const bool there = number < lines_.size() && bytes <= std::numeric_limits<std::uint32_t>::max() &&
                          images_->holds(number, json.at("crc").get<std::uint32_t>()) &&
                          (!gridded_ || gridded_->holds(number, json.at("gridded_crc").get<std::uint32_t>()));
@@ -284,7 +284,8 @@ DiagnosticImages SeriesFolder::diagnostics() const {
   DiagnosticImages diagnostics;
   const auto stored = folder_->open_file("diagnostics.raw", O_RDONLY);
   if (lines_.empty() || !holds(0) || !stored) return diagnostics;
-  const auto shapes = line(0).value("diagnostics", Json::object());
+  const auto shapes = line(0).value("diagnostics", Json());
+  if (!shapes.is_object()) return diagnostics;
   std::uint64_t offset = 0;
   for_each_array(diagnostics, [&]<class T>(const char* name, int axes, Array<T>& array) {
     const auto shape = shape_in(shapes.value(name, Json()), static_cast<std::size_t>(axes));

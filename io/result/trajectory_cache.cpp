@@ -21,7 +21,7 @@ constexpr std::size_t key_digits = 64;  // as of a checksum
 
 /// Returns whether this is a file of the cache, and no link.
 bool is_entry(const fs::path& path) {
-  const auto name = path.filename().string();
+  const auto file = path.filename().string(), name = final_name_of_temporary(file).value_or(file);
   std::error_code status;
   return name.size() == key_digits + ending.size() && name.ends_with(ending) &&
          name.find_first_not_of("0123456789abcdef") == key_digits &&

@@ -163,9 +163,13 @@ class ImpatientDirectory {
     scan.trajectory = trajectory_;
     scan.kspace.values = read_complex("kdata", {coils, samples});
     if (voxels_) undo_offset(scan.kspace.values);
-    if (summary_.has_sample_time)
-      std::ranges::copy(read("t").values, scan.sample_time_s.emplace(Shape{samples}).begin());
-    const auto& n = summary_.geometry.matrix_size;
+    if (summary_.has_sample_time) {
+      const auto times = read("t");
+      require_count(times, samples, "t");
+      std::ranges::copy(times.values, scan.sample_time_s.emplace(Shape{samples}).begin());
+    }
+    // Maps have the matrix of the directory, whatever --matrix says: Scan::validate refuses others.
+    const auto n = voxels_ ? voxels_->matrix_size : summary_.geometry.matrix_size;
     if (summary_.has_sensitivity_maps) {
       const auto count = std::ssize(voxels_->index);
       const auto stored = read_complex("sensi", {coils, count});
@@ -173,8 +177,11 @@ class ImpatientDirectory {
       for (std::int64_t coil = 0; coil < coils; ++coil)
         put_voxels(stored.data() + coil * count, scan.sensitivity_maps->values.data() + coil * count);
     }
-    if (summary_.has_field_map)
-      put_voxels(read("fm").values.data(), scan.field_map.emplace(Shape{n[2], n[1], n[0]}).data());
+    if (summary_.has_field_map) {
+      const auto map = read("fm");
+      require_count(map, std::ssize(voxels_->index), "fm");
+      put_voxels(map.values.data(), scan.field_map.emplace(Shape{n[2], n[1], n[0]}).data());
+    }
     return scan;
   }
 
@@ -294,7 +301,10 @@ class ImpatientDirectory {
       const auto map = read("fm");
       require_count(map, std::ssize(voxels_->index), "fm");
       summary_.has_field_map = std::ranges::any_of(map.values, [](float value) { return value != 0; });
+      if (!summary_.has_field_map) summary_.facts.emplace_back("field map", "zero everywhere, not used");
     }
+    if (has("mask") && std::ranges::any_of(read("mask").values, [](float value) { return value != 1; }))
+      say(summary_.inferred, "The mask of the directory is not used: the whole FOV is reconstructed.");
     if (has("t")) {
       const auto times = read("t");
       require_count(times, samples, "t");

@@ -43,7 +43,7 @@ void* open_within_limits() {
                         beside_bytes = std::size_t{64} << 20;
   const char* asked = std::getenv("OPENBLAS_NUM_THREADS");
   const int own = asked && std::atoi(asked) > 0 ? std::atoi(asked) : std::max(1, omp_get_num_procs());
-  const int threads = own - 1 + std::min(omp_get_max_threads(), most_callers);
+  const int threads = own - 1 + std::min(std::max(omp_get_max_threads(), omp_get_num_procs()), most_callers);
   std::vector<void*> buffers(static_cast<std::size_t>(threads));
   const std::size_t bytes = buffers.size() * buffer_bytes + beside_bytes;
   void* room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

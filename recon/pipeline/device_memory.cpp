@@ -95,6 +95,7 @@ void require_memory_of_frames(const Scan& scan, const FrameLayout& layout, const
   const Device device = context.device();
   EstimateSettings how = settings_as_prepared(transform, context);
   how.frames = sizes_of(layout);
+  how.images = 0;  // files are written later
   const Estimate made = estimate(sizes_as_prepared(scan, off_resonance, SingleProcess()), how);
   const std::size_t needed = (device.is_cpu() ? made.host : made.device).peak_bytes();
   std::size_t available = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);

@@ -279,6 +279,11 @@ class Walk {
     if (needs_largest_eigenvalue(*method_))  // its random start is one thread's
       stage("largest eigenvalue", 10 / times_ * (normal + vectors(0)), {}, unknowns() * 1e-8 / times_);
     arrays().hold(2 * image_ + 1024);  // the image and E^H d
+    if (const auto* roughness = std::get_if<RoughnessPenalty>(&method_->regularizer); roughness && roughness->prior)
+      arrays().hold(1.5 * image_), out_.host.hold(roughness->prior->image.values.size() * 4.0 + voxels_ * 4);
+    const auto terms = sparse_terms_cost(method_->sparse, scan_.matrix_size);
+    if (!method_->sparse.empty())  // and which voxels no coil sees
+      arrays().hold(terms.held * image_ + (is_joint_ ? 1 : 0.5) * unknowns() * element_);
     const Work weighting = copied(segments_ > 0 ? 4 * values() : 0);
     stage("FhD", out_.solves * std::max(1, segments_) * (transform.adjoint(channels()) + weighting));
     const bool is_of_frame = std::exchange(is_of_frame_, false);
@@ -319,7 +324,6 @@ class Walk {
     if (is_joint_) first.kept_residuals = 0;
     arrays().hold_briefly(
         conjugate_gradient_bytes(unknowns(), first, how_.settings.precision, device_, 1, preconditioned));
-    arrays().hold(terms.held * image_ + (is_joint_ ? 1 : 0.5) * image);  // and which voxels no coil sees
     arrays().hold(admm_bytes(unknowns(), terms.planes, terms.auxiliary, how_.settings.precision, device_,
                              preconditioned));
     constexpr double start_iterations = 8;  // to a per cent
@@ -403,8 +407,13 @@ class Walk {
     // Samples and predicted ones, maps and coil images, images and right-hand sides, a frame's checks.
     memory.hold((frames + 2) * samples_ * coils() * element_ + 2 * maps + 2 * frames * image_ + 8 * image_);
     memory.hold(frames * operators * of_operator);
-    if (differences_ > 0)  // turned maps, and weights of segments
-      memory.hold(operators * maps + (segments_ + operators) * (all_samples + samples_) * 16);
+    if (differences_ > 0) {  // turned maps, and segments of a frame; the weights of all frames are the host's
+      memory.hold(operators * maps + frames * image_ +
+                  2 * (segments_ * (image_ + samples_ * element_) + samples_ * coils() * element_));
+      out_.host.hold((segments_ + operators) * (all_samples + samples_) * 16);
+    }
+    if (uses_preconditioner(*method_, segments_ > 0))
+      memory.hold(preconditioner_cost(transform_sizes(), channels(), device_).bytes);
     if (components > 0) memory.hold((2 * frames + 3 * images) * image_);
     if (in_pairs) memory.hold(0.5 * images * (images + 1) * (of_operator + q));
     memory.hold_briefly(4 * q);                     // in the making
@@ -452,8 +461,9 @@ class Walk {
   }
 
   /// Returns the bytes of images that are made concurrently, each with arrays of its own, of volumes that are read ahead,
-  /// and of images that wait: each and twice its file.
+  /// and of images that wait: each and twice its file; none where it plans the work alone (images = 0).
   double further_images(double arrays) const {
+    if (how_.images == 0) return 0;
     double image_voxels = voxels_;
     for (int axis = 0; axis < 3; ++axis)
       if (const double n = scan_.cropped_matrix_size[axis]; n > 0)

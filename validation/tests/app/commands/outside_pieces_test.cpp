@@ -98,7 +98,7 @@ TEST_F(OutsidePiecesCommand, serve_every_command_that_reads_a_scan) {
 TEST_F(OutsidePiecesCommand, are_written_where_an_ismrmrd_file_becomes_another) {
   ASSERT_DONE(run("convert bare.h5 bare.mrd"));
   ASSERT_DONE(run("convert bare.mrd whole.mrd" + pieces));
-  EXPECT_CONTAINS(text("out"), "Readouts are made anew");
+  EXPECT_CONTAINS(text("out"), "Readouts and the header are made anew");
   const auto whole = open_scan(path("whole.mrd"))->read(0, 0);
   EXPECT_LE(largest_difference(whole.trajectory.k, full.trajectory.k), 12 * std::ldexp(1.0, -24));
   EXPECT_EQ(largest_difference(whole.sensitivity_maps->values, full.sensitivity_maps->values), 0);

@@ -448,6 +448,15 @@ TEST_F(ScanFile, impatient_directory_without_samples_is_refused) {
   EXPECT_REFUSED(open_scan(path("scan")), refused) << "also without k-space";
 }
 
+TEST_F(ScanFile, impatient_maps_of_another_matrix_are_refused) {
+  write_scan(path("scan"), ScanFormat::impatient, {1, 1, 10, {random_scan({8, 6, 1}, 2, 10, 4)}});
+  for (const std::array<int, 3> other : {std::array{16, 12, 1}, std::array{4, 4, 1}, std::array{6, 8, 1}}) {
+    ReadOptions options;
+    options.matrix_size = other;
+    EXPECT_NE(error_of([&] { open_scan(path("scan"), options)->read(0, 0); }), "") << other[0];
+  }
+}
+
 TEST_F(ScanFile, impatient_directory_without_k_space_is_refused_only_when_read) {
   write_scan(path("scan"), ScanFormat::impatient, {1, 1, 10, {random_scan({8, 8, 1}, 2, 10, 4)}});
   std::filesystem::remove(path("scan/kdata_r.dat"));
