@@ -85,7 +85,7 @@ class BatchScheduler {
     Task& task = tasks_[scan];
     const auto slots = slots_for(task);
     if (slots.empty()) {
-      end(scan, Outcome::Status::failed, task.because.empty() ? lost_ : task.because);
+      fail(scan, task.because.empty() ? lost_ : task.because);
       return true;
     }
     // The least busy one, of idle ones rather one that is started. A scan that killed a worker gets one for itself.
@@ -207,8 +207,7 @@ class BatchScheduler {
         waiting_.push_front(scan);
         log_.line(fmt::format("{}: done again alone, because a worker that had it {}", lost.name, cause));
       } else {
-        end(scan, Outcome::Status::failed,
-            fmt::format("{}: the process that worked on it {}", lost.path, cause));
+        fail(scan, fmt::format("{}: the process that worked on it {}", lost.path, cause));
       }
     }
     if (scans.empty()) log_.line("an idle worker " + cause);
@@ -229,6 +228,23 @@ class BatchScheduler {
     if (status == Outcome::Status::unchanged && outcome.manifest.version != program_version)
       outcome.reason = "made by version " + outcome.manifest.version + ", kept";
     log_.ended(outcome, totals(outcomes_));
+  }
+
+  /// Ends a scan for which no worker could write a manifest.
+  void fail(std::size_t scan, const std::string& error) {
+    const auto path = io::manifest_path(work_.directory, work_.scans[scan].name);
+    io::Manifest manifest;
+    if (auto before = io::read_manifest(path)) manifest.products = std::move(before->products);
+    manifest.error = error;
+    manifest.scan = absolute_path(work_.scans[scan].path);
+    manifest.settings = work_.settings[work_.settings_of[scan]].recorded;
+    manifest.version = program_version;
+    manifest.ended_ns = io::now_ns();
+    try {
+      io::write_manifest(path, manifest);
+    } catch (const Error&) {  // the summary still reports it
+    }
+    end(scan, Outcome::Status::failed, error);
   }
 
   /// Ends a scan whose manifest a worker has written that died before it reported, and returns true; else returns false.

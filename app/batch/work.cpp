@@ -1,5 +1,7 @@
 #include "app/batch/work.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -97,7 +99,10 @@ std::uint64_t memory_to_use(std::uint64_t limit_mib) {
   std::string name;
   std::uint64_t kib = 0;
   while (file >> name >> kib && name != "MemAvailable:") file.ignore(1 << 10, '\n');
-  return name == "MemAvailable:" ? kib * 1024 / 5 * 4 : 0;
+  const std::uint64_t bytes = name == "MemAvailable:"
+                                  ? kib * 1024
+                                  : static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  return bytes / 5 * 4;
 }
 
 // --- The folder

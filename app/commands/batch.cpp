@@ -121,10 +121,16 @@ void BatchCommand::plan_workers_of(BatchWork& work, BatchLog& log) const {
 /// Returns whether all scans have results and the summary is written. Signals only stop the work meanwhile.
 bool BatchCommand::do_scans(const BatchWork& work, BatchLog& log, Clock::time_point start) const {
   const StopRequests stop_requests;
+  // Also where an error ends the batch, after the workers have gone.
+  const std::shared_ptr<void> at_the_end(nullptr, [&](void*) {
+    try {
+      if (log.has_locks()) remove_leftovers(output);
+    } catch (const std::exception&) {  // the next batch removes them
+    }
+  });
   const auto [outcomes, stopped] = do_batch(work, log);
   const bool summarised =
       summarise(outcomes, log, std::chrono::duration<double>(Clock::now() - start).count());
-  if (log.has_locks()) remove_leftovers(output);
   if (!stopped.empty()) log.failure("stopped: " + stopped);
   using enum Outcome::Status;
   const auto ends = totals(outcomes);

@@ -222,7 +222,9 @@ void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& even
 void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                         const std::string& note) {
   const RunOptions& options = run.settings->options;
-  const auto repetition = run.results.provenance().repetitions.front();
+  // As the options say: when a run is done again, its results count frames already.
+  const auto repetition =
+      parse_selection(options.selection.repetitions, run.file->summary().repetition_count, "--repetitions").front();
   const auto slices = run.results.provenance().slices;
   const CurrentDevice current(engines.devices.front().device);
   const auto engine = engines.make(engines.devices.front(), 0);

@@ -240,7 +240,11 @@ void skip_waveform(Connection& connection) {
   if (bytes > most_bytes)
     throw Error(what, fmt::format("at most {} bytes", most_bytes),
                 fmt::format("{} samples of {} channels", samples, channels));
-  numbers_from<std::vector<std::uint32_t>>(connection, std::size_t{samples} * channels, what);
+  std::array<std::byte, 65536> part;
+  for (std::size_t left = bytes, count = 0; left > 0; left -= count) {
+    count = std::min(left, part.size());
+    connection.read(std::span(part).first(count), what);
+  }
 }
 
 std::string configuration_name_from(Connection& connection) {

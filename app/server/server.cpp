@@ -167,8 +167,9 @@ void Session::run() noexcept {
     connection_.stop_reading();
     reader.join();
     log_end(failure);
+    std::unique_ptr<StreamReconstruction> ended;  // waits for its threads without the lock
     const std::lock_guard lock(mutex_);
-    reconstruction_.reset();
+    ended.swap(reconstruction_);
   } catch (const std::exception& error) {  // no thread, or no memory to say so
     print_failure(fmt::format("session {}: {}", number_, error.what()));
   }

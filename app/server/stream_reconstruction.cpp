@@ -226,6 +226,7 @@ void StreamReconstruction::start(ImageReadouts group) {
     }
   }
   jobs_.emplace_back([this, group = std::move(group), begun, shared](auto& engine) mutable {
+    auto promise = std::move(begun);  // breaks where this throws, so that nobody waits for ever
     std::map<int, Series> of_group;
     auto images = images_of(group, engine, [&](int slice, const Scan& scan) -> Shared {
       // Where counters and header contradict each other, the image of another slice is made by itself.
@@ -234,10 +235,10 @@ void StreamReconstruction::start(ImageReadouts group) {
       const auto [series, is_first] = of_group.try_emplace(slice);
       if (is_first && !options_.finds_maps_anew() && takes_series(options_.settings, {}, scan))
         series->second = std::make_shared<SliceSeries>(scan);
-      if (begun) std::exchange(begun, nullptr)->set_value(series->second);
+      if (promise) std::exchange(promise, nullptr)->set_value(series->second);
       return {series->second, is_first};
     });
-    if (begun) begun->set_value(nullptr);
+    if (promise) promise->set_value(nullptr);
     return images;
   });
   next.made = jobs_.back().get_future();
