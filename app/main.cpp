@@ -18,10 +18,10 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/command_parser.hpp"
+#include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "app/options/table.hpp"
 #include "app/terminal/processors.hpp"
 #include "io/reader/reader.hpp"
 #include "io/scan/scan_file.hpp"

@@ -25,22 +25,22 @@ Phantom chest(int dimensions, double beat, double breath, double diaphragm, doub
   };
   const double lung = 1 + 0.08 * breath, muscle = 1 + 0.05 * beat, chamber = 1 + 0.22 * beat;
   return {dimensions,
-          {ellipsoid({0, 0, 0}, {0.42, 0.31, 0.40}, 0, 0.5),                                       // body
-           ellipsoid({-0.20, -0.04, 0}, {0.12 * lung, 0.17 * lung, 0.25}, 0.15, -0.38),            // lungs
+          {ellipsoid({0, 0, 0}, {0.42, 0.31, 0.40}, 0, 0.5),                             // body
+           ellipsoid({-0.20, -0.04, 0}, {0.12 * lung, 0.17 * lung, 0.25}, 0.15, -0.38),  // lungs
            ellipsoid({0.21, -0.04, 0}, {0.11 * lung, 0.16 * lung, 0.25}, -0.15, -0.38),
-           ellipsoid({0.03, -0.06, 0}, {0.11 * muscle, 0.12 * muscle, 0.12}, 0.4, 0.25),           // heart
-           ellipsoid({0.06, -0.04, 0}, {0.045 * chamber, 0.055 * chamber, 0.07}, 0.4,  // left ventricle
+           ellipsoid({0.03, -0.06, 0}, {0.11 * muscle, 0.12 * muscle, 0.12}, 0.4, 0.25),  // heart
+           ellipsoid({0.06, -0.04, 0}, {0.045 * chamber, 0.055 * chamber, 0.07}, 0.4,     // left ventricle
                      0.1 + 0.7 * bolus(time, 0.22, 0.16)),
            ellipsoid({-0.02, -0.11, 0}, {0.035 * chamber, 0.04 * chamber, 0.06}, 0.2,  // right ventricle
                      0.1 + 0.7 * bolus(time, 0.12, 0.14)),
            ellipsoid({0.02, 0.13, 0}, {0.03, 0.03, 0.30}, 0, 0.05 + 0.8 * bolus(time, 0.26, 0.18)),  // aorta
-           ellipsoid({-0.02, 0.215, 0}, {0.05, 0.045, 0.30}, 0, 0.3),                              // vertebra
-           ellipsoid({-0.02, 0.215, 0}, {0.018, 0.015, 0.30}, 0, -0.4),                            // its canal
-           ellipsoid({-0.21, 0.16 + diaphragm, 0}, {0.11, 0.06, 0.10}, -0.3,                       // liver
+           ellipsoid({-0.02, 0.215, 0}, {0.05, 0.045, 0.30}, 0, 0.3),         // vertebra
+           ellipsoid({-0.02, 0.215, 0}, {0.018, 0.015, 0.30}, 0, -0.4),       // its canal
+           ellipsoid({-0.21, 0.16 + diaphragm, 0}, {0.11, 0.06, 0.10}, -0.3,  // liver
                      0.1 + 0.35 * uptake(time, 0.40, 0.25)),
            ellipsoid({-0.24, 0.16 + diaphragm, 0}, {0.022, 0.018, 0.02}, 0, 0.4 * uptake(time, 0.30, 0.08)),
            ellipsoid({-0.17, 0.18 + diaphragm, 0}, {0.012, 0.012, 0.02}, 0, 0.4 * uptake(time, 0.55, 0.1)),
-           ellipsoid({0.24, 0.17 + diaphragm, 0}, {0.06, 0.045, 0.06}, 0.5,                        // spleen
+           ellipsoid({0.24, 0.17 + diaphragm, 0}, {0.06, 0.045, 0.06}, 0.5,  // spleen
                      0.1 + 0.3 * uptake(time, 0.35, 0.1))}};
 }
 

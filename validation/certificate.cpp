@@ -345,8 +345,7 @@ class Check {
           ++count[axis], grown = true;
       }
     }
-    for (int axis = 0; axis < 3; ++axis)
-      index_[axis] = random_indices(size[axis], count[axis], generator_);
+    for (int axis = 0; axis < 3; ++axis) index_[axis] = random_indices(size[axis], count[axis], generator_);
   }
 
   /// Returns the root mean square of found - expected over the chosen voxels.

@@ -99,9 +99,9 @@ std::uint64_t memory_to_use(std::uint64_t limit_mib) {
   std::string name;
   std::uint64_t kib = 0;
   while (file >> name >> kib && name != "MemAvailable:") file.ignore(1 << 10, '\n');
-  const std::uint64_t bytes = name == "MemAvailable:"
-                                  ? kib * 1024
-                                  : static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  const std::uint64_t bytes =
+      name == "MemAvailable:" ? kib * 1024
+                              : static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   return bytes / 5 * 4;
 }
 

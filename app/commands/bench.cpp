@@ -12,10 +12,10 @@
 #include <memory>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
 #include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
 #include "app/run/scan_cost.hpp"
+#include "app/terminal/console.hpp"
 #include "recon/error.hpp"
 #include "validation/bench/chain_bench.hpp"
 #include "validation/bench/cpu_bench.hpp"

@@ -6,8 +6,8 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/command_table.hpp"
-#include "app/options/own_options.hpp"
 #include "app/options/nearest_word.hpp"
+#include "app/options/own_options.hpp"
 #include "io/files/atomic_file.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
@@ -46,8 +46,7 @@ int DocumentationCommand::run() const {
     for (const auto& each : all)
       write_in(folder, "man/man1", (each.name.empty() ? "fhd" : "fhd-" + each.name) + ".1",
                manual_page(each, all));
-    for (const auto& script : completion_scripts())
-      write_in(folder, script.folder, script.file, script.text);
+    for (const auto& script : completion_scripts()) write_in(folder, script.folder, script.file, script.text);
     return 0;
   }
   std::string text;

@@ -79,8 +79,8 @@ void print_names(const io::ScanSummary& summary) {
   std::iota(in_order.begin(), in_order.end(), 0);
   if (slices == in_order) return;
   const auto end = slices.begin() + static_cast<std::ptrdiff_t>(std::min(slices.size(), most_names));
-  print_out("    {:<16} {}{} of the file\n", "slices", fmt::format("{}", fmt::join(slices.begin(), end, ", ")),
-            end == slices.end() ? "" : ", ...");
+  print_out("    {:<16} {}{} of the file\n", "slices",
+            fmt::format("{}", fmt::join(slices.begin(), end, ", ")), end == slices.end() ? "" : ", ...");
 }
 
 void print_text(const io::ScanSummary& summary) {

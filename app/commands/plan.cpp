@@ -120,7 +120,9 @@ void print(const DevicePlan& plan, const EstimateSettings& how) {
     print_out("  {:<22} {:>10}\n", stage.name, duration_text(stage.seconds));
   print_out("  {:<22} {:>10}\n", "between the stages", duration_text(plan.prediction.other_seconds));
   const double seconds = plan.prediction.seconds(), limit = plan.prediction.seconds_at_limit();
-  print_out("  {:<22} {:>10}{}\n", how.frames ? fmt::format("in all, of {} frames", frames) : "in all, of one image", duration_text(seconds),
+  print_out("  {:<22} {:>10}{}\n",
+            how.frames ? fmt::format("in all, of {} frames", frames) : "in all, of one image",
+            duration_text(seconds),
             limit > 1.01 * seconds
                 ? fmt::format("   (at most {}: {} iterations)", duration_text(limit), made.most_iterations)
                 : "");

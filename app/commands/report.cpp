@@ -9,8 +9,8 @@
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
-#include "io/page/report_page.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/page/report_page.hpp"
 
 namespace fhd::app {
 namespace {

@@ -136,11 +136,13 @@ Run add_serve(CLI::App& app) {
   add_number(app, "--write-timeout", command->write_s,
              "seconds that a session waits for a client to read more of what it is sent", 0.1, 1e6);
   add_whole(app, "--threads", command->threads,
-            "processor threads, which sessions share [all, or as many as a container's quota allots]", 0, 4096);
-  add_whole(app, "--images-at-once", command->images_at_once,
-            "images of a session that are made concurrently after the first of their slice [as many as are of "
-            "use]",
-            0, 64);
+            "processor threads, which sessions share [all, or as many as a container's quota allots]", 0,
+            4096);
+  add_whole(
+      app, "--images-at-once", command->images_at_once,
+      "images of a session that are made concurrently after the first of their slice [as many as are of "
+      "use]",
+      0, 64);
   add_options(app, command->options, in_serve);
   app.add_flag("--quiet", command->quiet, "print nothing but errors and the port");
   app.footer(session_options_help());

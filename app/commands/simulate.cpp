@@ -58,9 +58,8 @@ void SimulateCommand::complete_settings() {
     throw Error("--noise-readouts with --snr none", "", "these options contradict each other",
                 "leave out --noise-readouts");
   if (!trajectory.empty()) {
-    design.kind =
-        *std::find_if(std::begin(data::trajectory_kinds), std::end(data::trajectory_kinds),
-                      [&](data::TrajectoryKind kind) { return name_of(kind) == trajectory; });
+    design.kind = *std::find_if(std::begin(data::trajectory_kinds), std::end(data::trajectory_kinds),
+                                [&](data::TrajectoryKind kind) { return name_of(kind) == trajectory; });
     const int needed = dimensions_of(design.kind);
     if (needed != 0 && dimensions != 0 && dimensions != needed)
       throw Error("--trajectory " + trajectory, fmt::format("--dimensions {}", needed),
@@ -83,8 +82,8 @@ void SimulateCommand::complete_settings() {
   if (trajectory.empty() && n[2] > 1) design.kind = data::TrajectoryKind::stack_of_stars;
   if (design.fov_mm[2] == 0) design.fov_mm[2] = n[2] > 1 ? design.fov_mm[0] : 5;
   if (!girf.empty())
-    design.response = std::make_shared<GradientResponse>(
-        of_input([&] { return io::read_gradient_response(girf); }));
+    design.response =
+        std::make_shared<GradientResponse>(of_input([&] { return io::read_gradient_response(girf); }));
 }
 
 void SimulateCommand::print_summary(const data::Simulation& simulation) const {
@@ -96,13 +95,14 @@ void SimulateCommand::print_summary(const data::Simulation& simulation) const {
       fmt::format("{}, {} readouts x {} samples, {:.3g} us apart", name_of(settings.trajectory.kind),
                   simulation.readout_count, simulation.readout_length, simulation.dwell_s * 1e6));
   row("undersampling", fmt::format("{:.3g}", simulation.undersampling));
-  row("coils", fmt::format("{}, sensitivity maps {}", settings.coil_count,
-                           without_maps ? "left out" : "stored"));
+  row("coils",
+      fmt::format("{}, sensitivity maps {}", settings.coil_count, without_maps ? "left out" : "stored"));
   row("noise", settings.snr ? fmt::format("SNR {:g}, standard deviation {:.3g} per sample, seed {}",
                                           *settings.snr, simulation.noise_standard_deviation, settings.seed)
                             : "none");
   row("scan", output + ".h5");
-  row("truth", fmt::format("{0}.truth.h5 (/image at the scan's resolution, /image_ideal), {0}.truth.png", output));
+  row("truth",
+      fmt::format("{0}.truth.h5 (/image at the scan's resolution, /image_ideal), {0}.truth.png", output));
   if (settings.field_hz > 0) row("field map", output + ".field.h5");
   if (settings.breaths > 0) row("breathing", output + ".motion.txt: the depth of each readout, for --gate");
   if (prior) row("prior", output + ".prior.nii.gz");
@@ -193,8 +193,8 @@ void SimulateCommand::require_memory() const {
                      volumes = settings.repetition_count * slices;
   if (volumes == 1) return;
   const auto& n = settings.trajectory.matrix_size;
-  const double samples =
-                   static_cast<double>(data::design_trajectory(settings.trajectory).trajectory.sample_count()),
+  const double samples = static_cast<double>(
+                   data::design_trajectory(settings.trajectory).trajectory.sample_count()),
                voxels = 1.0 * n[0] * n[1] * n[2], map_voxels = settings.with_maps ? voxels : 0;
   // Keeps one of each slice: the ideal and the band-limited image, and the field map.
   const double truths = (16 + (settings.field_hz > 0 ? 4 : 0)) * voxels;
@@ -349,19 +349,21 @@ void add_trajectory(CLI::App& app, SimulateCommand& command) {
       ->type_name("X,Y,Z");
   add_choice(app, "--trajectory", command.trajectory, names,
              "how k-space is sampled [golden-radial; 3D: stack-of-stars]");
-  add_whole(app, "--readouts,--spokes,--interleaves", design.readout_count,
-            "readouts per k_z plane, in all for 3D radial [Nyquist's number over --undersampling; spirals: an "
-            "eighth of the matrix]",
-            1);
+  add_whole(
+      app, "--readouts,--spokes,--interleaves", design.readout_count,
+      "readouts per k_z plane, in all for 3D radial [Nyquist's number over --undersampling; spirals: an "
+      "eighth of the matrix]",
+      1);
   add_whole(app, "--readout-samples", design.readout_length,
             "samples per readout [twice the matrix; Cartesian: the matrix; spirals: as long as the gradients "
             "need]",
             1);
   app.add_option("--undersampling", design.undersampling,
                  "factor >= 1: distance of lines or spiral turns, or fewer radial readouts [1]");
-  app.add_option("--partial-fourier", design.partial_fourier,
-                 "Cartesian: the share of k-space along y that is kept, from one side on, above 0.5 and up to "
-                 "1, such as 0.625 [1]");
+  app.add_option(
+      "--partial-fourier", design.partial_fourier,
+      "Cartesian: the share of k-space along y that is kept, from one side on, above 0.5 and up to "
+      "1, such as 0.625 [1]");
 }
 
 }  // namespace

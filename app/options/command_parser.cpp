@@ -57,8 +57,8 @@ void parse_words(CLI::App& parser, const std::vector<std::string>& words) {
   parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
 }
 
-std::string usage_error(const CLI::App& app, const std::vector<std::string>& typed,
-                        const std::string& reason, bool has_remedy) {
+std::string usage_error(const CLI::App& app, const std::vector<std::string>& typed, const std::string& reason,
+                        bool has_remedy) {
   std::vector<std::string> commands;
   bool is_known = typed.empty() || typed.front().starts_with('-');
   for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {

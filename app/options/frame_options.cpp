@@ -1,7 +1,7 @@
 #include <filesystem>
 
-#include "app/options/run_options.hpp"
 #include "app/commands/commands.hpp"
+#include "app/options/run_options.hpp"
 #include "io/files/input_file.hpp"
 #include "io/scan/companion_files.hpp"
 #include "recon/domain/compatibility.hpp"

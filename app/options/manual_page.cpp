@@ -86,7 +86,8 @@ std::string manual_page(const DocumentedCommand& command, const std::vector<Docu
   std::string page = fmt::format(
       ".\\\" Made from the options of the program: fhd options --format man\n"
       ".TH {} 1 \"\" \"fhd {}\" \"fhd\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}",
-      in_roff(upper(page_name(command))), in_roff(version.substr(0, version.find(' '))), in_roff(page_name(command)),
+      in_roff(upper(page_name(command))), in_roff(version.substr(0, version.find(' '))),
+      in_roff(page_name(command)),
       in_roff(command.name.empty() ? "exact reconstruction of non-Cartesian MRI scans" : command.what),
       synopsis_of(command));
   std::string arguments;

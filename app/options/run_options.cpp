@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "app/terminal/console.hpp"
 #include "app/commands/commands.hpp"
+#include "app/terminal/console.hpp"
 #include "app/terminal/processors.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/result/trajectory_cache.hpp"

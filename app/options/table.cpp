@@ -210,29 +210,30 @@ Rows further_images() {
   return {flag("--no-gridded-image", FHD_FIELD(no_gridded_image),
                "leave out the gridded image that OUT.h5 holds beside the other, as /gridded"),
           OptionRow{"--noise-map", "N|exact",
-                 "also write the standard deviation, SNR and g-factor of every voxel, in OUT.h5 and as "
-                 "OUT_noise.nii.gz, OUT_snr.nii.gz, OUT_gfactor.nii.gz: from N pseudo-replicas of the "
-                 "scan, or exact for Cartesian scans with regular gaps; of one volume",
-                 set_noise_map}};
+                    "also write the standard deviation, SNR and g-factor of every voxel, in OUT.h5 and as "
+                    "OUT_noise.nii.gz, OUT_snr.nii.gz, OUT_gfactor.nii.gz: from N pseudo-replicas of the "
+                    "scan, or exact for Cartesian scans with regular gaps; of one volume",
+                    set_noise_map}};
 }
 
 Rows devices() {
-  return {OptionRow{"--device", "auto|cpu|cuda|cuda:all|GPUS",
-                 "auto: a GPU where there is one, else the CPU, and the CPU for a small scan; cpu; cuda; "
-                 "cuda:N, the GPU of that number; or several GPUs, cuda:all or cuda:0,2",
-                 [](RunOptions& o, const std::string& text) { o.device.set_name(text); }}
-              .shows([](const RunOptions& o) { return o.device.name; }),
-          OptionRow{"--device-memory", "SIZE",
-                 "memory of a GPU to use, at most; such as 8GiB, 500MiB or 50% [what is free]",
-                 [](RunOptions& o, const std::string& text) { o.device.memory = parse_device_memory(text); }},
-          whole("--threads", FHD_FIELD(threads),
-                "processor threads [all, or as many as a container's quota allots]", 0, 4096)
-              .in(reconstructing & ~in_session),
-          text("--cache", FHD_FIELD(cache), "DIR|auto|off",
-               "folder that stores Q and density compensation of a trajectory for other scans; auto: the "
-               "user's; off")
-              .in(reconstructing & ~in_session)
-              .not_for_recipes()};
+  return {
+      OptionRow{"--device", "auto|cpu|cuda|cuda:all|GPUS",
+                "auto: a GPU where there is one, else the CPU, and the CPU for a small scan; cpu; cuda; "
+                "cuda:N, the GPU of that number; or several GPUs, cuda:all or cuda:0,2",
+                [](RunOptions& o, const std::string& text) { o.device.set_name(text); }}
+          .shows([](const RunOptions& o) { return o.device.name; }),
+      OptionRow{"--device-memory", "SIZE",
+                "memory of a GPU to use, at most; such as 8GiB, 500MiB or 50% [what is free]",
+                [](RunOptions& o, const std::string& text) { o.device.memory = parse_device_memory(text); }},
+      whole("--threads", FHD_FIELD(threads),
+            "processor threads [all, or as many as a container's quota allots]", 0, 4096)
+          .in(reconstructing & ~in_session),
+      text("--cache", FHD_FIELD(cache), "DIR|auto|off",
+           "folder that stores Q and density compensation of a trajectory for other scans; auto: the "
+           "user's; off")
+          .in(reconstructing & ~in_session)
+          .not_for_recipes()};
 }
 
 Rows frames() {
@@ -259,8 +260,8 @@ Rows solution() {
   constexpr unsigned not_compared = reconstructing & ~in_compare;  // `fhd compare` varies these itself
   return {
       OptionRow{"--method", in_braces({method_names.begin(), method_names.end()}),
-             "cg: least squares; gridded: density-compensated; adjoint: F^H d; fft: Cartesian scans",
-             set_method}
+                "cg: least squares; gridded: density-compensated; adjoint: F^H d; fft: Cartesian scans",
+                set_method}
           .in(not_compared)
           .shows([](const RunOptions& o) { return name_of(o.chosen.method); }),
       choice("--transform", FHD_FIELD(solver.transform.kind),
@@ -271,20 +272,20 @@ Rows solution() {
           "--preconditioner", FHD_FIELD(solver.preconditioner),
           "of conjugate gradient; auto: circulant, from the sampling density and the maps; fewer iterations"),
       OptionRow{"--regularizer", "TERM[:STRENGTH],...",
-             "identity or roughness (finite differences), the W of --lambda; or a sum of terms with "
-             "strengths, such as wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, "
-             "wavelet, tv, tgv, the last three also with auto: the strength that the noise asks for; and "
-             "of --frames temporal-tv, llr",
-             [](RunOptions& o, const std::string& text) { o.regularizer = parse_regularizer(text); }}
+                "identity or roughness (finite differences), the W of --lambda; or a sum of terms with "
+                "strengths, such as wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, "
+                "wavelet, tv, tgv, the last three also with auto: the strength that the noise asks for; and "
+                "of --frames temporal-tv, llr",
+                [](RunOptions& o, const std::string& text) { o.regularizer = parse_regularizer(text); }}
           .shows([](const RunOptions& o) { return o.regularizer.quadratic; }),
       text("--prior", FHD_FIELD(prior), "FILE",
            "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
           .in(reconstructing | in_check),
       number("--prior-strength", FHD_FIELD(prior_strength), "larger: weaker edges of the prior count too"),
       OptionRow{"--lambda", "NUMBER|auto",
-             "weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: such that the data "
-             "residual is the noise of the scan [0.05 of the mean eigenvalue]",
-             set_lambda},
+                "weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: such that the data "
+                "residual is the noise of the scan [0.05 of the mean eigenvalue]",
+                set_lambda},
       whole("--iterations", FHD_FIELD(solver.iterations),
             fmt::format("of the solver, at most; {} with wavelet, tv, tgv", sparse_iterations), 1),
       number("--tolerance", FHD_FIELD(solver.tolerance),
@@ -310,8 +311,8 @@ Rows coils_and_trajectory() {
           choice("--whiten", FHD_FIELD(chosen.coils.whitening),
                  "coils by their noise; auto: noise readouts; edge: without these the edge of k-space"),
           OptionRow{"--compress", "N|SHARE|auto|off",
-                 "virtual coils: a number, a share of energy such as 0.99, off, or auto: above 12 coils",
-                 set_compression}
+                    "virtual coils: a number, a share of energy such as 0.99, off, or auto: above 12 coils",
+                    set_compression}
               .shows([](const RunOptions&) { return "auto"; }),
           flag("--allow-folding", FHD_FIELD(chosen.coils.allow_folding),
                "solve regularly undersampled Cartesian scans without maps or reference too: the image folds"),
@@ -322,9 +323,9 @@ Rows coils_and_trajectory() {
                  "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs "
                  "a larger matrix and crops it"),
           OptionRow{"--trajectory-correction", "auto|off|X,Y[,Z]",
-                 "gradients that play later than the trajectory says: auto: by as much as the centre of "
-                 "k-space shows; or delays in samples along x, y and z; or off",
-                 set_trajectory_correction}
+                    "gradients that play later than the trajectory says: auto: by as much as the centre of "
+                    "k-space shows; or delays in samples along x, y and z; or off",
+                    set_trajectory_correction}
               .shows([](const RunOptions&) { return "off"; }),
           text("--girf", FHD_FIELD(correction.girf), "FILE",
                "impulse responses of the gradients, which turn the trajectory into the one that was "
@@ -334,18 +335,20 @@ Rows coils_and_trajectory() {
 Rows missing_facts() {
   return {
       OptionRow{"--matrix", "X,Y,Z", "voxels of the image: N, X,Y or X,Y,Z [as the file says]",
-             [](RunOptions& o, const std::string& text) {
-               o.read_options.matrix_size = parse_matrix_size(text);
-             }},
+                [](RunOptions& o, const std::string& text) {
+                  o.read_options.matrix_size = parse_matrix_size(text);
+                }},
       OptionRow{"--fov-mm", "X,Y,Z", "field of view in mm: F, X,Y or X,Y,Z [as the file says]",
-             [](RunOptions& o, const std::string& text) { o.read_options.fov_mm = parse_fov_mm(text); }},
-      OptionRow{"--trajectory-unit", "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
-             "unit of k-space positions; kmax: 1 at the edge [auto]",
-             [](RunOptions& o, const std::string& text) {
-               o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
-             }},
+                [](RunOptions& o, const std::string& text) { o.read_options.fov_mm = parse_fov_mm(text); }},
+      OptionRow{"--trajectory-unit",
+                "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
+                "unit of k-space positions; kmax: 1 at the edge [auto]",
+                [](RunOptions& o, const std::string& text) {
+                  o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
+                }},
       choice("--zeros", FHD_FIELD(read_options.zeros_are_measured),
-             "samples that are zero in every coil; auto: left out where they are a mask", {"auto", "measured"}),
+             "samples that are zero in every coil; auto: left out where they are a mask",
+             {"auto", "measured"}),
       text("--group", FHD_FIELD(read_options.group), "NAME",
            "which measurement of an ISMRMRD file that holds several [the only one]")};
 }
@@ -362,8 +365,8 @@ Rows outside_pieces() {
       text("--noise", FHD_FIELD(read_options.outside.noise), "FILE",
            "noise for whitening: ISMRMRD (readouts flagged as noise, else all), HDF5 (/noise), or BART .cfl"),
       OptionRow{"--field-map", "FILE|auto|off",
-             field_map + "; auto: found in the echoes of the scan; off: not corrected [that of the scan]",
-             set_field_map}
+                field_map + "; auto: found in the echoes of the scan; off: not corrected [that of the scan]",
+                set_field_map}
           .in(making),
       OptionRow{"--field-map", "FILE", field_map, set_field_map_file}.in(reading & ~making),
       choice("--field-map-unit", FHD_FIELD(read_options.outside.field_map_unit), "of --field-map",
@@ -372,23 +375,24 @@ Rows outside_pieces() {
 
 /// How much reading files of others may cost (io/reader). The rows hold for the process and set no field.
 Rows input_limits() {
-  return {{"--trust-input", "",
-           "read files in this process, without limits of memory and time: for files of your own",
-           [](RunOptions&, const std::string& text) { io::reader::limits().trusts_input = text == "true"; }},
-          {"--input-memory", "GIB",
-           "GiB of memory that reading a file may take [192 MiB and 8 times its size, or 1 GiB where that can "
-           "be compressed into it]",
-           [](RunOptions&, const std::string& text) {
-             const double gib = number_of("--input-memory", text, 0.001, 1e6);
-             io::reader::limits().memory_gib = gib;
-             io::set_input_memory(static_cast<std::uint64_t>(gib * 0x1p30));  // also of files that are read here
-           }},
-          {"--input-seconds", "N",
-           "s that opening a file or reading a volume may take [30, and 1 for 20 MB; of a processor 1.2, and 1 "
-           "for 10 MB]",
-           [](RunOptions&, const std::string& text) {
-             io::reader::limits().seconds = number_of("--input-seconds", text, 0.001, 1e9);
-           }}};
+  return {
+      {"--trust-input", "",
+       "read files in this process, without limits of memory and time: for files of your own",
+       [](RunOptions&, const std::string& text) { io::reader::limits().trusts_input = text == "true"; }},
+      {"--input-memory", "GIB",
+       "GiB of memory that reading a file may take [192 MiB and 8 times its size, or 1 GiB where that can "
+       "be compressed into it]",
+       [](RunOptions&, const std::string& text) {
+         const double gib = number_of("--input-memory", text, 0.001, 1e6);
+         io::reader::limits().memory_gib = gib;
+         io::set_input_memory(static_cast<std::uint64_t>(gib * 0x1p30));  // also of files that are read here
+       }},
+      {"--input-seconds", "N",
+       "s that opening a file or reading a volume may take [30, and 1 for 20 MB; of a processor 1.2, and 1 "
+       "for 10 MB]",
+       [](RunOptions&, const std::string& text) {
+         io::reader::limits().seconds = number_of("--input-seconds", text, 0.001, 1e9);
+       }}};
 }
 
 }  // namespace

@@ -177,7 +177,8 @@ Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& pr
   if (const auto obstacle = obstacle_to_group(settings_, scan, size); !obstacle.empty()) {
     auto made = (*reconstructor_)(scan, progress);
     made.report.messages.push_back(
-        {"device", Severity::note, fmt::format("one of {} GPUs computes: they cannot share {}", size, obstacle)});
+        {"device", Severity::note,
+         fmt::format("one of {} GPUs computes: they cannot share {}", size, obstacle)});
     return made;
   }
   Reconstruction made;
@@ -186,8 +187,7 @@ Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& pr
     if (rank == 0) made = std::move(mine);
   });
   made.report.messages.push_back(
-      {"device", Severity::note,
-       fmt::format("{} GPUs share samples and coils", size)});
+      {"device", Severity::note, fmt::format("{} GPUs share samples and coils", size)});
   return made;
 }
 

@@ -93,7 +93,7 @@ class ScanResults {
   io::Provenance provenance_;
   std::shared_ptr<io::SeriesFolder> folder_;
   std::string host_, earlier_run_;
-  std::vector<Message> further_notes_;  ///< of the first volume, beside those in the folder
+  std::vector<Message> further_notes_;                    ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, Message>> doubt_;  ///< of the first volume with one
   io::InputStamps stamps_;
 };

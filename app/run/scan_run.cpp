@@ -71,9 +71,9 @@ void start_reading(ScanRun& run) {
 bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
   const auto volumes = run.results.volumes().size();
   if (devices.size() == 1) return false;
-  return volumes == 1 || (volumes < devices.size() &&
-                          run.file->summary().geometry.voxel_count() > voxels_of_small_volume &&
-                          !conflict_among(features_of(run.settings->settings).with(Feature::several_processes)));
+  return volumes == 1 ||
+         (volumes < devices.size() && run.file->summary().geometry.voxel_count() > voxels_of_small_volume &&
+          !conflict_among(features_of(run.settings->settings).with(Feature::several_processes)));
 }
 
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
@@ -94,9 +94,9 @@ RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, con
     // Each device gets the same number of engines; there are at most as many as volumes.
     const auto device_count = static_cast<std::int64_t>(all.size()),
                volumes = static_cast<std::int64_t>(run.results.volumes().size());
-    const auto of_device = concurrent_volumes(
-        all.front().device, (volumes + device_count - 1) / device_count,
-        run.file->summary().geometry.voxel_count(), omp_get_max_threads() / device_count);
+    const auto of_device =
+        concurrent_volumes(all.front().device, (volumes + device_count - 1) / device_count,
+                           run.file->summary().geometry.voxel_count(), omp_get_max_threads() / device_count);
     engines.count = static_cast<int>(
         std::clamp<std::int64_t>(of_device * device_count, 1, std::max<std::int64_t>(volumes, 1)));
   }
@@ -224,7 +224,8 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
   const RunOptions& options = run.settings->options;
   // As the options say: when a run is done again, its results count frames already.
   const auto repetition =
-      parse_selection(options.selection.repetitions, run.file->summary().repetition_count, "--repetitions").front();
+      parse_selection(options.selection.repetitions, run.file->summary().repetition_count, "--repetitions")
+          .front();
   const auto slices = run.results.provenance().slices;
   const CurrentDevice current(engines.devices.front().device);
   const auto engine = engines.make(engines.devices.front(), 0);

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <iterator>
 
-#include "app/options/own_options.hpp"
 #include "app/options/command_parser.hpp"
+#include "app/options/own_options.hpp"
 #include "app/options/recipe_text.hpp"
 #include "app/options/table.hpp"
 #include "io/files/input_file.hpp"
@@ -31,7 +31,8 @@ bool is_plain_file_name(const std::string& name) {
 
 /// Adds the options that `fhd recon` does not have.
 void add_own_options(CLI::App& app, SessionOptions& options) {
-  add_whole(app, "--spokes-per-frame", options.spokes_per_frame, "every N readouts of a slice are an image", 1);
+  add_whole(app, "--spokes-per-frame", options.spokes_per_frame, "every N readouts of a slice are an image",
+            1);
   add_choice(app, "--image", options.image, {"magnitude", "complex"}, "");
   add_choice(app, "--maps-of", options.maps_of, {"first", "each"},
              "sensitivity maps: of the first image of a slice, or found in each");

@@ -62,7 +62,7 @@ class Session {
   std::mutex mutex_;  ///< of the following
   std::condition_variable changed_;
   bool reading_ended_ = false, done_ = false;  ///< done: all is sent
-  std::string failure_;  ///< the first
+  std::string failure_;                        ///< the first
   std::unique_ptr<StreamReconstruction> reconstruction_;
 };
 

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "io/scan/scan_file.hpp"
 #include "io/files/shown_text.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/domain/report.hpp"
 
 namespace fhd::app {

@@ -7,8 +7,8 @@
 
 #include "app/options/devices.hpp"
 #include "app/run/scan_results.hpp"
-#include "app/terminal/event_lines.hpp"
 #include "app/terminal/console.hpp"
+#include "app/terminal/event_lines.hpp"
 #include "io/result/message_json.hpp"
 
 namespace fhd::app {

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
 #include "app/options/devices.hpp"
+#include "app/terminal/console.hpp"
 #include "app/terminal/processes.hpp"
-#include "io/reader/reader.hpp"
 #include "io/libraries.hpp"
+#include "io/reader/reader.hpp"
 #include "recon/array/libraries.hpp"
 #include "version.hpp"
 

@@ -149,7 +149,9 @@ void synchronize(Device device) {
 }
 CUstream_st* default_stream() noexcept { return cudaStreamPerThread; }
 
-int multiprocessor_count(Device device) noexcept { return attribute_of(device, cudaDevAttrMultiProcessorCount); }
+int multiprocessor_count(Device device) noexcept {
+  return attribute_of(device, cudaDevAttrMultiProcessorCount);
+}
 std::size_t shared_bytes_of_block(Device device) noexcept {
   return static_cast<std::size_t>(attribute_of(device, cudaDevAttrMaxSharedMemoryPerBlockOptin));
 }

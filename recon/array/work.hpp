@@ -54,6 +54,7 @@ class Work {
       for (double& count : of_precision) count *= times;
     return work;
   }
+
  private:
   std::array<std::array<double, units>, 2> counts_{};
 };

@@ -26,7 +26,7 @@ struct MapEstimate {
   SensitivityMaps maps;
   /// The next eigenvectors where their eigenvalues, too, are above the threshold, 0 elsewhere; where they are asked for.
   std::optional<SensitivityMaps> second{};
-  double second_share = 0;                  ///< voxels with a second map over those with a first, where it was looked for
+  double second_share = 0;  ///< voxels with a second map over those with a first, where it was looked for
   std::array<int, 3> calibration_radius{};  ///< as used, x, y, z
   bool calibration_sampled = true;          ///< CalibrationRegion::sampled
 };

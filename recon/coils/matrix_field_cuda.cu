@@ -148,8 +148,8 @@ __device__ float iterate_voxel(int coils, bool wanted, float least, const VoxelW
 // group of a row filled up with nothing. A thread has one voxel, and of the work area in shared memory column
 // threadIdx.x, which no other thread touches; it alone writes its voxel. A warp without a voxel that is wanted writes
 // zeros.
-__global__ void __launch_bounds__(warp)
-    solve_voxels_kernel(const Rows in, const Complex<float>* reference, float least, Complex<float>* vectors) {
+__global__ void __launch_bounds__(warp) solve_voxels_kernel(const Rows in, const Complex<float>* reference,
+                                                            float least, Complex<float>* vectors) {
   extern __shared__ float shared_work[];
   float* work = shared_work + threadIdx.x;
   const std::int64_t groups_in_row = (in.voxels + eigenvector_group - 1) / eigenvector_group,
@@ -201,8 +201,10 @@ std::int64_t largest_shared_memory(Device device) {
 
 /// Returns the planes that are worked on together: their field summed along z, and along y, eigenvectors and mask fit.
 int planes_together(std::int64_t coils, const std::array<int, 3>& terms, const std::array<int, 3>& n) {
-  const double pairs = static_cast<double>(coils * (coils + 1) / 2), voxels = static_cast<double>(n[1]) * n[0],
-               bytes = 8 * (pairs * terms[0] * (terms[1] + n[1]) + voxels * static_cast<double>(coils)) + voxels;
+  const double pairs = static_cast<double>(coils * (coils + 1) / 2),
+               voxels = static_cast<double>(n[1]) * n[0],
+               bytes =
+                   8 * (pairs * terms[0] * (terms[1] + n[1]) + voxels * static_cast<double>(coils)) + voxels;
   constexpr double most_bytes = 96 << 20;
   return static_cast<int>(std::clamp(most_bytes / bytes, 1.0, static_cast<double>(n[2])));
 }

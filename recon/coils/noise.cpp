@@ -152,7 +152,7 @@ Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::
                                  std::uint64_t replica) {
   const std::int64_t coils = covariance.extent(0);
   auto factor = cholesky_factor(covariance);
-  for (auto& value : factor) value *= std::sqrt(0.5);  // half of the variance is that of the real part
+  for (auto& value : factor) value *= std::sqrt(0.5);        // half of the variance is that of the real part
   constexpr std::uint64_t first_seed = 0x7265706c69636173u;  // far from those of simulated scans
   const RandomNumbers random(first_seed + replica);
   Array<Complex<float>> noise({coils, samples});

@@ -14,22 +14,22 @@ struct Name {
 
 // In the order of Feature, without the terms.
 constexpr Name names[] = {{"a method other than cg", "method"},
-                                       {"--normal explicit", "normal"},
-                                       {"--coils other than espirit", "coils"},
-                                       {"--map-sets 2 or auto", "map-sets"},
-                                       {"--partial-fourier phase", "partial-fourier"},
-                                       {"--lambda auto", "lambda"},
-                                       {"--regularizer roughness", "regularizer"},
-                                       {"--basis", "basis"},
-                                       {"one image", ""},
-                                       {"frames", ""},
-                                       {"--noise-map", "noise-map"},
-                                       {"--noise-map exact", "noise-map"},
-                                       {"a field map", ""},
-                                       {"several GPUs or processes for one volume", ""},
-                                       {"--field-map auto", "field-map"},
-                                       {"--maps", "maps"},
-                                       {"--coils none, espirit, adaptive or joint", "coils"}};
+                          {"--normal explicit", "normal"},
+                          {"--coils other than espirit", "coils"},
+                          {"--map-sets 2 or auto", "map-sets"},
+                          {"--partial-fourier phase", "partial-fourier"},
+                          {"--lambda auto", "lambda"},
+                          {"--regularizer roughness", "regularizer"},
+                          {"--basis", "basis"},
+                          {"one image", ""},
+                          {"frames", ""},
+                          {"--noise-map", "noise-map"},
+                          {"--noise-map exact", "noise-map"},
+                          {"a field map", ""},
+                          {"several GPUs or processes for one volume", ""},
+                          {"--field-map auto", "field-map"},
+                          {"--maps", "maps"},
+                          {"--coils none, espirit, adaptive or joint", "coils"}};
 
 struct Row {
   Feature feature;
@@ -49,21 +49,21 @@ const std::vector<Row>& table() {
   using enum Feature;
   constexpr Feature tgv = feature_of(SparseKind::tgv);
   static const std::vector<Row> rows{
-      {map_sets,
-       and_terms({other_method, other_maps, partial_fourier, field_map, frames, noise_map, several_processes, tgv},
-                 is_temporal)},
-      {partial_fourier,
-       and_terms({lambda_from_noise, field_map, frames, noise_map, several_processes}, any)},
-      {lambda_from_noise,
-       and_terms({}, any),
+      {map_sets, and_terms({other_method, other_maps, partial_fourier, field_map, frames, noise_map,
+                            several_processes, tgv},
+                           is_temporal)},
+      {partial_fourier, and_terms({lambda_from_noise, field_map, frames, noise_map, several_processes}, any)},
+      {lambda_from_noise, and_terms({}, any),
        "give a number: the noise decides lambda of a quadratic regularizer alone"},
       {lambda_from_noise, {frames}, "give a number: the noise decides lambda of one image alone"},
-      {one_image, and_terms({basis}, is_temporal), "leave it out, or reconstruct frames (--frames, --spokes-per-frame, --gate)"},
+      {one_image, and_terms({basis}, is_temporal),
+       "leave it out, or reconstruct frames (--frames, --spokes-per-frame, --gate)"},
       {frames, {other_method, explicit_normal, noise_map, several_processes}},
       {frames, {tgv}, "use tv in its place"},
-      {basis, {feature_of(SparseKind::temporal_tv)}, "a subspace couples frames already; leave one of them out"},
-      {exact_noise_map,
-       and_terms({other_method, roughness}, any),
+      {basis,
+       {feature_of(SparseKind::temporal_tv)},
+       "a subspace couples frames already; leave one of them out"},
+      {exact_noise_map, and_terms({other_method, roughness}, any),
        "ask for a number of replicas, such as 100"},
       {several_processes, {other_method, explicit_normal, field_map}},
       {several_processes, {noise_map, echo_field_map}, "use one process"},
@@ -125,8 +125,7 @@ std::string limits_in_markdown() {
     std::string others;
     for (const auto& row : table())
       if (row.feature == static_cast<Feature>(i))
-        for (const Feature other : row.others)
-          others += (others.empty() ? "" : ", ") + name_of(other);
+        for (const Feature other : row.others) others += (others.empty() ? "" : ", ") + name_of(other);
     if (!others.empty()) text += "| " + name_of(static_cast<Feature>(i)) + " | " + others + " |\n";
   }
   return text;

@@ -44,8 +44,9 @@ struct Volume {
 Array<float> resampled(const Volume& volume, const Geometry& geometry);
 
 struct InterpolatedVolume {
-  Array<float> values;              ///< [z][y][x]
-  std::int64_t voxels_outside = 0;  ///< of the geometry, half a voxel beyond the outermost centres of the volume
+  Array<float> values;  ///< [z][y][x]
+  std::int64_t voxels_outside =
+      0;  ///< of the geometry, half a voxel beyond the outermost centres of the volume
 };
 /// Interpolates the volume linearly at the centres of the voxels of `geometry`; voxels outside of it have its nearest
 /// value. Throws Error naming `subject` when it has not three axes, or when its affine map cannot be inverted.

@@ -21,9 +21,9 @@ constexpr std::string_view name_of(Severity severity) {
 
 /// The codes on which somebody decides. A code is the subject of a message, the same word for every scan.
 namespace codes {
-inline constexpr auto delays = "delays";              ///< gradient delays
+inline constexpr auto delays = "delays";            ///< gradient delays
 inline constexpr auto outside_fov = "outside_fov";  ///< an object that is longer than the field of view
-inline constexpr auto certificate = "certificate";    ///< the accuracy check did not pass
+inline constexpr auto certificate = "certificate";  ///< the accuracy check did not pass
 inline constexpr auto folding = "folding";  ///< an object that folds, which one set of maps does not describe
 }  // namespace codes
 

@@ -103,7 +103,7 @@ struct Verdict {
     unexplained  ///< arithmetic right, data not explained
   };
   Judgement judgement = Judgement::untested;
-  std::string sentence;  ///< why, for a reader
+  std::string sentence;        ///< why, for a reader
   std::optional<Cause> cause;  ///< the likeliest of unexplained data; empty: not known, or not sought
   /// sqrt(sum (|d - E rho|^2 - 1.2 noise) / sum |d|^2) over the shells with more values than unknowns, without what
   /// lambda takes off the image.
@@ -130,19 +130,21 @@ struct UsedTerm {
 
 /// Full width at half maximum of the image of a point.
 struct PointWidth {
-  std::array<int, 3> voxel{};         ///< where the point is, x, y, z
-  std::array<double, 3> width{};     ///< voxels along each axis; 0 on axes of one voxel, or where nothing is seen
+  std::array<int, 3> voxel{};  ///< where the point is, x, y, z
+  std::array<double, 3>
+      width{};  ///< voxels along each axis; 0 on axes of one voxel, or where nothing is seen
   std::array<double, 3> width_mm{};  ///< the same in mm; 0 where the field of view is not known
 };
 
 /// The figures of noise maps. The object: voxels above a tenth of the largest magnitude.
 struct NoiseSummary {
-  std::string method;             ///< "pseudo-replicas", or "exact"
-  std::int64_t replicas = 0;      ///< 0: exact
+  std::string method;              ///< "pseudo-replicas", or "exact"
+  std::int64_t replicas = 0;       ///< 0: exact
   bool noise_is_measured = false;  ///< by noise readouts
-  double deviation = 0, snr = 0;  ///< medians over the object
-  double g_factor = 0, largest_g_factor = 0;  ///< median and 99th percentile over the object; 0 where not defined
-  std::vector<PointWidth> widths;             ///< of linear methods
+  double deviation = 0, snr = 0;   ///< medians over the object
+  double g_factor = 0,
+         largest_g_factor = 0;     ///< median and 99th percentile over the object; 0 where not defined
+  std::vector<PointWidth> widths;  ///< of linear methods
   double seconds = 0;
 };
 
@@ -165,18 +167,19 @@ struct SolvedVolume {
 struct Report : SolvedVolume {
   std::vector<std::pair<std::string, std::string>> settings;  ///< name, value as used (after all defaults)
   std::vector<Stage> stages;
-  double seconds = 0;              ///< the stages and what lies between them
-  std::vector<Message> messages;   ///< decisions, and reasons why the image or the input may be wrong
+  double seconds = 0;             ///< the stages and what lies between them
+  std::vector<Message> messages;  ///< decisions, and reasons why the image or the input may be wrong
   /// Q and density compensation that were there from an earlier scan or on disk.
   std::int64_t trajectory_hits = 0;
-  std::size_t device_planned_bytes = 0;  ///< the most that arrays on the GPU were planned to take; 0 on the CPU
-  std::size_t device_peak_bytes = 0;     ///< what they took, measured
-  std::vector<UsedTerm> terms;           ///< beside the quadratic one
-  double lambda = 0;                     ///< as used, absolute
-  std::vector<LambdaPoint> lambda_curve;   ///< of a search for lambda, smallest first
-  double noise_residual = 0;               ///< |noise| / |d| that a search went by; 0 without a search
-  std::vector<StrengthPoint> strength_curve;     ///< of a search for a strength, smallest first
-  std::optional<NoiseSummary> noise_summary;     ///< of maps of the noise, where they were made
+  std::size_t device_planned_bytes =
+      0;                              ///< the most that arrays on the GPU were planned to take; 0 on the CPU
+  std::size_t device_peak_bytes = 0;  ///< what they took, measured
+  std::vector<UsedTerm> terms;        ///< beside the quadratic one
+  double lambda = 0;                  ///< as used, absolute
+  std::vector<LambdaPoint> lambda_curve;      ///< of a search for lambda, smallest first
+  double noise_residual = 0;                  ///< |noise| / |d| that a search went by; 0 without a search
+  std::vector<StrengthPoint> strength_curve;  ///< of a search for a strength, smallest first
+  std::optional<NoiseSummary> noise_summary;  ///< of maps of the noise, where they were made
 };
 
 /// Images that show how a result was made.
@@ -188,14 +191,16 @@ struct DiagnosticImages {
   /// are multiplied by; empty without.
   Array<double> temporal_basis{};
   Array<Complex<float>> components{};
-  Array<Complex<float>> set_images{};  ///< [set][z][y][x] of two sets of maps, whose `image` is combined_sets; empty: one set
+  Array<Complex<float>>
+      set_images{};  ///< [set][z][y][x] of two sets of maps, whose `image` is combined_sets; empty: one set
 };
 
 /// Noise of an image, [z][y][x] each: noise_map.hpp.
 struct NoiseMaps {
-  Array<float> deviation;  ///< standard deviation of the real part (and of the imaginary part), unit of the image
-  Array<float> snr;        ///< |image| / deviation; 0 where the deviation is 0
-  Array<float> g_factor;   ///< empty where not defined
+  Array<float>
+      deviation;     ///< standard deviation of the real part (and of the imaginary part), unit of the image
+  Array<float> snr;  ///< |image| / deviation; 0 where the deviation is 0
+  Array<float> g_factor;  ///< empty where not defined
 };
 
 /// The progress of a long stage: `done` of `total` steps; `residual` < 0 where there is none.

@@ -196,10 +196,11 @@ OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils
                                   coils_at_once) *
                    images_at_once);
   OperatorCost cost;
-  cost.forward = all * (Work(WorkUnit::fft, 2 * full_fft_operations(n), sizes.precision) +
-                        2.0 * beyond_cache(image, device)) +
-                 Work(WorkUnit::byte, 3 * all * image) +
-                 Work(WorkUnit::region, 5 * std::ceil(all / std::min(together, all)));  // three loops, two FFTs
+  cost.forward =
+      all * (Work(WorkUnit::fft, 2 * full_fft_operations(n), sizes.precision) +
+             2.0 * beyond_cache(image, device)) +
+      Work(WorkUnit::byte, 3 * all * image) +
+      Work(WorkUnit::region, 5 * std::ceil(all / std::min(together, all)));  // three loops, two FFTs
   cost.making = Work(WorkUnit::byte, (20 + together) * image);
   const bool needs_work = device.is_cuda() && std::any_of(sizes.matrix_size.begin(), sizes.matrix_size.end(),
                                                           [](int size) { return cufft_needs_work(size); });

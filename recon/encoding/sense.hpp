@@ -114,9 +114,7 @@ class SenseEncoding final : public Encoding<T> {
 };
 
 /// One pointwise loop that writes, or sums up, so many bytes.
-inline Work written_pass(double bytes) {
-  return Work(WorkUnit::byte, bytes) + Work(WorkUnit::region, 1);
-}
+inline Work written_pass(double bytes) { return Work(WorkUnit::byte, bytes) + Work(WorkUnit::region, 1); }
 /// Returns the bytes of one image.
 double image_bytes(const TransformSizes& sizes);
 /// SenseEncoding, from sizes alone: its bytes are beside its maps and its transform, whose scratch is the scratch.

@@ -124,9 +124,7 @@ class RunLog {
   }
   /// Adds a message to the report, unless it is there already.
   void add(Message message) { add_once(report.messages, std::move(message)); }
-  void note(std::string code, std::string text) {
-    add({std::move(code), Severity::note, std::move(text)});
-  }
+  void note(std::string code, std::string text) { add({std::move(code), Severity::note, std::move(text)}); }
   void setting(std::string name, std::string value) {
     report.settings.emplace_back(std::move(name), std::move(value));
   }

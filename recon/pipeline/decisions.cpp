@@ -101,7 +101,7 @@ bool predicts_by_gridding(const Settings& settings, TransformKind kind) {
 }
 
 std::int64_t concurrent_volumes(Device device, std::int64_t volumes, std::int64_t voxels,
-                                  std::int64_t threads) {
+                                std::int64_t threads) {
   constexpr std::int64_t few = 4, of_gpu = 6;
   if (volumes < few || voxels > voxels_of_small_volume) return 1;
   return std::min(volumes, device.is_cuda() ? std::clamp<std::int64_t>(threads, 1, of_gpu) : threads);

@@ -83,7 +83,7 @@ bool predicts_by_gridding(const Settings& settings, TransformKind kind);
 /// Returns the volumes that a device works on concurrently, by threads with a share of all: a GPU hides the work of the
 /// host; on the CPU small volumes gain more from threads of their own.
 std::int64_t concurrent_volumes(Device device, std::int64_t volumes, std::int64_t voxels,
-                                  std::int64_t threads);
+                                std::int64_t threads);
 inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
 
 /// Returns the bytes for volumes of a series together on a GPU, with room for engines that work concurrently.

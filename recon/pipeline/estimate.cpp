@@ -279,7 +279,8 @@ class Walk {
     if (needs_largest_eigenvalue(*method_))  // its random start is one thread's
       stage("largest eigenvalue", 10 / times_ * (normal + vectors(0)), {}, unknowns() * 1e-8 / times_);
     arrays().hold(2 * image_ + 1024);  // the image and E^H d
-    if (const auto* roughness = std::get_if<RoughnessPenalty>(&method_->regularizer); roughness && roughness->prior)
+    if (const auto* roughness = std::get_if<RoughnessPenalty>(&method_->regularizer);
+        roughness && roughness->prior)
       arrays().hold(1.5 * image_), out_.host.hold(roughness->prior->image.values.size() * 4.0 + voxels_ * 4);
     const auto terms = sparse_terms_cost(method_->sparse, scan_.matrix_size);
     if (!method_->sparse.empty())  // and which voxels no coil sees

@@ -48,10 +48,10 @@ ScanSizes sizes_of(const Scan& scan, const Settings& settings);
 struct EstimateSettings {
   Settings settings{};
   Device device{};
-  const Verifier* verifier = nullptr;   ///< null: no certificate
-  bool companion = false;               ///< the gridded image is made as well
-  std::int64_t coils_at_once = 0;       ///< 0: all
-  std::int64_t images = 1;              ///< alike
+  const Verifier* verifier = nullptr;  ///< null: no certificate
+  bool companion = false;              ///< the gridded image is made as well
+  std::int64_t coils_at_once = 0;      ///< 0: all
+  std::int64_t images = 1;             ///< alike
   /// Images are made one after the other, and wait in memory to be written together; else some are made concurrently,
   /// and those that are finished lie in a folder.
   bool images_wait_in_memory = false;
@@ -86,7 +86,8 @@ struct EstimatedStage {
 
 /// Returns whether the next image of the same trajectory finds the product of a stage made.
 inline bool depends_on_trajectory_alone(const std::string& stage) {
-  return stage == "Q" || stage == "density compensation" || stage == "transfer function" || stage == "preconditioner";
+  return stage == "Q" || stage == "density compensation" || stage == "transfer function" ||
+         stage == "preconditioner";
 }
 
 struct Estimate {

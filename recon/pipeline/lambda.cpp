@@ -18,9 +18,9 @@ double noise_norm(const Measurements<T>& data, std::int64_t channels, RunLog& lo
   const auto covariance = known_noise(scan).covariance;
   if (!scan.noise)
     log.note("lambda",
-                 "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of "
-                 "k-space, "
-                 "where signal makes it look larger");
+             "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of "
+             "k-space, "
+             "where signal makes it look larger");
   const std::int64_t coils = scan.kspace.coil_count(), strongest = strongest_coil(scan.kspace);
   double variance = 0;
   for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -99,8 +99,8 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
   for (auto& point : points) point.penalty /= largest_penalty;
   if (found.lambda) {
     log.note("lambda", "lambda " + short_number(*found.lambda / model.largest_eigenvalue) +
-                               " of the largest eigenvalue: there the data residual is the noise, " +
-                               short_number(aim) + " of the data");
+                           " of the largest eigenvalue: there the data residual is the noise, " +
+                           short_number(aim) + " of the data");
     return *found.lambda;
   }
   log.note(

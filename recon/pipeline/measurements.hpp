@@ -11,7 +11,7 @@ namespace fhd {
 /// The samples of one volume, or of several that share all else.
 template <class T>
 struct Measurements {
-  const Scan& scan;                      ///< with the coils as prepared; its k-space is that of the first volume
+  const Scan& scan;  ///< with the coils as prepared; its k-space is that of the first volume
   std::vector<const KSpace*> volumes{};  ///< k-space of each, with the coils as prepared
   Array<Complex<T>> samples{};           ///< [volume and coil][sample of this process], divided by the unit
   std::vector<double> units{};           ///< of each volume, a power of two; 0 when all its samples are zero

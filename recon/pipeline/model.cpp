@@ -48,7 +48,7 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
     });
   }
   context.log.note("off_resonance",
-                       note + ", error " + short_number(std::max(segments.error, differences.error)));
+                   note + ", error " + short_number(std::max(segments.error, differences.error)));
 }
 
 /// Sets E^H E of `encoding`: as the Toeplitz operator that make(Q) returns, with its circulant, or explicitly.
@@ -140,7 +140,7 @@ std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& co
   const auto* method = least_squares(context.settings);
   if (method == nullptr)
     context.log.note("off_resonance",
-                         "the field map of the scan is not used: only --method cg corrects off-resonance");
+                     "the field map of the scan is not used: only --method cg corrects off-resonance");
   else if (!scan.sample_time_s)
     context.log.note(
         "off_resonance",
@@ -181,7 +181,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   }
   if (needs_largest_eigenvalue(method))
     context.log.stage("largest eigenvalue",
-                          [&] { model.largest_eigenvalue = largest_eigenvalue(*model.problem.normal); });
+                      [&] { model.largest_eigenvalue = largest_eigenvalue(*model.problem.normal); });
   // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
   model.mean_eigenvalue = static_cast<double>(scan.trajectory.sample_count()) *
                           std::pow(norm_l2(model.maps()), 2) /

@@ -31,7 +31,8 @@ struct Model {
   std::int64_t coils_at_once = 0, images_at_once = 1;
   /// Images of the problem, which are then [frame and z][y][x] (solve/stack.hpp); all else is of one of them.
   std::int64_t frames = 1;
-  double image_share = 1;  ///< magnitude of images over that of the unknowns, where these are no images (frames.cpp)
+  double image_share =
+      1;  ///< magnitude of images over that of the unknowns, where these are no images (frames.cpp)
   std::shared_ptr<const HermitianOperator<T>> preconditioner{};  ///< the last one, of a term of this weight
   double preconditioned_weight = -1;
 

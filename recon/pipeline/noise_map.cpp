@@ -46,8 +46,8 @@ bool is_linear(const Settings& settings, const Scan& scan) {
 /// Makes images of samples of the same trajectory, coils and maps: as a series where that is possible.
 class Repeater {
  public:
-  Repeater(const Settings& settings, const Execution& execution, const std::shared_ptr<TrajectoryCache>& cache,
-           const Scan& scan)
+  Repeater(const Settings& settings, const Execution& execution,
+           const std::shared_ptr<TrajectoryCache>& cache, const Scan& scan)
       : scan_(scan), reconstructor_(settings, execution, Services{cache, {}, {}}) {
     if (takes_series(settings, execution, scan)) preparation_ = reconstructor_.prepare(scan);
   }
@@ -71,8 +71,7 @@ class Repeater {
       scans[i].kspace = std::move(samples[i]);
       each.push_back(&scans[i]);
     }
-    for (auto& made : reconstructor_.reconstruct(preparation_, each))
-      images.push_back(std::move(made.image));
+    for (auto& made : reconstructor_.reconstruct(preparation_, each)) images.push_back(std::move(made.image));
     return images;
   }
 
@@ -107,7 +106,8 @@ KSpace samples_of_point(const Scan& scan, const std::array<int, 3>& voxel) {
   }
   Array<Complex<double>> seen({coils, 1});
   for (std::int64_t coil = 0; coil < coils; ++coil)
-    seen[coil] = scan.sensitivity_maps ? Complex<double>(scan.sensitivity_maps->values[coil * voxels + at]) : 1.0;
+    seen[coil] =
+        scan.sensitivity_maps ? Complex<double>(scan.sensitivity_maps->values[coil * voxels + at]) : 1.0;
   return {converted<Complex<float>>(general_sum(point, positions, -1, seen))};
 }
 
@@ -195,7 +195,8 @@ void for_each_voxel(const Image& image, const Scan& prepared, const Work& work) 
 double even_deviation(const Scan& scan, const Array<Complex<double>>& covariance, std::int64_t voxel) {
   const std::int64_t coils = scan.kspace.coil_count(), voxels = scan.geometry.voxel_count();
   const auto map = [&](std::int64_t coil) {
-    return scan.sensitivity_maps ? Complex<double>(scan.sensitivity_maps->values[coil * voxels + voxel]) : 1.0;
+    return scan.sensitivity_maps ? Complex<double>(scan.sensitivity_maps->values[coil * voxels + voxel])
+                                 : 1.0;
   };
   double square = 0, noise = 0;
   for (std::int64_t c = 0; c < coils; ++c) {
@@ -207,7 +208,8 @@ double even_deviation(const Scan& scan, const Array<Complex<double>>& covariance
 
 double percentile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
@@ -241,7 +243,8 @@ NoiseMaps maps_of(const Array<double>& deviation, const Image& image, const Scan
                   const Array<Complex<double>>& covariance, bool has_g_factor) {
   NoiseMaps maps{converted<float>(deviation), Array<float>(deviation.shape()), {}};
   for (std::int64_t i = 0; i < deviation.size(); ++i)
-    maps.snr[i] = deviation[i] > 0 ? static_cast<float>(abs(Complex<double>(image.values[i])) / deviation[i]) : 0;
+    maps.snr[i] =
+        deviation[i] > 0 ? static_cast<float>(abs(Complex<double>(image.values[i])) / deviation[i]) : 0;
   if (!has_g_factor) return maps;
   maps.g_factor = Array<float>(deviation.shape());
   for_each_voxel(image, prepared, [&](std::int64_t voxel, std::int64_t at) {
@@ -270,8 +273,7 @@ Array<double> exact_deviation(const Image& image, const Scan& prepared, const Re
                               const Array<Complex<double>>& covariance) {
   const auto whole = sense_noise(prepared, covariance, report.lambda);
   Array<double> deviation(image.values.shape());
-  for_each_voxel(image, prepared,
-                 [&](std::int64_t voxel, std::int64_t at) { deviation[voxel] = whole[at]; });
+  for_each_voxel(image, prepared, [&](std::int64_t voxel, std::int64_t at) { deviation[voxel] = whole[at]; });
   return deviation;
 }
 
@@ -314,7 +316,8 @@ std::vector<PointWidth> point_widths(Repeater& repeat, const Image& image, const
 
 /// Returns "12 %", the uncertainty of a deviation from so many complex numbers: 1 / (2 sqrt(n)).
 std::string uncertainty(std::int64_t numbers) {
-  return short_number(std::round(50 / std::sqrt(static_cast<double>(std::max<std::int64_t>(numbers, 1))))) + " %";
+  return short_number(std::round(50 / std::sqrt(static_cast<double>(std::max<std::int64_t>(numbers, 1))))) +
+         " %";
 }
 
 void report(const NoiseMapRequest& request, std::int64_t noise_samples, bool linear, bool has_g_factor,
@@ -363,18 +366,18 @@ void validate(const NoiseMapRequest& request) {
 
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings) {
   validate(request);
-  refuse_incompatible(features_of(settings)
-                          .with(Feature::noise_map)
-                          .with(Feature::exact_noise_map, request.replicas == 0));
+  refuse_incompatible(
+      features_of(settings).with(Feature::noise_map).with(Feature::exact_noise_map, request.replicas == 0));
 }
 
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings, const Scan& scan) {
   require_noise_maps_can(request, settings);
   const std::int64_t coils = scan.kspace.coil_count();
   if (request.replicas == 0)
-    require_lattice(scan, decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()},
-                                       settings)
-                              .uses_maps());
+    require_lattice(
+        scan,
+        decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings)
+            .uses_maps());
   noise_level(known_noise(scan));
 }
 

@@ -24,8 +24,8 @@
 #include <optional>
 
 #include "recon/array/execution.hpp"
-#include "recon/domain/report.hpp"
 #include "recon/domain/message.hpp"
+#include "recon/domain/report.hpp"
 #include "recon/domain/settings.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 

@@ -304,9 +304,9 @@ ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& resolved
 
   const double sigma = noise_of(scan);
   if (sigma > 0)
-    noise = low_resolution(trajectory, pure_noise(centre.trajectory.sample_count(), sigma), field, device,
-                           system)
-                .energy;
+    noise =
+        low_resolution(trajectory, pure_noise(centre.trajectory.sample_count(), sigma), field, device, system)
+            .energy;
   for (double& value : noise) value *= static_cast<double>(centre.kspace.extent(0));
   const Seen seen = seen_in(image, noise, resolved);
   object.matrix_size = matrix_for_object(matrix, seen.views);
@@ -390,11 +390,11 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
   const std::string found = in_words(object, matrix), bound = bound_to_fov(scan, context.settings);
   if (!bound.empty()) {
     log.add({codes::outside_fov, Severity::warning,
-                 found + ", but is reconstructed within it, because " + bound});
+             found + ", but is reconstructed within it, because " + bound});
     return std::nullopt;
   }
   log.note(codes::outside_fov, found + ": reconstructed on " + sizes_in_words(larger) +
-                                        " voxels and cropped to " + sizes_in_words(matrix));
+                                   " voxels and cropped to " + sizes_in_words(matrix));
   log.setting("outside_fov", sizes_in_words(larger));
   if (is_improbably_long(matrix, larger))
     log.add(

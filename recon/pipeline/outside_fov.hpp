@@ -20,9 +20,9 @@ FieldFactors resolved_field(const Scan& scan);
 
 /// The view of an image of low resolution along one axis; lengths in FOVs, from its centre.
 struct AxisView {
-  double resolved = 0.5;    ///< the image ends here; 0.5: it shows nothing beyond the FOV
-  double reach = 0;         ///< outermost place with a signal above noise and leakage
-  double blur = 0;          ///< of the low resolution: a sharp edge seems to reach so much further
+  double resolved = 0.5;  ///< the image ends here; 0.5: it shows nothing beyond the FOV
+  double reach = 0;       ///< outermost place with a signal above noise and leakage
+  double blur = 0;        ///< of the low resolution: a sharp edge seems to reach so much further
 };
 /// Returns the matrix that holds the object, of the same voxels: even numbers of small prime factors, at most twice
 /// the matrix, along axes where the object reaches beyond the FOV by 1 % of it; elsewhere `matrix_size`.

@@ -232,8 +232,8 @@ Preparation prepare(const Scan& measured, const Context& context, CalibrationCac
   made.differs = made.changed.has_value();
   made.order = long_axes_first(made.scan().geometry.matrix_size);
   if (!keeps_axes(made.order)) made.changed = in_order(made.order, made.scan());
-  if (auto prepared = prepare_coils(made.scan(), context.settings, context.log, context.device(), &made.mixing,
-                                    &cache)) {
+  if (auto prepared =
+          prepare_coils(made.scan(), context.settings, context.log, context.device(), &made.mixing, &cache)) {
     made.changed = std::move(prepared);
     made.differs = true;
   }

@@ -30,10 +30,13 @@ struct Reconstructor::State {
     return settings.precision == Precision::single_precision ? work(in_single) : work(in_double);
   }
   Reconstruction one(const Scan& scan, const Settings& used, const ProgressCallback& progress);
-  Reconstruction elsewhere(const Preparation& preparation, const Scan& volume, const ProgressCallback& progress);
+  Reconstruction elsewhere(const Preparation& preparation, const Scan& volume,
+                           const ProgressCallback& progress);
   std::vector<Reconstruction> together(const std::shared_ptr<const Preparation>& preparation,
-                                       const std::vector<const Scan*>& volumes, const ProgressCallback& progress);
-  std::vector<Reconstruction> frames(const Scan& scan, const FrameLayout& layout, const ProgressCallback& progress);
+                                       const std::vector<const Scan*>& volumes,
+                                       const ProgressCallback& progress);
+  std::vector<Reconstruction> frames(const Scan& scan, const FrameLayout& layout,
+                                     const ProgressCallback& progress);
 };
 
 namespace {
@@ -49,14 +52,16 @@ Image as_measured(Image image, const Preparation& preparation, const Scan& volum
 
 /// Returns images and reports of volumes; frames are of one.
 std::vector<Reconstruction> results_of(Images made, const Report& shared, DiagnosticImages diagnostic_images,
-                                       const Preparation& preparation, const std::vector<const Scan*>& volumes) {
+                                       const Preparation& preparation,
+                                       const std::vector<const Scan*>& volumes) {
   std::vector<Reconstruction> results(made.images.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Scan& volume = *volumes[volumes.size() == 1 ? 0 : i];
     results[i].report = shared;
     if (!made.solved.empty()) static_cast<SolvedVolume&>(results[i].report) = std::move(made.solved[i]);
     results[i].image = as_measured(std::move(made.images[i]), preparation, volume);
-    if (!made.gridded.empty()) results[i].gridded = as_measured(std::move(made.gridded[i]), preparation, volume);
+    if (!made.gridded.empty())
+      results[i].gridded = as_measured(std::move(made.gridded[i]), preparation, volume);
   }
   auto& sets = diagnostic_images.set_images;
   const Shape image = results.front().image.values.shape();
@@ -69,7 +74,9 @@ std::vector<Reconstruction> results_of(Images made, const Report& shared, Diagno
 /// preparation are left to the first volume of the series.
 Report shared_report(const Report& preparation, const Report& of_all, double seconds, std::size_t volumes) {
   Report report = of_all;
-  const auto add_before = [](const auto& first, auto& list) { list.insert(list.begin(), first.begin(), first.end()); };
+  const auto add_before = [](const auto& first, auto& list) {
+    list.insert(list.begin(), first.begin(), first.end());
+  };
   add_before(preparation.settings, report.settings);
   add_before(preparation.messages, report.messages);
   for (auto& stage : report.stages) stage = {stage.name, stage.seconds / static_cast<double>(volumes)};
@@ -97,17 +104,18 @@ Reconstruction Reconstructor::State::one(const Scan& scan, const Settings& used,
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation.scan(), {&preparation.scan().kspace}, {}, context, cache);
   });
-  Reconstruction result = std::move(results_of(std::move(made), log.report, std::move(log.diagnostic_images),
-                                               preparation, {&scan})
-                                        .front());
+  Reconstruction result = std::move(
+      results_of(std::move(made), log.report, std::move(log.diagnostic_images), preparation, {&scan})
+          .front());
   result.report.seconds = log.elapsed_s();
-  if (preparation.differs) result.prepared = in_order(inverse(preparation.order), std::move(*preparation.changed));
+  if (preparation.differs)
+    result.prepared = in_order(inverse(preparation.order), std::move(*preparation.changed));
   return result;
 }
 
-std::vector<Reconstruction> Reconstructor::State::together(const std::shared_ptr<const Preparation>& preparation,
-                                                           const std::vector<const Scan*>& volumes,
-                                                           const ProgressCallback& progress) {
+std::vector<Reconstruction> Reconstructor::State::together(
+    const std::shared_ptr<const Preparation>& preparation, const std::vector<const Scan*>& volumes,
+    const ProgressCallback& progress) {
   const auto most = static_cast<std::size_t>(preparation->volumes_at_once);
   if (volumes.size() > most)
     throw Error("volumes of a series", "at most " + std::to_string(most), std::to_string(volumes.size()));
@@ -133,8 +141,7 @@ Reconstruction Reconstructor::State::elsewhere(const Preparation& preparation, c
   Settings as_prepared = settings;
   as_prepared.coils = CoilSettings::as_they_are();
   as_prepared.outside_fov = OutsideFov::off;
-  const Scan alike =
-      prepared_alike(preparation, volume, settings.precision == Precision::double_precision);
+  const Scan alike = prepared_alike(preparation, volume, settings.precision == Precision::double_precision);
   Reconstruction result = one(alike, as_prepared, progress);
   result.prepared.reset();
   return result;
@@ -162,7 +169,7 @@ void report_frames(const FrameLayout& layout, const Scan& scan, std::vector<Reco
   Report& first = frames.front().report;
   if (layout.gate && !layout.gate->doubt.empty())
     first.messages.push_back({"gating", Severity::suspicion, layout.gate->doubt});
-  if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) 
+  if (auto gaps = doubt_of_gaps(layout); !gaps.empty())
     first.messages.push_back({"frames", Severity::suspicion, std::move(gaps)});
 }
 
@@ -189,7 +196,8 @@ std::vector<Reconstruction> Reconstructor::State::frames(const Scan& scan, const
   scan.validate("scan");
   require_frames_can(scan, layout, settings, execution);
   RunLog preparing(execution.device, progress), log(execution.device, progress);
-  const Preparation preparation = fhd::prepare(scan, {settings, execution, services, preparing}, calibrations);
+  const Preparation preparation =
+      fhd::prepare(scan, {settings, execution, services, preparing}, calibrations);
   preparing.report.seconds = preparing.elapsed_s();
   const Context context{settings, execution, services, log};
   const TransformSettings transform = decided_transform(preparation.scan(), context);
@@ -227,7 +235,8 @@ std::vector<Reconstruction> Reconstructor::operator()(const Scan& scan, const Fr
   return state_->frames(scan, layout, progress);
 }
 
-std::shared_ptr<const Preparation> Reconstructor::prepare(const Scan& reference, const ProgressCallback& progress) {
+std::shared_ptr<const Preparation> Reconstructor::prepare(const Scan& reference,
+                                                          const ProgressCallback& progress) {
   State& s = *state_;
   const ThreadLimit limit(s.execution.threads);
   reference.validate("scan");
@@ -243,7 +252,9 @@ std::vector<Reconstruction> Reconstructor::reconstruct(const std::shared_ptr<con
                                                        const std::vector<const Scan*>& volumes,
                                                        const ProgressCallback& progress) {
   const ThreadLimit limit(state_->execution.threads);
-  const auto is_at_positions = [&](const Scan* volume) { return has_positions_of(*volume, *preparation->measured); };
+  const auto is_at_positions = [&](const Scan* volume) {
+    return has_positions_of(*volume, *preparation->measured);
+  };
   if (volumes.empty()) return {};
   if (takes_series(state_->settings, state_->execution, *preparation->measured) &&
       std::all_of(volumes.begin(), volumes.end(), is_at_positions))
@@ -270,7 +281,8 @@ std::string obstacle_to_group(const Settings& settings, const Scan& scan, int si
   const bool corrects = scan.field_map && scan.sample_time_s;
   const auto conflict = conflict_among(
       features_of(settings).with(Feature::several_processes).with(Feature::field_map, corrects));
-  if (conflict) return name_of(conflict->feature == Feature::several_processes ? conflict->other : conflict->feature);
+  if (conflict)
+    return name_of(conflict->feature == Feature::several_processes ? conflict->other : conflict->feature);
   return scan.trajectory.sample_count() < size ? "fewer samples than that" : "";
 }
 

@@ -52,14 +52,16 @@ std::vector<Alias> aliases_of(const Scan& scan) {
     if (share < nearly) continue;
     if (share < 1 - nearly)
       throw Error(subject, "regular gaps and as many samples at each position",
-                  "gaps of different sizes, a denser centre, or positions that are sampled more often", remedy);
+                  "gaps of different sizes, a denser centre, or positions that are sampled more often",
+                  remedy);
     aliases.push_back({{i % n[0], i / n[0] % n[1], i / n[0] / n[1]}, (1 / samples) * spread[i]});
   }
   return aliases;
 }
 
 /// Returns the voxel so far on, around the edges.
-std::int64_t shifted(std::int64_t voxel, const std::array<std::int64_t, 3>& shift, const std::array<int, 3>& n) {
+std::int64_t shifted(std::int64_t voxel, const std::array<std::int64_t, 3>& shift,
+                     const std::array<int, 3>& n) {
   const std::int64_t x = (voxel % n[0] + shift[0]) % n[0], y = (voxel / n[0] % n[1] + shift[1]) % n[1],
                      z = (voxel / n[0] / n[1] + shift[2]) % n[2];
   return (z * n[1] + y) * n[0] + x;
@@ -89,7 +91,8 @@ void require_lattice(const Scan& scan, bool has_maps) {
   if (scan.field_map && scan.sample_time_s)
     throw Error(subject, "a scan without a field map", "one with it", remedy);
   if (!has_maps && coils > 1)
-    throw Error(subject, "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps", remedy);
+    throw Error(subject, "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
+                remedy);
   aliases_of(scan);
 }
 

@@ -6,17 +6,17 @@
 
 #include "recon/pipeline/measurements.hpp"
 #include "recon/pipeline/model.hpp"
-#include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/admm.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
 
 namespace fhd {
 
 /// The images of volumes that were solved together, with products that a verifier compares with direct sums.
 template <class T>
 struct Solution {
-  Array<Complex<T>> images;            ///< [volume][z][y][x]
+  Array<Complex<T>> images;              ///< [volume][z][y][x]
   Array<Complex<T>> right_hand_sides{};  ///< E^H d
-  Array<Complex<T>> predicted{};       ///< E image, [volume and coil][sample of this process]
+  Array<Complex<T>> predicted{};         ///< E image, [volume and coil][sample of this process]
   std::vector<SolvedVolume> volumes{};
   Array<Complex<T>> subgradient{};  ///< with sparse terms, which one volume is solved with: SparseSolution
 };

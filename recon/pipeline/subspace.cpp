@@ -67,8 +67,7 @@ Array<double> given_courses(const Array<double>& given, std::int64_t frames, Run
   const bool changes = distance_from_orthonormal(courses) > 1e-5;
   orthonormalize(courses);
   if (changes)
-    log.note("subspace",
-                 "the courses of the temporal subspace were made orthonormal: they span the same");
+    log.note("subspace", "the courses of the temporal subspace were made orthonormal: they span the same");
   return courses;
 }
 
@@ -103,8 +102,7 @@ SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
 }
 
 /// Returns the eigenvectors of most energy of Re sum over voxels of rho_s conj(rho_t), [frame][frame].
-Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t components,
-                              RunLog& log) {
+Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t components, RunLog& log) {
   const auto count = static_cast<std::int64_t>(frames.size());
   Array<Complex<double>> gram(Shape{count, count});
 #pragma omp parallel for schedule(dynamic)
@@ -131,8 +129,8 @@ Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t com
     return std::accumulate(eigen.values.begin(), eigen.values.begin() + most, 0.0);
   };
   log.note("subspace", "temporal subspace: " + std::to_string(components) + " courses hold " +
-                               short_number(100 * energy(components) / energy(count)) +
-                               " % of the energy of frames of low resolution");
+                           short_number(100 * energy(components) / energy(count)) +
+                           " % of the energy of frames of low resolution");
   return courses;
 }
 

@@ -99,9 +99,9 @@ const Array<Complex<T>>& TrajectoryOperators<T>::point_spread(RunLog& log) {
   if (point_spread_.empty())
     log.stage("Q", [&] {
       const auto n = difference_grid(matrix_size_);
-      auto q = from_cache_or_made<Complex<T>>(
-          "Q, " + in_words<T>(settings_, matrix_size_, execution_.device), {n[2], n[1], n[0]},
-          execution_.device, log, [&] { return weighted_point_spread(nullptr); });
+      auto q = from_cache_or_made<Complex<T>>("Q, " + in_words<T>(settings_, matrix_size_, execution_.device),
+                                              {n[2], n[1], n[0]}, execution_.device, log,
+                                              [&] { return weighted_point_spread(nullptr); });
       sum_over(*execution_.processes, q);
       point_spread_ = std::move(q);
     });

@@ -45,8 +45,8 @@ class TrajectoryOperators {
 
  private:
   template <class Element, class Make>
-  Array<Element> from_cache_or_made(const std::string& what, const Shape& shape, Device device,
-                                    RunLog& log, const Make& make);
+  Array<Element> from_cache_or_made(const std::string& what, const Shape& shape, Device device, RunLog& log,
+                                    const Make& make);
 
   Trajectory trajectory_;
   std::array<int, 3> matrix_size_;

@@ -193,10 +193,10 @@ TransformSettings decided_transform(const Scan& scan, const Context& context) {
   transform.kind = decision.kind;
   const std::string pairs = short_number(decision.pairs) + " pairs of voxels and samples";
   context.log.note("transform", transform.kind == TransformKind::direct
-                           ? "transform: direct (exact), " + pairs +
-                                 (samples.x < samples.all ? " that differ" : "")
-                           : "transform: gridded to " + short_number(transform.accuracy) + ", because " +
-                                 pairs + " are too many for the direct sums");
+                                    ? "transform: direct (exact), " + pairs +
+                                          (samples.x < samples.all ? " that differ" : "")
+                                    : "transform: gridded to " + short_number(transform.accuracy) +
+                                          ", because " + pairs + " are too many for the direct sums");
   return transform;
 }
 
@@ -204,14 +204,16 @@ void note_openness(const Scan& scan, const Context& context) {
   const std::int64_t voxels = scan.geometry.voxel_count(),
                      measurements = scan.trajectory.sample_count() * scan.kspace.coil_count();
   if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
-    context.log.note("transform", 
+    context.log.note(
+        "transform",
         "no sensitivity maps are used: each coil is reconstructed on its own, the image is their root of the "
         "sum of squares");
   if (const auto* method = least_squares(context.settings); method && measurements < voxels)
-    context.log.note("transform", 
+    context.log.note(
+        "transform",
         std::to_string(voxels) + " voxels are sought from " + std::to_string(measurements) +
-        " measured values: " + (method->sparse.empty() ? "lambda decides" : "the regularizer decides") +
-        " what the data leave open");
+            " measured values: " + (method->sparse.empty() ? "lambda decides" : "the regularizer decides") +
+            " what the data leave open");
 }
 
 namespace {
@@ -312,7 +314,8 @@ Array<Complex<double>> phase_of_centre(const Scan& scan, const MissingSide& miss
 
 template <class T>
 Images volume_images(const Scan& scan, std::vector<const KSpace*> volumes,
-                     const std::shared_ptr<const Preparation>& series, const Context& context, Cache<T>& cache) {
+                     const std::shared_ptr<const Preparation>& series, const Context& context,
+                     Cache<T>& cache) {
   const auto* method = least_squares(context.settings);
   if (method == nullptr || method->partial_fourier == PartialFourier::off)
     return images_of(scan, std::move(volumes), series, context, cache);
@@ -321,8 +324,8 @@ Images volume_images(const Scan& scan, std::vector<const KSpace*> volumes,
   Array<Complex<double>> phase;
   log.stage("phase", [&] { phase = phase_of_centre<T>(scan, missing, context); });
   log.note("partial_fourier", "partial Fourier: k-space reaches " + short_number(missing.reach) +
-               " cycles/FOV on one side and " + short_number(missing.longest) +
-               " on the other; the image is real but for the phase of the centre");
+                                  " cycles/FOV on one side and " + short_number(missing.longest) +
+                                  " on the other; the image is real but for the phase of the centre");
   const Scan turned = with_phase(scan, phase);
   Images made = images_of(turned, {&turned.kspace}, {}, context, cache);
   for (auto* images : {&made.images, &made.gridded})
@@ -333,7 +336,8 @@ Images volume_images(const Scan& scan, std::vector<const KSpace*> volumes,
 }
 
 template Images volume_images<float>(const Scan&, std::vector<const KSpace*>,
-                                     const std::shared_ptr<const Preparation>&, const Context&, Cache<float>&);
+                                     const std::shared_ptr<const Preparation>&, const Context&,
+                                     Cache<float>&);
 template Images volume_images<double>(const Scan&, std::vector<const KSpace*>,
                                       const std::shared_ptr<const Preparation>&, const Context&,
                                       Cache<double>&);

@@ -32,7 +32,8 @@ void note_openness(const Scan& scan, const Context& context);
 /// which is real but for a phase where the settings ask for it.
 template <class T>
 Images volume_images(const Scan& scan, std::vector<const KSpace*> volumes,
-                     const std::shared_ptr<const Preparation>& series, const Context& context, Cache<T>& cache);
+                     const std::shared_ptr<const Preparation>& series, const Context& context,
+                     Cache<T>& cache);
 
 /// Reports the settings as used, after all defaults; `transform.kind` is not automatic.
 void describe_settings(const TransformSettings& transform, const Context& context);

@@ -127,15 +127,16 @@ void find_ritz_values(const Array<double>& products, const Array<double>& pap,
 }
 
 std::int64_t kept_residuals(const ConjugateGradientSettings& settings, bool preconditioned) {
-  return std::min(settings.iterations, preconditioned ? settings.kept_residuals / 2 : settings.kept_residuals);
+  return std::min(settings.iterations,
+                  preconditioned ? settings.kept_residuals / 2 : settings.kept_residuals);
 }
 
 /// z = M^-1 r and <r, z>, [iteration][system] on the device; without a preconditioner r and |r|^2 themselves.
 template <class T>
 class Preconditioned {
  public:
-  Preconditioned(const HermitianOperator<T>* inverse, const Array<Complex<T>>& r, const Array<double>& squares,
-                 const Aims& aims)
+  Preconditioned(const HermitianOperator<T>* inverse, const Array<Complex<T>>& r,
+                 const Array<double>& squares, const Aims& aims)
       : inverse_(inverse), r_(r), squares_(squares), aims_(aims) {
     if (inverse == nullptr) return;
     z_ = Array<Complex<T>>(r.shape(), r.device());
@@ -151,8 +152,9 @@ class Preconditioned {
     const std::int64_t systems = aims_.small_enough.size();
     inverse_->forward_each(r_, z_);
     dot(r_, z_, products_, index, systems);
-    for_each_index(r_.device(), systems,
-                   ZeroWhereSmall{squares_.data() + index, aims_.small_enough.data(), products_.data() + index});
+    for_each_index(
+        r_.device(), systems,
+        ZeroWhereSmall{squares_.data() + index, aims_.small_enough.data(), products_.data() + index});
   }
 
  private:

@@ -22,9 +22,7 @@ class StackedNormal final : public HermitianOperator<T> {
   /// Takes operators of one domain and device; at least one.
   explicit StackedNormal(std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each)
       : of_each_(std::move(of_each)) {}
-  Shape domain() const override {
-    return stack_of(image(), static_cast<std::int64_t>(of_each_.size()));
-  }
+  Shape domain() const override { return stack_of(image(), static_cast<std::int64_t>(of_each_.size())); }
   Device device() const override { return of_each_.front()->device(); }
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     for (std::size_t i = 0; i < of_each_.size(); ++i) {

@@ -78,7 +78,8 @@ Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& d
   if (delays.are_zero()) return scan;
   scan.trajectory = delayed(scan.trajectory, scan.geometry, starts, delays);
   if (scan.calibration)
-    scan.calibration->trajectory = delayed(scan.calibration->trajectory, scan.geometry, of_calibration, delays);
+    scan.calibration->trajectory =
+        delayed(scan.calibration->trajectory, scan.geometry, of_calibration, delays);
   return inside_matrix(std::move(scan), leaves == BeyondMatrix::columns ? readout_length(starts) : 0,
                        "gradient delays");
 }

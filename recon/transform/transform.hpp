@@ -113,7 +113,9 @@ struct DirectChoice {
   GpuSums sums = GpuSums::automatic;
   double accuracy = 1e-5;  ///< relative l2 error accepted
 };
-inline DirectChoice choice_of(const TransformSettings& settings) { return {settings.gpu_sums, settings.accuracy}; }
+inline DirectChoice choice_of(const TransformSettings& settings) {
+  return {settings.gpu_sums, settings.accuracy};
+}
 
 /// Exact sums over all pairs of samples and voxels: direct_cpu.cpp, direct_cuda.cu, matrix_sums_cuda.cu.
 /// Error against the double-precision oracle: <= 3e-5 in single precision (N <= 256), <= 1e-12 in double; <= 5e-4 on a GPU

@@ -11,8 +11,8 @@ struct BenchRow {
   std::string what;             ///< operation, sizes
   std::string instruction_set;  ///< "avx512", "avx2", "sse2"
   int threads = 1;
-  double seconds = 0;  ///< median of the repetitions
-  double rate = 0;     ///< pairs of voxels and samples per second; 0 where it has no meaning
+  double seconds = 0;         ///< median of the repetitions
+  double rate = 0;            ///< pairs of voxels and samples per second; 0 where it has no meaning
   double share_of_floor = 0;  ///< direct: of the measured FMA peak at 2 FMA per pair
   double error = -1;  ///< relative l2 against the double-precision oracle, or the direct transform; < 0: none
 };

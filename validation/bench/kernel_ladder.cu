@@ -9,8 +9,8 @@
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/pair_arithmetic.hpp"
 #include "validation/bench/kernel_ladder.hpp"
-#include "validation/bench/separable_rung.cuh"
 #include "validation/bench/oracle_places.hpp"
+#include "validation/bench/separable_rung.cuh"
 
 namespace fhd {
 namespace {

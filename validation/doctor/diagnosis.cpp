@@ -29,10 +29,8 @@ void add_summary(const io::ScanSummary& summary, Findings& findings) {
   if (summary.has_sample_time)
     findings.add(Severity::ok, "times",
                  fmt::format("Sample times count from {}.", name_of(summary.time_origin)));
-  for (const auto& sentence : summary.inferred)
-    findings.add(Severity::note, "inferred", sentence);
-  for (const auto& sentence : summary.missing)
-    findings.add(Severity::warning, "missing", sentence);
+  for (const auto& sentence : summary.inferred) findings.add(Severity::note, "inferred", sentence);
+  for (const auto& sentence : summary.missing) findings.add(Severity::warning, "missing", sentence);
 }
 
 /// Collects the findings of all volumes; findings with the same severity, code and remedy come once.

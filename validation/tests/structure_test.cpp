@@ -237,8 +237,8 @@ void for_each_function(const SourceFile& source, const std::function<void(std::s
       if (c == '{') {
         const bool outside = open.empty() || open.back().holds_functions,
                    is_scope = std::regex_search(head, scope);
-        const bool is_function = outside && !is_scope && head.find(')') != std::string::npos &&
-                                 !std::regex_search(head, variable);
+        const bool is_function =
+            outside && !is_scope && head.find(')') != std::string::npos && !std::regex_search(head, variable);
         open.push_back({outside && is_scope, is_function, first + 1});
       }
       if (c == '}' && !open.empty()) {

@@ -59,7 +59,8 @@ struct BlockOnDevice {
     columns = static_cast<int>(frames_are_rows ? voxels : all.frames);
   }
   __device__ Complex<T>& operator()(int row, int column) const {
-    return coefficients[frames_are_rows ? blocks.place(block, row, column) : blocks.place(block, column, row)];
+    return coefficients[frames_are_rows ? blocks.place(block, row, column)
+                                        : blocks.place(block, column, row)];
   }
 };
 

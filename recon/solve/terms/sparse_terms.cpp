@@ -244,8 +244,8 @@ SparseTermCost sparse_terms_cost(const std::vector<SparsePenalty>& penalties,
   return all;
 }
 
-#define FHD_INSTANTIATE(T)                                                                             \
-  template std::shared_ptr<const SparseTerm<T>> sparse_term<T>(SparseKind, const Shape&, Device);     \
+#define FHD_INSTANTIATE(T)                                                                        \
+  template std::shared_ptr<const SparseTerm<T>> sparse_term<T>(SparseKind, const Shape&, Device); \
   template std::shared_ptr<const SparseTerm<T>> temporal_term<T>(SparseKind, const Shape&, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -344,8 +344,8 @@ class DirectSums final : public GridSums<T> {
       };
       const auto launch = [&](dim3 blocks, int bank_half, std::int64_t, int count, int per_part,
                               bool first_tile, std::int64_t stride, Complex<T>* out) {
-        adjoint_kernel<coils>(sin_cos_)<<<blocks, (adjoint_block<T>)>>>(grid_, bank_half, nullptr, count, per_part,
-                                                                        first_tile, stride, out);
+        adjoint_kernel<coils>(sin_cos_)<<<blocks, (adjoint_block<T>)>>>(grid_, bank_half, nullptr, count,
+                                                                        per_part, first_tile, stride, out);
         device::check_launch("adjoint_tile_kernel");
       };
       if (reads_points_from_memory(full_threads_, adjoint_threads<T, coils>(grid_)))
@@ -395,8 +395,8 @@ class DirectSums final : public GridSums<T> {
       pack(first, count);
       const dim3 blocks(blocks_for(threads, adjoint_block<T>), static_cast<unsigned>(part_count));
       adjoint_kernel<coils, PointSource::memory>(sin_cos_)<<<blocks, (adjoint_block<T>)>>>(
-          grid_, 0, reinterpret_cast<const Point*>(packed_.data()), count, (count + part_count - 1) / part_count,
-          first == 0, size, sums);
+          grid_, 0, reinterpret_cast<const Point*>(packed_.data()), count,
+          (count + part_count - 1) / part_count, first == 0, size, sums);
       device::check_launch("adjoint_tile_kernel");
     }
     if (part_count > 1) add_parts(part_count, size, out);

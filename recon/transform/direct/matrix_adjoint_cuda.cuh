@@ -280,7 +280,7 @@ class PointsOfThread {
 
   const int4* columns_;
   Value<T>* points_[2][2];  ///< of the steps +-a along the first outer axis, +-b along the second
-  int limit_[2][2];      ///< so many places from the step on are of the grid
+  int limit_[2][2];         ///< so many places from the step on are of the grid
 };
 
 // --- The product

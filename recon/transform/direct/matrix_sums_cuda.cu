@@ -145,26 +145,25 @@ void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhase
   const float* scale = nullptr;
   if constexpr (parts != Parts::whole) scale = scales(place, data, coils, phases.samples);
   const dim3 grid(static_cast<unsigned>(cut.tiles() * coils), static_cast<unsigned>(plan.splits));
-  for_each_pass<parts>(plan, phases.samples, coils,
-                       [&](std::int64_t first, std::int64_t count, std::int64_t blocks, unsigned makers) {
-                         make_matrices_kernel<parts><<<makers, small_block>>>(cut, phases, data, scale, first,
-                                                                              count, static_cast<int>(coils),
-                                                                              factors_0, factors_1, images);
-                         device::check_launch("make_matrices_kernel");
-                         const auto multiply = [&](auto kernel, int threads, std::size_t shared_bytes) {
-                           launch("adjoint_matrix_kernel", kernel, grid, threads, shared_bytes, cut, blocks,
-                                  static_cast<int>(coils), images, factors_0, factors_1, scale, sums);
-                         };
-                         if constexpr (parts != Parts::whole) {
-                           constexpr int ahead = adjoint_hopper_stages<parts>;
-                           if (place.has_hopper_code)
-                             return multiply(
-                                 adjoint_matrix_hopper_kernel<parts, ahead>, hopper_threads,
-                                 ahead * stage_bytes<parts> + column_table_bytes + barrier_bytes<ahead>);
-                         }
-                         multiply(adjoint_matrix_kernel<parts, stages>, consumer_threads,
-                                  stages * stage_bytes<parts> + column_table_bytes);
-                       });
+  for_each_pass<parts>(
+      plan, phases.samples, coils,
+      [&](std::int64_t first, std::int64_t count, std::int64_t blocks, unsigned makers) {
+        make_matrices_kernel<parts><<<makers, small_block>>>(
+            cut, phases, data, scale, first, count, static_cast<int>(coils), factors_0, factors_1, images);
+        device::check_launch("make_matrices_kernel");
+        const auto multiply = [&](auto kernel, int threads, std::size_t shared_bytes) {
+          launch("adjoint_matrix_kernel", kernel, grid, threads, shared_bytes, cut, blocks,
+                 static_cast<int>(coils), images, factors_0, factors_1, scale, sums);
+        };
+        if constexpr (parts != Parts::whole) {
+          constexpr int ahead = adjoint_hopper_stages<parts>;
+          if (place.has_hopper_code)
+            return multiply(adjoint_matrix_hopper_kernel<parts, ahead>, hopper_threads,
+                            ahead * stage_bytes<parts> + column_table_bytes + barrier_bytes<ahead>);
+        }
+        multiply(adjoint_matrix_kernel<parts, stages>, consumer_threads,
+                 stages * stage_bytes<parts> + column_table_bytes);
+      });
 }
 
 template <Parts parts, class T = Number<parts>>

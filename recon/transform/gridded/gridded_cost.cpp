@@ -175,7 +175,8 @@ double GriddedCost::kernel_points(std::int64_t coils) const {
          (rows * static_cast<double>(vectors) + weights_of_a_sample);
 }
 Work GriddedCost::sweep(std::int64_t coils) const {
-  const double of_volume = sizes_.matrix_size[2] > 1 || sizes_.device.is_cuda() ? 1 : 0.4;  // tiles stay in the cache
+  const double of_volume =
+      sizes_.matrix_size[2] > 1 || sizes_.device.is_cuda() ? 1 : 0.4;  // tiles stay in the cache
   return {WorkUnit::kernel_point, of_volume * kernel_points(coils), sizes_.precision};
 }
 /// Zeros are skipped: about 3/4 (2D) or 7/12 (3D) of all rows; and filling the grid.
@@ -303,8 +304,8 @@ DensityCost density_cost(const TransformSizes& sizes) {
   const GriddedCost cost = GriddedCost::of_density(sizes);
   const double samples = static_cast<double>(sizes.samples.all),
                points = static_cast<double>(cost.gridding().grid_points());
-  const Work iteration = 2 * cost.sweep(1) +
-                         Work(WorkUnit::byte, (points + samples) * 8) + Work(WorkUnit::region, 16);
+  const Work iteration =
+      2 * cost.sweep(1) + Work(WorkUnit::byte, (points + samples) * 8) + Work(WorkUnit::region, 16);
   return {cost.making() + Work(WorkUnit::byte, points * 8) + double{density_iterations} * iteration,
           cost.sorted_bytes() + cost.sweep_bytes(1) + whole_bytes((points + 2 * samples) * 8)};
 }

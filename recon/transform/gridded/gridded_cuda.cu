@@ -211,7 +211,8 @@ class GriddedTransformCuda final : public FourierTransform<T> {
     const std::int64_t together = cost_.coils_together(coils), groups = (coils + together - 1) / together;
     memory_for(points_, cost_.gridding().grid_points() * together, this->device());
     std::int64_t scratch = cost_.row_elements(together);
-    if constexpr (on_tensor_cores)  // as many as there are of this trajectory, where the cost says what is expected
+    if constexpr (
+        on_tensor_cores)  // as many as there are of this trajectory, where the cost says what is expected
       scratch = std::max(grid_.scratch_elements(together), cost_.gridding().grid_points() * together);
     memory_for(scratch_, scratch, this->device());
     for (std::int64_t group = 0; group < groups; ++group) {
@@ -250,7 +251,8 @@ std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda(const Trajector
                                                                  const GriddedCost& cost) {
   const CurrentDevice guard(cost.sizes().device);
   if constexpr (std::is_same_v<T, float>)
-    if (cost.tensors()) return std::make_unique<GriddedTransformCuda<float, TensorGridCuda>>(trajectory, cost);
+    if (cost.tensors())
+      return std::make_unique<GriddedTransformCuda<float, TensorGridCuda>>(trajectory, cost);
   return std::make_unique<GriddedTransformCuda<T, SampleGridCuda<T>>>(trajectory, cost);
 }
 

@@ -80,8 +80,8 @@ gridded_cuda::SortedKeys gridded_cuda::sort_keys(Array<std::uint32_t> keys, Arra
   // A radix sort keeps the order of equal keys: the sums have one order, whatever the device.
   std::size_t bytes = 0;
   const auto sort_pairs = [&](void* buffer) {
-    device::check(cub::DeviceRadixSort::SortPairs(buffer, bytes, keys.data(), sorted_keys.data(), order.data(),
-                                                  sorted.order.data(), count, 0, bits),
+    device::check(cub::DeviceRadixSort::SortPairs(buffer, bytes, keys.data(), sorted_keys.data(),
+                                                  order.data(), sorted.order.data(), count, 0, bits),
                   "sorting the samples");
   };
   sort_pairs(nullptr);

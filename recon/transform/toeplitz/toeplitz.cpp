@@ -113,9 +113,10 @@ OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, P
                     precision},
                    coils, coils_at_once, images_at_once, element, device, cost);
   constexpr double plans = 500;  // cuFFT's take some 5 ms
-  cost.making = Work(WorkUnit::fft, full_fft_operations(g), precision) +
-                Work(WorkUnit::byte, 2 * points * element + static_cast<double>(cost.bytes + cost.making_bytes)) +
-                Work(WorkUnit::region, device.is_cuda() ? plans : 6);
+  cost.making =
+      Work(WorkUnit::fft, full_fft_operations(g), precision) +
+      Work(WorkUnit::byte, 2 * points * element + static_cast<double>(cost.bytes + cost.making_bytes)) +
+      Work(WorkUnit::region, device.is_cuda() ? plans : 6);
   return cost;
 }
 

@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     io::hdf5::GlobalHeap heap({.descriptor = opened.descriptor()});
     for (std::uint64_t address = 0; address <= 64; address += 8)
       for (const std::uint32_t length : {1U, 2U, 3U, 16U}) {
-        const auto value = heap.value({address, length, data[0]}, sizeof(float)).value_or(std::span<const char>());
+        const auto value =
+            heap.value({address, length, data[0]}, sizeof(float)).value_or(std::span<const char>());
         fuzz::require(value.empty() || value.size() == length * sizeof(float));
         static volatile int sum = 0;  // touches all bytes
         sum = std::accumulate(value.begin(), value.end(), 0);

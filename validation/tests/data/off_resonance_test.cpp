@@ -1,11 +1,12 @@
 // Scans in a field, against points whose phase is known.
+#include "data/off_resonance.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 #include <vector>
 
-#include "data/off_resonance.hpp"
 #include "data/simulate.hpp"
 
 namespace fhd::data {

@@ -290,8 +290,7 @@ TEST_F(Batch, a_recipe_with_mistakes_is_refused_with_the_line) {
   EXPECT_EQ(batch("--regularizer temporal-tv:0.01"), 2);
   EXPECT_EQ(batch("--frames 4 --map-sets auto"), 2);
   EXPECT_EQ(batch("--force"), 2);
-  EXPECT_EQ(text("err"),
-            "fhd: unknown option --force; see 'fhd batch --help'\n");
+  EXPECT_EQ(text("err"), "fhd: unknown option --force; see 'fhd batch --help'\n");
   EXPECT_FALSE(exists("results")) << "a wrong command makes no folder";
   std::ofstream(path("file")) << "no folder";
   EXPECT_EQ(batch("", "file/results"), 1);

@@ -50,7 +50,8 @@ TEST_F(DelaysCommand, check_warns_where_they_matter) {
 }
 
 TEST_F(DelaysCommand, recon_warns_of_them_as_check_does) {
-  ASSERT_EQ(run("simulate -o scan --matrix 48 --coils 4 --trajectory variable-density-spiral --delay 0.6,-0.4"), 0);
+  ASSERT_EQ(
+      run("simulate -o scan --matrix 48 --coils 4 --trajectory variable-density-spiral --delay 0.6,-0.4"), 0);
   ASSERT_DONE(run("recon scan.h5 -o out --device cpu"));
   EXPECT_NE(text("out").find("data explained"), std::string::npos) << "the verdict alone does not tell";
   EXPECT_CONTAINS(text("err"), "warning: image 1: Gradient delays of 0.6");

@@ -1,7 +1,8 @@
 // --device on a machine without a usable GPU: one clear line, or the CPU where the choice was left open.
+#include "recon/array/device.hpp"
+
 #include <algorithm>
 
-#include "recon/array/device.hpp"
 #include "validation/tests/program.hpp"
 
 namespace {
@@ -73,8 +74,8 @@ TEST_F(DeviceCommand, several_devices_are_for_recon_alone) {
 }
 
 TEST_F(DeviceCommand, memory_of_a_gpu_has_a_unit_or_is_a_share) {
-  for (const char* size : {"8", "GiB", "8gib", "-8GiB", "0GiB", "nanGiB", "infGiB", "1e300GiB", "0%",
-                           "101%", "1kB", "8GiB x", "8  GiB"}) {
+  for (const char* size : {"8", "GiB", "8gib", "-8GiB", "0GiB", "nanGiB", "infGiB", "1e300GiB", "0%", "101%",
+                           "1kB", "8GiB x", "8  GiB"}) {
     EXPECT_EQ(run("recon " + path("scan.h5") + " --device-memory '" + size + "'"), 2) << size;
     EXPECT_CONTAINS(text("err"), "--device-memory: expected 1MiB or more with its unit");
   }

@@ -16,9 +16,7 @@ namespace fs = std::filesystem;
 
 class SeriesCommand : public SmallScanTest {
  protected:
-  void prepare() override {
-    ASSERT_EQ(simulate("scan", 1), 0) << text("err");
-  }
+  void prepare() override { ASSERT_EQ(simulate("scan", 1), 0) << text("err"); }
   int simulate(const std::string& name, int seed) const {
     return run("simulate -o " + name + " --matrix 16 --coils 2 --repetitions 2 --seed " +
                std::to_string(seed));
@@ -76,27 +74,33 @@ TEST_F(DicomCommand, folders_with_anything_else_are_left_alone_even_by_force) {
   ASSERT_DONE(recon("scan.h5 --dicom series"));
   ASSERT_TRUE(fs::remove(path("out.json")));
   fs::create_directories(path("series/sub"));
-  expect_refused("--dicom series --force",
-                 "series: expected a folder, new, empty or with a DICOM series of fhd, found 'sub', which fhd did "
-                 "not make; choose another folder");
+  expect_refused(
+      "--dicom series --force",
+      "series: expected a folder, new, empty or with a DICOM series of fhd, found 'sub', which fhd did "
+      "not make; choose another folder");
   fs::remove(path("series/sub"));
   write_text(path("series/image_0002.dcm"), "no DICOM");
-  expect_refused("--dicom series --force",
-                 "series: expected a folder, new, empty or with a DICOM series of fhd, found 'image_0002.dcm', "
-                 "which fhd did not make; choose another folder");
+  expect_refused(
+      "--dicom series --force",
+      "series: expected a folder, new, empty or with a DICOM series of fhd, found 'image_0002.dcm', "
+      "which fhd did not make; choose another folder");
   EXPECT_EQ(text("series/image_0002.dcm"), "no DICOM");
 }
 
 TEST_F(DicomCommand, places_that_make_no_sense_are_refused) {
   write_text(path("file"), "mine");
   fs::create_symlink("nothing", path("link"));
-  const std::string other = "; choose another name", folder = "; choose another folder",
-                    of_scan = ": expected a name other than those of the scan and its pieces, found scan.h5 is the scan itself",
-                    of_result = ": expected a name other than those of the other results, found out.h5";
+  const std::string
+      other = "; choose another name",
+      folder = "; choose another folder",
+      of_scan =
+          ": expected a name other than those of the scan and its pieces, found scan.h5 is the scan itself",
+      of_result = ": expected a name other than those of the other results, found out.h5";
   for (const auto& [arguments, line] : std::initializer_list<std::pair<std::string, std::string>>{
            {"--dicom file", "file: expected a folder, new or empty, found a file" + folder},
            {"--dicom .", "--dicom .: expected the name of a folder, new or empty, found none"},
-           {"--dicom nowhere/s", "nowhere/s: expected an existing folder 'nowhere', found none; create it first"},
+           {"--dicom nowhere/s",
+            "nowhere/s: expected an existing folder 'nowhere', found none; create it first"},
            {"--dicom out.h5", "--dicom out.h5" + of_result + other},
            {"--dicom scan.h5", "--dicom scan.h5" + of_scan + other},
            {"--dicom link", "link: expected a folder, new or empty, found a link to nothing" + folder},

@@ -17,14 +17,17 @@ class Documentation : public ProgramTest {
   }
   /// The lines that a command of a shell prints, with the program in front of the path, sorted.
   std::string sorted(const std::string& command) const {
-    EXPECT_DONE(run_command("HOME=$PWD PATH=\"$(dirname '" + program() + "'):$PATH\" " + command + " | LC_ALL=C sort"));
+    EXPECT_DONE(run_command("HOME=$PWD PATH=\"$(dirname '" + program() + "'):$PATH\" " + command +
+                            " | LC_ALL=C sort"));
     EXPECT_EQ(text("err"), "") << command;
     return text("out");
   }
   /// Returns what bash offers behind `line`.
   std::string offered(const std::string& line) const {
-    return sorted("bash -c 'source \"$1\"; COMP_LINE=$2; COMP_POINT=${#2}; _fhd; printf \"%s\\n\" "
-                  "\"${COMPREPLY[@]}\"' bash fhd.bash '" + line + "'");
+    return sorted(
+        "bash -c 'source \"$1\"; COMP_LINE=$2; COMP_POINT=${#2}; _fhd; printf \"%s\\n\" "
+        "\"${COMPREPLY[@]}\"' bash fhd.bash '" +
+        line + "'");
   }
   void write_bash() const { write_text(path("fhd.bash"), printed("options --format bash")); }
 };
@@ -111,8 +114,10 @@ TEST_F(Documentation, zsh_offers_commands_and_values) {
   if (!has("zsh")) GTEST_SKIP() << "no zsh";
   write_text(path("_fhd"), printed("options --format zsh"));
   const auto offers = [&](const std::string& words, const std::string& ignored = {}) {
-    return sorted("zsh -f -c 'compset() { IPREFIX=" + ignored + " }; _files() { print file }; "
-                  "_describe() { print -rl -- \"${(@P)2}\" }; words=(" + words + "); CURRENT=$#words; source ./_fhd'");
+    return sorted("zsh -f -c 'compset() { IPREFIX=" + ignored +
+                  " }; _files() { print file }; "
+                  "_describe() { print -rl -- \"${(@P)2}\" }; words=(" +
+                  words + "); CURRENT=$#words; source ./_fhd'");
   };
   EXPECT_EQ(offers("fhd rec"), "recon:reconstruct an image from a scan file\n");
   EXPECT_EQ(offers("fhd recon --method \"\""), "adjoint\ncg\nfft\ngridded\n");

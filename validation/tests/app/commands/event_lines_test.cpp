@@ -67,8 +67,7 @@ TEST_F(EventLines, recon_tells_scan_stages_images_and_files) {
   const auto written = of_kind(all, "written");
   ASSERT_EQ(written.size(), 1u);
   EXPECT_EQ(written[0].at("files"), Json({"out.h5", "out.nii.gz", "out.png", "out.json"}));
-  for (const std::string file : written[0].at("files"))
-    EXPECT_TRUE(exists(file)) << file;
+  for (const std::string file : written[0].at("files")) EXPECT_TRUE(exists(file)) << file;
 }
 
 TEST_F(EventLines, the_end_tells_the_error) {

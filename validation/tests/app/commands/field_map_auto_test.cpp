@@ -53,7 +53,7 @@ TEST_F(FieldMapAuto, gives_the_image_of_a_scan_without_a_field) {
   const double even = error_of(recon("even", ""), "even");
   EXPECT_LE(error_of(recon("field", "--field-map auto"), "field"), 1.2 * even);
   EXPECT_CONTAINS(text("out"),
-      "Hz was found in the echoes at 2.3, 6.9 ms; known but for multiples of 217 Hz");
+                  "Hz was found in the echoes at 2.3, 6.9 ms; known but for multiples of 217 Hz");
   const auto report = nlohmann::json::parse(text("out.json"));
   EXPECT_NE(report["images"][0]["messages"].dump().find("was found in the echoes"), std::string::npos);
   EXPECT_NE(report["environment"]["command_line"].dump().find("--field-map auto"), std::string::npos);
@@ -152,7 +152,8 @@ TEST_F(FieldMapAuto, what_it_cannot_do_is_refused_in_one_line) {
       "expected an echo time (TE) of each echo, found none in the header of plain.h5; make the map with "
       "'fhd fieldmap --echo-times MS,MS...'");
   simulate("echoes", "--echo-times 2.3,6.9");
-  expect_refused("echoes.h5 --field-map auto --method gridded", 2, "--field-map auto: does not go together with a method other than cg");
+  expect_refused("echoes.h5 --field-map auto --method gridded", 2,
+                 "--field-map auto: does not go together with a method other than cg");
   expect_refused("echoes.h5 --field-map auto --frames 3", 1,
                  "expected one repetition, found 2; choose it: --repetitions 0");
   expect_refused("echoes.h5 --field-map auto --field-map-unit hz", 2, "--field-map-unit");

@@ -82,9 +82,10 @@ TEST_F(FieldMapCommand, takes_echoes_from_scans_of_their_own) {
 
 TEST_F(FieldMapCommand, takes_delays_found_in_the_first_scan_for_all) {
   for (const std::string echo : {"3", "5"})
-    ASSERT_EQ(run("simulate -o echo" + echo + " --matrix 48 --coils 4 --snr 30 --field-hz 60 --delay 0.6,-0.3 " +
-                  "--echo-times " + echo + " --seed " + echo),
-              0)
+    ASSERT_EQ(
+        run("simulate -o echo" + echo + " --matrix 48 --coils 4 --snr 30 --field-hz 60 --delay 0.6,-0.3 " +
+            "--echo-times " + echo + " --seed " + echo),
+        0)
         << text("err");
   ASSERT_DONE(run("fieldmap echo3.h5 echo5.h5 -o b0.h5 --device cpu --trajectory-correction auto"));
   const auto said = text("out");
@@ -99,8 +100,9 @@ TEST_F(FieldMapCommand, makes_a_map_of_a_scan_that_has_one_already) {
   ASSERT_DONE(run("convert one.h5 own.h5 --to fhd --field-map one.field.h5"));
   ASSERT_DONE(run("convert two.h5 other.h5 --to fhd"));
   ASSERT_DONE(run("fieldmap own.h5 other.h5 --echo-times 3,5 -o b0.h5 --device cpu"));
-  expect_refused("one.h5 two.h5 --field-map one.field.h5", 2,
-                 "--field-map: expected none: the map is made from the echoes, found one.field.h5; leave it out");
+  expect_refused(
+      "one.h5 two.h5 --field-map one.field.h5", 2,
+      "--field-map: expected none: the map is made from the echoes, found one.field.h5; leave it out");
 }
 
 TEST_F(FieldMapCommand, says_what_is_open_and_what_it_overrides) {
@@ -148,7 +150,8 @@ TEST_F(FieldMapCommand, refuses_echoes_of_other_places) {
   expect();
   moved([](Geometry& geometry) { std::swap(geometry.read_direction, geometry.phase_direction); });
   expect();
-  moved([](Geometry& geometry) { geometry.position_mm[0] += 0.01; });  // rounding: a five-hundredth of a voxel
+  moved(
+      [](Geometry& geometry) { geometry.position_mm[0] += 0.01; });  // rounding: a five-hundredth of a voxel
   EXPECT_DONE(run("fieldmap first.h5 moved.h5 --echo-times 3,5 -o b0.h5 --device cpu"));
 }
 
@@ -158,8 +161,9 @@ TEST_F(FieldMapCommand, refuses_echoes_that_tell_no_field) {
   simulate("same", "--echo-times 2.3 --seed 2");
   expect_refused("single.h5 same.h5", 1, "echoes at times 0.1 ms or more apart, found 2.3 and 2.3 ms");
   simulate("untold", "");
-  expect_refused("single.h5 untold.h5", 1,
-                 "an echo time (TE) of each of the 2 echoes, found none; give them with 'fhd fieldmap --echo-times");
+  expect_refused(
+      "single.h5 untold.h5", 1,
+      "an echo time (TE) of each of the 2 echoes, found none; give them with 'fhd fieldmap --echo-times");
   expect_refused("single.h5 untold.h5 --echo-times 2.3", 1, "2 times, one for each echo, found 1");
   for (const std::string times : {"6,2", "2,2", "0,2", "2,nan", "a", "2,", "-1,3", "1,1e9"})
     expect_refused("single.h5 untold.h5 --echo-times=" + times, 2, "--echo-times: expected times in ms");

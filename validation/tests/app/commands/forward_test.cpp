@@ -60,10 +60,10 @@ TEST_F(Forward, samples_are_those_of_the_oracle) {
               tolerance);
     ASSERT_DONE(run("forward image.h5 scan.h5 -o one.h5 --no-maps --no-field-map --device cpu --force"));
     EXPECT_CONTAINS(text("out"), "one coil, of sensitivity 1");
-    EXPECT_LE(metrics::relative_l2(
-                  read("one.h5").kspace.in_double,
-                  oracle::forward(scan.trajectory.k, oracle::voxel_positions(n), image.in_double)),
-              tolerance);
+    EXPECT_LE(
+        metrics::relative_l2(read("one.h5").kspace.in_double,
+                             oracle::forward(scan.trajectory.k, oracle::voxel_positions(n), image.in_double)),
+        tolerance);
   }
 }
 
@@ -178,7 +178,8 @@ TEST_F(Forward, refuses_what_does_not_fit) {
   expect_failure("forward image.h5 scan.h5 -o image.h5 --force", 1, "the input");
   expect_failure("forward image.h5 scan.h5 --maps image.h5 -o absent/out", 1, "absent");
   expect_failure("forward image.h5 scan.h5 --dataset /rho -o out", 1, "/rho");
-  expect_failure("forward image.h5 scan.h5 -o out --precision half", 2, "--precision: expected single, double");
+  expect_failure("forward image.h5 scan.h5 -o out --precision half", 2,
+                 "--precision: expected single, double");
   ASSERT_DONE(run("forward image.h5 scan.h5 -o out --device cpu"));
   EXPECT_CONTAINS(text("out"), "FOV of 300 mm");
   expect_failure("forward image.h5 scan.h5 -o out --device cpu", 1, "--force");

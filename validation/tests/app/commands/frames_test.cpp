@@ -33,18 +33,19 @@ TEST_F(FramesCommand, contradictions_and_sizes_that_do_not_fit_are_refused_in_on
   expect_refused("--frames 4 --spokes-per-frame 3", 2,
                  "--frames with --spokes-per-frame: these options contradict each other; leave out --frames");
   expect_refused("--sliding 4", 2, "--sliding: expected --spokes-per-frame beside it, found none");
-  expect_refused("--regularizer temporal-tv:0.01", 2,
-                 "one image: does not go together with --regularizer temporal-tv; leave it out, or reconstruct "
-                 "frames (--frames, --spokes-per-frame, --gate)");
+  expect_refused(
+      "--regularizer temporal-tv:0.01", 2,
+      "one image: does not go together with --regularizer temporal-tv; leave it out, or reconstruct "
+      "frames (--frames, --spokes-per-frame, --gate)");
   expect_refused("--frames 40", 1, "--frames: expected 2 ... 31, of the 31 readouts of the scan, found 40");
   expect_refused("--spokes-per-frame 31", 1,
                  "--spokes-per-frame: expected 1 ... 30, of the 31 readouts of the scan, found 31");
   expect_refused("--spokes-per-frame 6 --sliding 7", 1,
                  "--sliding: expected 1 ... 6, the readouts of a frame, found 7");
-  expect_refused("--frames 5 --method gridded", 2, "frames: does not go together with a method other than cg; leave one of them out");
-  expect_refused(
-      "--frames 5 --regularizer tgv:0.01", 2,
-      "frames: does not go together with --regularizer tgv; use tv in its place");
+  expect_refused("--frames 5 --method gridded", 2,
+                 "frames: does not go together with a method other than cg; leave one of them out");
+  expect_refused("--frames 5 --regularizer tgv:0.01", 2,
+                 "frames: does not go together with --regularizer tgv; use tv in its place");
   for (const std::string wrong : {"0", "1", "-3", "abc", "1e99", "2.5", "99999999999999999999", "3,4"})
     expect_refused("--frames " + wrong, 2,
                    "--frames: expected a whole number from 2, found '" + wrong + "'; see 'fhd recon --help'");

@@ -143,9 +143,10 @@ TEST_F(GatingCommand, frames_in_a_subspace_of_their_own_or_of_a_file) {
 }
 
 TEST_F(GatingCommand, a_basis_that_does_not_fit_is_refused_in_one_line) {
-  expect_refused("--basis 3", 2,
-                 "one image: does not go together with --basis; leave it out, or reconstruct frames (--frames, "
-                 "--spokes-per-frame, --gate)");
+  expect_refused(
+      "--basis 3", 2,
+      "one image: does not go together with --basis; leave it out, or reconstruct frames (--frames, "
+      "--spokes-per-frame, --gate)");
   expect_refused("--frames 4 --basis 5", 1,
                  "--basis: expected 1 ... 4 components, the number of frames, found 5");
   write("wrong.txt", "1 2 3 4 5\n1 1 1 1 2\n");
@@ -155,10 +156,10 @@ TEST_F(GatingCommand, a_basis_that_does_not_fit_is_refused_in_one_line) {
   expect_refused(
       "--frames 4 --basis twice.txt", 1,
       "--basis: expected courses of which none is a sum of others, or 0, found number 1 (from 0), which is");
-  expect_refused(
-      "--frames 4 --basis 2 --regularizer temporal-tv:0.01", 2,
-      "--basis: does not go together with --regularizer temporal-tv; a subspace couples frames already; leave "
-      "one of them out");
+  expect_refused("--frames 4 --basis 2 --regularizer temporal-tv:0.01", 2,
+                 "--basis: does not go together with --regularizer temporal-tv; a subspace couples frames "
+                 "already; leave "
+                 "one of them out");
 }
 
 }  // namespace

@@ -49,8 +49,9 @@ TEST_F(GpuBatch, makes_the_images_and_frames_of_single_runs) {
       ASSERT_EQ(alone.images.size(), images);
       // Products of the trajectory are cached from scan to scan: the same numbers, summed in another order.
       for (std::size_t i = 0; i < images; ++i)
-        EXPECT_LE(metrics::relative_l2(values_of<double>(together.images[i]), values_of<double>(alone.images[i])),
-                  1e-5)
+        EXPECT_LE(
+            metrics::relative_l2(values_of<double>(together.images[i]), values_of<double>(alone.images[i])),
+            1e-5)
             << name << " " << i;
       EXPECT_TRUE(device_of(name).starts_with("GPU 0")) << device_of(name);
     }

@@ -65,8 +65,8 @@ TEST_F(Convert, never_overwrites_its_input_or_a_part_of_it) {
   std::filesystem::create_symlink(path("scan.h5"), path("link.h5"));
   ASSERT_EQ(fhd("convert scan.h5 b.cfl").status, 0);
   ASSERT_EQ(fhd("convert scan.h5 folder/").status, 0);
-  for (const std::string pair : {"scan.h5 scan.h5", "scan.h5 ./scan.h5", "scan.h5 link.h5", "b.cfl b_traj.cfl",
-                                 "b.cfl b_sens.hdr", "folder folder/kx.dat"})
+  for (const std::string pair : {"scan.h5 scan.h5", "scan.h5 ./scan.h5", "scan.h5 link.h5",
+                                 "b.cfl b_traj.cfl", "b.cfl b_sens.hdr", "folder folder/kx.dat"})
     expect_failure("convert " + pair + " --to fhd --force", 1, "the input, or a part of it");
   EXPECT_EQ(bytes_of(path("scan.h5")), before);
   EXPECT_NO_THROW(open_scan(path("b.cfl"))->read(0, 0));

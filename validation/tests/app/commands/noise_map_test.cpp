@@ -1,8 +1,8 @@
 // --noise-map: what is refused, in one line, and what is written.
 #include <gtest/gtest.h>
 
-#include <map>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "io/hdf5/hdf5.hpp"
@@ -48,9 +48,8 @@ TEST_F(NoiseMapCommand, several_volumes_and_what_is_no_lattice_are_refused) {
       {"--regularizer wavelet:0.01", "--regularizer wavelet"}};
   for (const auto& [other, words] : others) {
     EXPECT_EQ(recon("--repetitions 0 --noise-map exact " + other), 2);
-    EXPECT_EQ(text("err"),
-              "fhd: --noise-map exact: does not go together with " + words + 
-                  "; ask for a number of replicas, such as 100\n");
+    EXPECT_EQ(text("err"), "fhd: --noise-map exact: does not go together with " + words +
+                               "; ask for a number of replicas, such as 100\n");
     EXPECT_EQ(text("out"), "") << "nothing was begun";
   }
   EXPECT_FALSE(exists("out.json"));
@@ -78,7 +77,7 @@ TEST_F(NoiseMapCommand, says_how_uncertain_it_is) {
   ASSERT_DONE(run("simulate -o few --matrix 16 --coils 2 --noise-readouts 1"));
   ASSERT_DONE(run("recon few.h5 -o out --force --device cpu --noise-map 2"));
   EXPECT_CONTAINS(text("out"),
-      "the level of the noise is from 1 sample of each coil, which tell its deviation to 50 %");
+                  "the level of the noise is from 1 sample of each coil, which tell its deviation to 50 %");
   EXPECT_CONTAINS(text("out"), "of 2 pseudo-replicas (a voxel's deviation to 50 %)");
   ASSERT_DONE(recon("--force --repetitions 0 --noise-map exact --iterations 1"));
   EXPECT_CONTAINS(text("out"), "exact of the converged image, and this one stopped before");

@@ -98,10 +98,13 @@ TEST_F(LongPlan, tells_the_memory_within_25_per_cent) {
   simulate("no_maps", "--trajectory spiral --dimensions 2 --matrix 192,192 --coils 14 --no-maps");
   simulate("moving", "--matrix 96 --coils 8 --readouts 195 --dynamic 13");
   for (const char* const arguments :
-       {"spiral.h5", "spiral.h5 --precision double", "spiral.h5 --regularizer tv:0.01", "spiral.h5 --method gridded",
-        "spiral.h5 --noise-map 4", "volume.h5 --transform gridded --iterations 5", "no_maps.h5",
-        "no_maps.h5 --coils none --transform gridded", "moving.h5 --frames 15 --regularizer llr --no-gridded-image"}) {
-    const double planned = plan(path(arguments))["peak_bytes"].get<double>(), bytes = measured_bytes(path(arguments));
+       {"spiral.h5", "spiral.h5 --precision double", "spiral.h5 --regularizer tv:0.01",
+        "spiral.h5 --method gridded", "spiral.h5 --noise-map 4",
+        "volume.h5 --transform gridded --iterations 5", "no_maps.h5",
+        "no_maps.h5 --coils none --transform gridded",
+        "moving.h5 --frames 15 --regularizer llr --no-gridded-image"}) {
+    const double planned = plan(path(arguments))["peak_bytes"].get<double>(),
+                 bytes = measured_bytes(path(arguments));
     EXPECT_LE(std::abs(planned - bytes), 0.25 * bytes)
         << arguments << ": " << planned << " bytes planned, " << bytes << " taken";
   }
@@ -155,7 +158,8 @@ TEST_F(Plan, measures_again_where_the_kept_rates_are_damaged_or_cannot_be_kept) 
   Json rates = content();
   ASSERT_TRUE(rates.is_object());
   rates["region"] = -1;
-  for (const std::string& garbage : {std::string(), std::string(R"({"pair": 1})"), rates.dump(), std::string(1000, '[')}) {
+  for (const std::string& garbage :
+       {std::string(), std::string(R"({"pair": 1})"), rates.dump(), std::string(1000, '[')}) {
     std::ofstream(kept[0], std::ios::binary) << garbage;
     EXPECT_GT(plan(path("scan.h5"))["seconds"].get<double>(), 0);
     const Json now = content();

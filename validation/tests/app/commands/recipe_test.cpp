@@ -58,7 +58,8 @@ TEST_F(Recipe, gives_options_to_the_scans_that_it_names_and_the_command_line_goe
   ASSERT_DONE(run("recon a.h5 -o by_recipe --recipe recipe.json --iterations 4 --device cpu"));
   EXPECT_EQ(iterations("by_recipe"), 4);
   EXPECT_TRUE(exists("by_recipe_phase.nii.gz")) << "a flag that is true";
-  ASSERT_DONE(run("recon a.h5 -o typed --iterations 4 --tolerance 0 --fov-mm 200,180 --precision double --device cpu"));
+  ASSERT_DONE(run(
+      "recon a.h5 -o typed --iterations 4 --tolerance 0 --fov-mm 200,180 --precision double --device cpu"));
   const auto by_recipe = io::read_image(path("by_recipe.h5")), typed = io::read_image(path("typed.h5"));
   const auto& values = typed.images.at(0).in_double;
   ASSERT_FALSE(values.empty());
@@ -102,7 +103,8 @@ TEST_F(Recipe, what_is_wrong_in_it_is_told_with_its_line) {
       {"method = \"cgg\"\n", "recipe.toml:1: --method: expected cg, gridded, adjoint, fft, found 'cgg'"},
       {"recipe = \"other.toml\"\n", "recipe.toml:1: expected an option of 'fhd recon', found 'recipe'"},
       {"port = 9002\n", "recipe.toml:1: expected an option of 'fhd recon', found 'port'"},
-      {std::string((1 << 20) + 1, ' '), "expected a TOML or JSON file of at most 1048576 bytes, found 1048577"},
+      {std::string((1 << 20) + 1, ' '),
+       "expected a TOML or JSON file of at most 1048576 bytes, found 1048577"},
       {"lambda = \n", "recipe.toml:1: expected TOML"}};
   for (const auto& [content, line] : wrong) {
     write_text(path("recipe.toml"), content);

@@ -45,8 +45,9 @@ TEST_F(Recon, compression_changes_the_sizes_of_files_alone) {
   EXPECT_LT(bytes("out1.nii.gz"), bytes("out0.nii.gz"));
   EXPECT_NE(bytes("out9.nii.gz"), bytes("out1.nii.gz"));
   EXPECT_LT(bytes("out9.png"), bytes("out1.png"));
-  EXPECT_DONE(run_command("for i in 0 1 9; do gzip -dc out$i.nii.gz | tail -c +349 > $i.nii; done; "
-                          "cmp 0.nii 1.nii && cmp 0.nii 9.nii"));
+  EXPECT_DONE(
+      run_command("for i in 0 1 9; do gzip -dc out$i.nii.gz | tail -c +349 > $i.nii; done; "
+                  "cmp 0.nii 1.nii && cmp 0.nii 9.nii"));
 }
 
 TEST_F(Recon, a_result_of_the_same_scan_is_replaced) {

@@ -61,8 +61,10 @@ TEST_F(SimulateCommand, writes_the_scan_its_maps_and_the_true_images) {
   EXPECT_EQ(scan.geometry.matrix_size, settings.trajectory.matrix_size);
   EXPECT_NEAR(scan.geometry.fov_mm[1], 220, 1e-3);
   EXPECT_EQ(io::largest_difference(scan.kspace.values, expected.scan.kspace.values), 0);
-  EXPECT_LE(io::largest_difference(scan.trajectory.k, expected.scan.trajectory.k), 1e-6);  // 16 in single precision
-  EXPECT_LE(io::largest_difference(scan.sensitivity_maps->values, expected.scan.sensitivity_maps->values), 1e-6);
+  EXPECT_LE(io::largest_difference(scan.trajectory.k, expected.scan.trajectory.k),
+            1e-6);  // 16 in single precision
+  EXPECT_LE(io::largest_difference(scan.sensitivity_maps->values, expected.scan.sensitivity_maps->values),
+            1e-6);
 
   const auto truth = io::read_image(path("scan.truth.h5"));
   const auto ideal = io::read_image(path("scan.truth.h5"), "/image_ideal");
@@ -173,20 +175,56 @@ TEST_F(SimulateCommand, slices_are_reconstructed_as_well_as_one_by_itself) {
 }
 
 TEST_F(SimulateCommand, refuses_contradictory_and_hostile_options_in_one_line_and_writes_nothing) {
-  for (const char* arguments :
-       {"--coils 0", "--coils 33", "--matrix 0", "--matrix 5000", "--matrix 64,64,0", "--matrix abc", "--matrix ''",
-        "--snr -3", "--snr nan", "--snr 3dB", "--undersampling 0.5", "--fov-mm -2", "--fov-mm 0",
-        "--trajectory zigzag", "--phantom brain", "--dimensions 4", "--dimensions 3 --trajectory spiral",
-        "--dimensions 2 --matrix 16,16,8", "--matrix 16,16 --trajectory stack-of-stars",
-        "--trajectory cartesian --readouts 12", "--trajectory radial --spokes 12 --undersampling 2",
-        "--trajectory spiral --readout-samples 3", "--readouts -4", "--readouts 99999999999", "--dynamic 0",
-        "--dynamic 1e9", "--field-hz 1e308", "--echo-times 0,1", "--seed -1", "--seed x", "--repetitions 0",
-        "--repetitions 65536", "--repetitions 60000 --matrix 64,64,64 --coils 32", "--bins 3",
-        "--noise-readouts 3 --snr none", "--slices 0", "--slices 65536", "--slices 2.5", "--slices 100",
-        "--slices 3 --slice-spacing 150", "--slices 3 --slice-spacing nan", "--slice-spacing 5",
-        "--slices 3 --trajectory stack-of-stars", "--slices 3 --dimensions 3", "--slices 3 --matrix 16,16,8",
-        "--slices 3 --dynamic 13", "--slices 3 --breaths 4", "--repetitions 2 --dynamic 13",
-        "--prior-image --breaths 4", "--slices 3 --repetitions 60000 --matrix 64 --coils 32"}) {
+  for (const char* arguments : {"--coils 0",
+                                "--coils 33",
+                                "--matrix 0",
+                                "--matrix 5000",
+                                "--matrix 64,64,0",
+                                "--matrix abc",
+                                "--matrix ''",
+                                "--snr -3",
+                                "--snr nan",
+                                "--snr 3dB",
+                                "--undersampling 0.5",
+                                "--fov-mm -2",
+                                "--fov-mm 0",
+                                "--trajectory zigzag",
+                                "--phantom brain",
+                                "--dimensions 4",
+                                "--dimensions 3 --trajectory spiral",
+                                "--dimensions 2 --matrix 16,16,8",
+                                "--matrix 16,16 --trajectory stack-of-stars",
+                                "--trajectory cartesian --readouts 12",
+                                "--trajectory radial --spokes 12 --undersampling 2",
+                                "--trajectory spiral --readout-samples 3",
+                                "--readouts -4",
+                                "--readouts 99999999999",
+                                "--dynamic 0",
+                                "--dynamic 1e9",
+                                "--field-hz 1e308",
+                                "--echo-times 0,1",
+                                "--seed -1",
+                                "--seed x",
+                                "--repetitions 0",
+                                "--repetitions 65536",
+                                "--repetitions 60000 --matrix 64,64,64 --coils 32",
+                                "--bins 3",
+                                "--noise-readouts 3 --snr none",
+                                "--slices 0",
+                                "--slices 65536",
+                                "--slices 2.5",
+                                "--slices 100",
+                                "--slices 3 --slice-spacing 150",
+                                "--slices 3 --slice-spacing nan",
+                                "--slice-spacing 5",
+                                "--slices 3 --trajectory stack-of-stars",
+                                "--slices 3 --dimensions 3",
+                                "--slices 3 --matrix 16,16,8",
+                                "--slices 3 --dynamic 13",
+                                "--slices 3 --breaths 4",
+                                "--repetitions 2 --dynamic 13",
+                                "--prior-image --breaths 4",
+                                "--slices 3 --repetitions 60000 --matrix 64 --coils 32"}) {
     const auto output = simulate(arguments);
     EXPECT_EQ(output.status, 2) << arguments << ": " << output.text;
     EXPECT_FALSE(output.text.empty());

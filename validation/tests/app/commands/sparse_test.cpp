@@ -11,9 +11,7 @@ namespace {
 
 class SparseCommand : public SmallScanTest {
  protected:
-  void prepare() override {
-    ASSERT_DONE(run("simulate -o scan --matrix 32 --coils 4 --undersampling 2"));
-  }
+  void prepare() override { ASSERT_DONE(run("simulate -o scan --matrix 32 --coils 4 --undersampling 2")); }
   int recon(const std::string& arguments) const {
     return run("recon scan.h5 -o out --force --device cpu " + arguments);
   }
@@ -22,7 +20,8 @@ class SparseCommand : public SmallScanTest {
   void expect_refused(const std::string& arguments, const std::string& line) const {
     EXPECT_EQ(recon(arguments), 2) << arguments;
     const auto error = text("err"), help = std::string("; see 'fhd recon --help'");
-    EXPECT_TRUE(error == "fhd: " + line + "\n" || error == "fhd: " + line + help + "\n") << arguments << ": " << error;
+    EXPECT_TRUE(error == "fhd: " + line + "\n" || error == "fhd: " + line + help + "\n")
+        << arguments << ": " << error;
     EXPECT_FALSE(exists("out.json")) << arguments;
   }
 };
@@ -36,15 +35,17 @@ TEST_F(SparseCommand, terms_that_make_no_sense_are_refused) {
     EXPECT_EQ(recon(std::string("--regularizer tv:") + wrong), 2) << wrong;
   expect_refused("--regularizer tv:11",
                  "--regularizer: expected a strength of tv in [1e-6, 10], such as 0.01, found 11");
-  expect_refused("--regularizer identity:auto,tv:0.1",
-                 "--regularizer: expected a strength above 0 behind identity, such as identity:0.01, found 'auto'");
-  expect_refused("--regularizer tv,wavelet:auto",
-                 "--regularizer: expected one strength from the noise (auto) at most, found 2; the noise decides one "
-                 "number: give the others theirs, such as tv:0.005");
   expect_refused(
-      "--regularizer wavlet:0.1",
-      "--regularizer: expected identity, roughness, wavelet, tv, tgv, temporal-tv, llr, found 'wavlet'; did you mean "
-      "'wavelet'?");
+      "--regularizer identity:auto,tv:0.1",
+      "--regularizer: expected a strength above 0 behind identity, such as identity:0.01, found 'auto'");
+  expect_refused(
+      "--regularizer tv,wavelet:auto",
+      "--regularizer: expected one strength from the noise (auto) at most, found 2; the noise decides one "
+      "number: give the others theirs, such as tv:0.005");
+  expect_refused("--regularizer wavlet:0.1",
+                 "--regularizer: expected identity, roughness, wavelet, tv, tgv, temporal-tv, llr, found "
+                 "'wavlet'; did you mean "
+                 "'wavelet'?");
   expect_refused("--regularizer tv:0.1,",
                  "--regularizer: expected identity, roughness, wavelet, tv, tgv, temporal-tv, llr, found ''");
   expect_refused("--regularizer tv:0.1,tgv:1,tv:0.2", "--regularizer: expected tv once, found tv twice");

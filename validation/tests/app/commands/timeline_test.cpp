@@ -89,8 +89,7 @@ TEST_F(TimelineCommand, replaces_an_earlier_one_and_nothing_else) {
   EXPECT_EQ(run("recon scan.h5 --device cpu --trace nowhere/t.json"), 1);
   EXPECT_EQ(run("recon scan.h5 --device cpu --trace ."), 1);
   EXPECT_FALSE(exists("scan_recon.h5"));
-  for (int time = 0; time < 2; ++time)
-    EXPECT_DONE(run("recon scan.h5 --device cpu --trace t.json"));
+  for (int time = 0; time < 2; ++time) EXPECT_DONE(run("recon scan.h5 --device cpu --trace t.json"));
 }
 
 TEST_F(TimelineCommand, is_there_when_the_command_fails) {

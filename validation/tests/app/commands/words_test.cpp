@@ -15,9 +15,7 @@ namespace {
 
 class Words : public SmallScanTest {
  protected:
-  void prepare() override {
-    ASSERT_DONE(run("simulate -o scan --matrix 16 --coils 1"));
-  }
+  void prepare() override { ASSERT_DONE(run("simulate -o scan --matrix 16 --coils 1")); }
   /// Nothing but letters, new lines and what UTF-8 needs.
   static void expect_harmless(const std::string& printed) {
     const auto harms = [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7F; };

@@ -11,9 +11,8 @@
 namespace fhd::app {
 namespace {
 
-constexpr Scope scopes[] = {in_recon,   in_batch, in_plan, in_compare, in_fieldmap,
-                            in_forward, in_check, in_info, in_session, in_serve,
-                            in_process};
+constexpr Scope scopes[] = {in_recon, in_batch, in_plan,    in_compare, in_fieldmap, in_forward,
+                            in_check, in_info,  in_session, in_serve,   in_process};
 
 RunOptions options_of(const std::map<std::string, std::string>& values) {
   RunOptions options;

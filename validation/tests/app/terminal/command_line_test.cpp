@@ -54,8 +54,8 @@ TEST_F(CommandLine, an_unknown_value_gets_the_nearest) {
             "'ismrmrd'?");
   EXPECT_EQ(refusal("recon scan.h5 --method xyz"),
             "fhd: --method: expected cg, gridded, adjoint, fft, found 'xyz'; see 'fhd recon --help'");
-  for (const std::string line : {"recon s --device cud", "simulate -o s --trajectory spirl",
-                                 "recon s --zeros measurd"})
+  for (const std::string line :
+       {"recon s --device cud", "simulate -o s --trajectory spirl", "recon s --zeros measurd"})
     EXPECT_CONTAINS(refusal(line), "did you mean '");
 }
 

@@ -282,7 +282,8 @@ TEST_F(ReportPage, of_json_that_nests_deeper_than_any_report_is_refused_in_a_lin
             "fhd: batch/summary.json: expected the summary of 'fhd batch', found something else; run 'fhd "
             "batch' again\n");
   std::ofstream(path("other.json")) << deep(R"({"input": {}, "program": )", "}");
-  EXPECT_THROW(io::require_replaceable({path("other")}, "scan.h5", io::ChecksumInBackground::of("00")), Error);
+  EXPECT_THROW(io::require_replaceable({path("other")}, "scan.h5", io::ChecksumInBackground::of("00")),
+               Error);
 }
 
 TEST_F(ReportPage, of_a_batch_shows_the_pictures_beside_it_and_what_is_suspicious) {

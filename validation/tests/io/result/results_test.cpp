@@ -202,13 +202,14 @@ TEST_F(Results, keep_what_the_scan_file_calls_their_images) {
   EXPECT_EQ(images[3]["counters"],
             (nlohmann::json{{"repetition", 1}, {"contrast", 0}, {"phase", 7}, {"set", 2}, {"slice", 9}}));
   const auto file = hdf5::File::open(path("out.h5"));
-  for (const auto& [name, numbers] : std::map<std::string, std::vector<double>>{{"repetitions", {1, 3}},
-                                                                               {"slices", {0, 2}},
-                                                                               {"contrast_counters", {4, 0}},
-                                                                               {"phase_counters", {0, 7}},
-                                                                               {"set_counters", {0, 2}},
-                                                                               {"repetition_counters", {0, 1}},
-                                                                               {"slice_counters", {3, 9}}})
+  for (const auto& [name, numbers] :
+       std::map<std::string, std::vector<double>>{{"repetitions", {1, 3}},
+                                                  {"slices", {0, 2}},
+                                                  {"contrast_counters", {4, 0}},
+                                                  {"phase_counters", {0, 7}},
+                                                  {"set_counters", {0, 2}},
+                                                  {"repetition_counters", {0, 1}},
+                                                  {"slice_counters", {3, 9}}})
     EXPECT_EQ(file.number_attribute("/image", name), numbers) << name;
   write_results(path("plain"), random_series(oblique_geometry(), 1, 1), some_provenance(1));
   EXPECT_FALSE(nlohmann::json::parse(bytes_of(path("plain.json")))["images"][0].contains("counters"));
@@ -236,7 +237,8 @@ TEST_F(Results, nifti_affine_is_that_computed_by_hand) {
   write_results(path("out"), series, some_provenance(2));
   const auto image = nifti_of("out.nii.gz");
   ASSERT_TRUE(image);
-  EXPECT_EQ((std::array{image->ndim, image->nx, image->ny, image->nz, image->nt}), (std::array{4, 4, 6, 3, 2}));
+  EXPECT_EQ((std::array{image->ndim, image->nx, image->ny, image->nz, image->nt}),
+            (std::array{4, 4, 6, 3, 2}));
   EXPECT_EQ((std::array{image->dx, image->dy, image->dz}), (std::array{10.0F, 5.0F, 3.0F}));
   EXPECT_GT(image->sform_code, 0);
   EXPECT_GT(image->qform_code, 0);

@@ -117,8 +117,7 @@ TYPED_TEST(GpuVectorMath, roughness_equals_the_cpu) {
       auto here = start;
       auto there = start.to(Device::cuda());
       roughness_term(weights)->add_normal(image, TypeParam(0.7), here);
-      roughness_term(weights.to(Device::cuda()))
-          ->add_normal(image.to(Device::cuda()), TypeParam(0.7), there);
+      roughness_term(weights.to(Device::cuda()))->add_normal(image.to(Device::cuda()), TypeParam(0.7), there);
       EXPECT_LE(relative_error(there, here), 3 * this->tolerance) << shape.text();
     }
 }

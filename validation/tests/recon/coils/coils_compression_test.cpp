@@ -122,8 +122,7 @@ TEST(CoilPreparation, leaves_12_coils_as_they_are_and_obeys_a_count) {
   EXPECT_EQ(prepared->kspace.coil_count(), 5);
   EXPECT_EQ(prepared->sensitivity_maps->values.extent(0), 5);
   settings_of_recon.coils.compression = VirtualCoils{13};
-  EXPECT_CONTAINS(io::error_of([&] { prepare_coils(scan, settings_of_recon, log); }),
-                  "at most the 12 coils");
+  EXPECT_CONTAINS(io::error_of([&] { prepare_coils(scan, settings_of_recon, log); }), "at most the 12 coils");
 }
 
 }  // namespace

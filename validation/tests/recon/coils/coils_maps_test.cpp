@@ -14,8 +14,8 @@
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/io/io_scans.hpp"
-#include "validation/tests/problems.hpp"
 #include "validation/tests/messages.hpp"
+#include "validation/tests/problems.hpp"
 
 namespace {
 

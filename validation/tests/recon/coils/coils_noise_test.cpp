@@ -107,8 +107,9 @@ TEST(Whitening, of_too_little_noise_scales_only_or_changes_nothing_and_says_so) 
   auto equal = random_values<float>({3, 1000}, 9), silent = random_values<float>({3, 1000}, 10);
   std::copy_n(equal.data(), 1000, equal.data() + 1000);
   std::fill_n(silent.data() + 1000, 1000, Complex<float>());
-  for (const auto& [noise, reason] : {std::pair(random_values<float>({8, 15}, 8), "15 noise samples for 8 coils"),
-                                      std::pair(equal, "singular"), std::pair(silent, "no noise")}) {
+  for (const auto& [noise, reason] :
+       {std::pair(random_values<float>({8, 15}, 8), "15 noise samples for 8 coils"),
+        std::pair(equal, "singular"), std::pair(silent, "no noise")}) {
     const auto white = whitening(noise_covariance(noise));
     EXPECT_FALSE(white.decorrelates);
     EXPECT_CONTAINS(white.reason, reason);

@@ -10,9 +10,9 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/coils/maps.hpp"
 #include "recon/coils/matrix_field.hpp"
-#include "recon/pipeline/reconstruct.hpp"
-#include "recon/pipeline/prepare.hpp"
 #include "recon/pipeline/outside_fov.hpp"
+#include "recon/pipeline/prepare.hpp"
+#include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/problems.hpp"
@@ -140,8 +140,8 @@ TEST_F(GpuMaps, eigenvectors_are_the_cpus_for_any_number_of_coils_and_odd_sizes)
   for (const auto& [coils, n, degree] :
        {Field{1, {33, 17, 1}, {6, 6, 0}}, Field{2, {16, 16, 5}, {4, 4, 4}}, Field{5, {31, 15, 9}, {4, 4, 4}},
         Field{8, {100, 37, 1}, {6, 6, 0}}, Field{12, {20, 18, 11}, {4, 4, 4}},
-        Field{16, {47, 33, 1}, {6, 6, 0}}, Field{24, {19, 9, 3}, {4, 3, 2}},
-        Field{64, {17, 3, 2}, {2, 1, 1}}, Field{3, {1, 1, 1}, {0, 0, 0}}, Field{4, {1, 9, 1}, {0, 3, 0}}}) {
+        Field{16, {47, 33, 1}, {6, 6, 0}}, Field{24, {19, 9, 3}, {4, 3, 2}}, Field{64, {17, 3, 2}, {2, 1, 1}},
+        Field{3, {1, 1, 1}, {0, 0, 0}}, Field{4, {1, 9, 1}, {0, 3, 0}}}) {
     const auto field = nearly_rank_one(coils, degree);
     std::vector<Complex<float>> reference;
     for (const auto& v : tests::random_values<float>({coils}, 6)) reference.push_back(v);
@@ -153,8 +153,8 @@ TEST_F(GpuMaps, eigenvectors_are_the_cpus_for_any_number_of_coils_and_odd_sizes)
     dominant_eigenvectors(field, request, 1, Device::cpu(), here);
     dominant_eigenvectors(field, request, 1, Device::cuda(), there);
     dominant_eigenvectors(field, request, 1, Device::cuda(), again);
-    const double difference = metrics::relative_l2(converted<Complex<double>>(there),
-                                                   converted<Complex<double>>(here));
+    const double difference =
+        metrics::relative_l2(converted<Complex<double>>(there), converted<Complex<double>>(here));
     ASSERT_GT(tests::length(here), 0) << "nothing was found";
     EXPECT_LE(difference, 1e-4)
         << coils;  // 1e-6 of rounding; some groups of voxels may stop an iteration apart

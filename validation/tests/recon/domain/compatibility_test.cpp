@@ -27,10 +27,12 @@ TEST(Compatibility, refuses_each_pair_of_the_table_in_both_orders_and_no_other) 
         EXPECT_NO_THROW(refuse_incompatible(pair));
         continue;
       }
-      EXPECT_TRUE((conflict->feature == a && conflict->other == b) || (conflict->feature == b && conflict->other == a));
+      EXPECT_TRUE((conflict->feature == a && conflict->other == b) ||
+                  (conflict->feature == b && conflict->other == a));
       const auto row = limits.find(std::string("\n| ") + name_of(conflict->feature) + " | ");
       ASSERT_NE(row, std::string::npos) << name_of(conflict->feature);
-      EXPECT_LT(limits.find(name_of(conflict->other), row), limits.find('\n', row + 1)) << name_of(conflict->other);
+      EXPECT_LT(limits.find(name_of(conflict->other), row), limits.find('\n', row + 1))
+          << name_of(conflict->other);
       try {
         refuse_incompatible(pair);
         FAIL() << name_of(a) << " with " << name_of(b);
@@ -54,14 +56,18 @@ TEST(Compatibility, sees_what_settings_ask_for) {
   method.lambda = FromNoise{};
   method.regularizer = RoughnessPenalty{};
   method.basis = LeadingCourses{2};
-  method.sparse = {{SparseKind::wavelet, 0.1}, {SparseKind::tv, 0.1}, {SparseKind::tgv, 0.1},
-                   {SparseKind::temporal_tv, 0.1}, {SparseKind::llr, 0.1}};
+  method.sparse = {{SparseKind::wavelet, 0.1},
+                   {SparseKind::tv, 0.1},
+                   {SparseKind::tgv, 0.1},
+                   {SparseKind::temporal_tv, 0.1},
+                   {SparseKind::llr, 0.1}};
   Settings settings{method};
   settings.coils.maps = CoilMaps::adaptive;
   settings.coils.map_sets = MapSetCount::two;
   const auto most = features_of(settings);
   for (const Feature feature : all_features()) {
-    const bool is_of_settings = feature != Feature::other_method && (feature < Feature::one_image || feature >= Feature::sparse);
+    const bool is_of_settings =
+        feature != Feature::other_method && (feature < Feature::one_image || feature >= Feature::sparse);
     EXPECT_EQ(most.has(feature), is_of_settings) << name_of(feature);
   }
 }
@@ -70,8 +76,8 @@ TEST(Compatibility, is_what_the_documentation_says) {
   std::ifstream file(FHD_SOURCE "/app/docs/limits.md");
   std::stringstream page;
   page << file.rdbuf();
-  EXPECT_NE(page.str().find(limits_in_markdown()), std::string::npos)
-      << "app/docs/limits.md should hold:\n" << limits_in_markdown();
+  EXPECT_NE(page.str().find(limits_in_markdown()), std::string::npos) << "app/docs/limits.md should hold:\n"
+                                                                      << limits_in_markdown();
 }
 
 }  // namespace

@@ -80,9 +80,13 @@ struct PreconditionedProblem {
 template <class T>
 std::vector<PreconditionedProblem<T>> preconditioned_problems() {
   std::vector<PreconditionedProblem<T>> problems;
-  for (const auto& [matrix, samples, coils] :
-       {TransformCase{{1, 1, 1}, 5, 3}, {{7, 1, 1}, 30, 2}, {{1, 9, 1}, 12, 1}, {{1, 1, 6}, 20, 1},
-        {{7, 6, 2}, 40, 3}, {{12, 1, 5}, 90, 4}, {{16, 15, 1}, 300, 5}})
+  for (const auto& [matrix, samples, coils] : {TransformCase{{1, 1, 1}, 5, 3},
+                                               {{7, 1, 1}, 30, 2},
+                                               {{1, 9, 1}, 12, 1},
+                                               {{1, 1, 6}, 20, 1},
+                                               {{7, 6, 2}, 40, 3},
+                                               {{12, 1, 5}, 90, 4},
+                                               {{16, 15, 1}, 300, 5}})
     problems.push_back({matrix, random_trajectory(matrix, samples, 1),
                         random_values<T>({coils, matrix[2], matrix[1], matrix[0]}, 2)});
   return problems;

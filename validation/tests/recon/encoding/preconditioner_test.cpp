@@ -9,8 +9,8 @@
 namespace {
 
 using namespace fhd;
-using tests::PreconditionedProblem;
 using tests::preconditioned_problems;
+using tests::PreconditionedProblem;
 using tests::random_values;
 
 template <class T>
@@ -28,7 +28,8 @@ TYPED_TEST(Preconditioner, is_hermitian_and_positive_definite) {
       problem.roughness = roughness;
       const auto m = problem.preconditioner();
       for (unsigned seed = 1; seed < 6; ++seed) {
-        const auto x = random_values<T>(problem.image(), seed), y = random_values<T>(problem.image(), seed + 9);
+        const auto x = random_values<T>(problem.image(), seed),
+                   y = random_values<T>(problem.image(), seed + 9);
         Array<Complex<T>> mx(x.shape()), my(x.shape());
         m->forward(x, mx);
         m->forward(y, my);
@@ -53,16 +54,17 @@ TYPED_TEST(Preconditioner, circulant_has_the_products_of_the_operator_with_plane
         for (int x = 0; x < nx; ++x, ++k) {
           Array<Complex<T>> wave(problem.image()), product(problem.image());
           for (std::int64_t p = 0; p < wave.size(); ++p) {
-            const double angle = 2 * std::numbers::pi *
-                                 (static_cast<double>(z * (p / (nx * ny))) / nz +
-                                  static_cast<double>(y * (p / nx % ny)) / ny +
-                                  static_cast<double>(x * (p % nx)) / nx);
+            const double angle =
+                2 * std::numbers::pi *
+                (static_cast<double>(z * (p / (nx * ny))) / nz + static_cast<double>(y * (p / nx % ny)) / ny +
+                 static_cast<double>(x * (p % nx)) / nx);
             wave[p] = Complex<T>(Complex<double>(std::cos(angle), std::sin(angle)));
           }
           normal->forward(wave, product);
           const double expected = tests::dot(wave, product).re / static_cast<double>(wave.size());
-          EXPECT_NEAR(circulant[k], expected,
-                      (this->is_single ? 1e-5 : 1e-12) * static_cast<double>(problem.trajectory.sample_count()));
+          EXPECT_NEAR(
+              circulant[k], expected,
+              (this->is_single ? 1e-5 : 1e-12) * static_cast<double>(problem.trajectory.sample_count()));
         }
   }
 }
@@ -180,7 +182,8 @@ PreconditionedProblem<double> disc(int spokes, bool random_phases) {
 }
 
 /// Until the image is within 1 % of the converged one.
-int iterations_to_one_percent(const PreconditionedProblem<double>& problem, const HermitianOperator<double>* m) {
+int iterations_to_one_percent(const PreconditionedProblem<double>& problem,
+                              const HermitianOperator<double>* m) {
   const auto a = problem.system();
   Array<Complex<double>> object(problem.image()), b(problem.image()), converged(problem.image());
   for (int p = 0; p < object.size(); ++p)

@@ -170,7 +170,8 @@ TEST(MachineRates, of_this_machine_are_positive_and_finite) {
     EXPECT_TRUE(std::isfinite(*value)) << name;
     EXPECT_GE(*value, 0) << name;
   }
-  for (const auto unit : {WorkUnit::pair, WorkUnit::fft, WorkUnit::kernel_point, WorkUnit::byte, WorkUnit::algebra})
+  for (const auto unit :
+       {WorkUnit::pair, WorkUnit::fft, WorkUnit::kernel_point, WorkUnit::byte, WorkUnit::algebra})
     EXPECT_GT(rates.of(unit), 0);
 }
 

@@ -212,9 +212,7 @@ TEST(Frames, of_a_volume_are_reconstructed_too) {
 void expect_images_of_scans(const data::Simulation& made, const FrameLayout& layout) {
   const Settings settings = tests::within_fov(with_terms({}, 0.05, 1e-6));
   const Execution execution{Device::cpu(), 1};
-  const auto images_of = [&](const Scan& scan) {
-    return Reconstructor(settings, execution)(scan, layout);
-  };
+  const auto images_of = [&](const Scan& scan) { return Reconstructor(settings, execution)(scan, layout); };
   const auto together = images_of(made.scan);
   std::vector<Reconstruction> alone;
   for (std::int64_t t = 0; t < layout.frames; ++t)
@@ -239,7 +237,8 @@ TEST(OffResonantFrames, by_least_squares_are_the_images_of_their_scans) {
   expect_images_of_scans(head, tests::layout_of(head, {.readouts_per_frame = 12, .step = 7}));
   GatingSignal signal{"every fifth"};
   for (int i = 0; i < 43; ++i) signal.values.push_back(5 * i % 43);
-  expect_images_of_scans(head, lay_out_bins(head.scan.trajectory.sample_count(), head.readout_length, 3, signal));
+  expect_images_of_scans(head,
+                         lay_out_bins(head.scan.trajectory.sample_count(), head.readout_length, 3, signal));
 }
 
 TEST(OffResonantFrames, are_as_near_to_the_truth_as_those_without_a_field) {
@@ -327,9 +326,10 @@ TEST(Frames, refuse_what_they_cannot_have) {
             "frames: does not go together with a method other than cg; leave one of them out");
   LeastSquares method;
   method.lambda = FromNoise{};
-  EXPECT_EQ(line({method}),
-            "--lambda auto: does not go together with frames; give a number: the noise decides lambda of one image "
-            "alone");
+  EXPECT_EQ(
+      line({method}),
+      "--lambda auto: does not go together with frames; give a number: the noise decides lambda of one image "
+      "alone");
   EXPECT_EQ(line({with_terms({{SparseKind::tgv, 0.01}})}),
             "frames: does not go together with --regularizer tgv; use tv in its place");
   Settings no_maps;
@@ -363,7 +363,8 @@ TEST(Frames, take_more_memory_for_more_of_them_and_for_terms) {
     const auto of_operator = static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) - coils * image,
                more = (bytes(20, {}, 0, device) - bytes(10, {}, 0, device)) / 10;
     EXPECT_GE(more, 0.9 * (2 * image + of_operator));
-    EXPECT_LE(more, 2 * image + of_operator + (device.is_cpu() ? 6 * image : 0));  // and finished images, twice
+    EXPECT_LE(more,
+              2 * image + of_operator + (device.is_cpu() ? 6 * image : 0));  // and finished images, twice
   }
   // In a field one operator, and its maps, for each difference of time segments.
   EXPECT_GE(bytes(4, {}, 20) - bytes(4, {}, 1), 19 * coils * image);
@@ -377,7 +378,8 @@ TEST(Frames, that_do_not_fit_into_memory_are_refused_before_the_work) {
   scan.geometry.matrix_size = {4096, 4096, 4096};
   scan.trajectory.k = Array<double>({3, 8});
   scan.kspace.values = Array<Complex<float>>({1, 8});
-  const auto line = io::error_of([&] { Reconstructor(Settings{})(scan, lay_out_frames(8, 2, {.frames = 4})); });
+  const auto line =
+      io::error_of([&] { Reconstructor(Settings{})(scan, lay_out_frames(8, 2, {.frames = 4})); });
   EXPECT_EQ(line.find("memory: expected "), 0u) << line;
   EXPECT_CONTAINS(line, " MiB for 4 frames, found ");
   auto other = lay_out_frames(8, 2, {.frames = 4});

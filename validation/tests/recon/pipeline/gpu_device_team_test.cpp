@@ -50,8 +50,7 @@ void expect_sums(const DeviceTeam& team, double tolerance) {
     }
     const auto once = summed<T>(team, count), again = summed<T>(team, count);
     EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(once.front()), expected), tolerance);
-    for (const auto& of_rank : once)
-      EXPECT_TRUE(tests::identical(of_rank, again.front())) << count;
+    for (const auto& of_rank : once) EXPECT_TRUE(tests::identical(of_rank, again.front())) << count;
   }
 }
 

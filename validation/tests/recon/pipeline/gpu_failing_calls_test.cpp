@@ -45,7 +45,8 @@ class GpuFailingCalls : public tests::GpuTest {
           EXPECT_LE(relative_difference(image, expected), difference) << "call " << number;
         } catch (const Error& error) {
           ++failed;
-          EXPECT_TRUE(std::string(error.what()).find("CUDA device") == 0 || std::string(error.what()).find("cuFFT") == 0)
+          EXPECT_TRUE(std::string(error.what()).find("CUDA device") == 0 ||
+                      std::string(error.what()).find("cuFFT") == 0)
               << number << ": " << error.what();
         }
         device::fail_call(0);

@@ -1,6 +1,6 @@
 // Volumes that a GPU takes together: each is what it is by itself, there and on the CPU.
-#include "recon/pipeline/reconstruct.hpp"
 #include "recon/pipeline/device_memory.hpp"
+#include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/recon/pipeline/series_scans.hpp"

@@ -46,9 +46,7 @@ Settings least_squares_with(double lambda, int iterations = 60) {
   return settings;
 }
 
-Execution one_thread() {
-  return {Device::cpu(), 1};
-}
+Execution one_thread() { return {Device::cpu(), 1}; }
 
 NoiseMapResult maps_of(const Scan& scan, const Settings& settings, std::int64_t replicas) {
   const auto made = reconstruct(scan, settings, one_thread());
@@ -76,8 +74,8 @@ TEST(NoiseMap, g_factor_of_cartesian_sense_is_that_of_the_formula) {
     const auto drawn = maps_of(scan, least_squares_with(0), replicas);
     EXPECT_LE(metrics::relative_l2(values(drawn.maps.g_factor), values(formula)), 0.03) << reduction;
     // The scatter over 576 voxels of much the same g-factor is within a fifth of what chance predicts.
-    EXPECT_NEAR(metrics::relative_l2(values(drawn.maps.g_factor), values(exact.maps.g_factor)), scatter(replicas),
-                0.2 * scatter(replicas))
+    EXPECT_NEAR(metrics::relative_l2(values(drawn.maps.g_factor), values(exact.maps.g_factor)),
+                scatter(replicas), 0.2 * scatter(replicas))
         << reduction;
   }
 }
@@ -163,7 +161,8 @@ TEST(NoiseMap, exact_way_is_that_of_the_dense_inverse_with_lambda) {
 Array<double> full_deviation(const data::Simulation& made) {
   const auto& maps = made.scan.sensitivity_maps->values;
   Array<double> deviation(made.scan.geometry.image_shape());
-  for (std::int64_t i = 0; i < maps.size(); ++i) deviation[i % deviation.size()] += norm(Complex<double>(maps[i]));
+  for (std::int64_t i = 0; i < maps.size(); ++i)
+    deviation[i % deviation.size()] += norm(Complex<double>(maps[i]));
   for (auto& value : deviation) value = made.noise_standard_deviation / std::sqrt(deviation.size() * value);
   return deviation;
 }
@@ -202,7 +201,8 @@ TEST(NoiseMap, of_a_scan_without_noise_readouts_is_of_the_level_that_the_verdict
   const double sigma = made.noise_standard_deviation;
   auto reconstruction = reconstruct(made.scan, least_squares_with(0), one_thread());
   auto& verdict = reconstruction.report.verdict.emplace();
-  verdict.noise_variance = 2 * sigma * sigma / 9;  // less than the edge of k-space tells: a third of the deviation
+  verdict.noise_variance =
+      2 * sigma * sigma / 9;  // less than the edge of k-space tells: a third of the deviation
   const auto maps = noise_maps(reconstruction, made.scan, least_squares_with(0), one_thread(), {0}).maps;
   auto covariance = covariance_to_draw(known_noise(made.scan));
   double level = 0;
@@ -210,7 +210,8 @@ TEST(NoiseMap, of_a_scan_without_noise_readouts_is_of_the_level_that_the_verdict
   ASSERT_GT(level, verdict.noise_variance);
   for (auto& value : covariance) value *= verdict.noise_variance / level;
   const auto expected = sense_noise(made.scan, covariance, 0);
-  EXPECT_LE(metrics::relative_l2(values(maps.deviation), values(expected)), 1e-6);  // maps are floats: 6e-8 each
+  EXPECT_LE(metrics::relative_l2(values(maps.deviation), values(expected)),
+            1e-6);  // maps are floats: 6e-8 each
 }
 
 TEST(NoiseMap, a_fully_sampled_point_is_as_wide_as_its_kernel) {
@@ -227,7 +228,8 @@ TEST(NoiseMap, a_fully_sampled_point_is_as_wide_as_its_kernel) {
 
 TEST(NoiseMap, undersampling_and_lambda_widen_a_point) {
   const Scan scan = data::simulate(scan_settings(data::TrajectoryKind::golden_radial, 24, 4)).scan;
-  const auto weak = maps_of(scan, least_squares_with(1e-4), 2), strong = maps_of(scan, least_squares_with(0.3), 2);
+  const auto weak = maps_of(scan, least_squares_with(1e-4), 2),
+             strong = maps_of(scan, least_squares_with(0.3), 2);
   EXPECT_GT(strong.summary.widths.front().width_mm[0], weak.summary.widths.front().width_mm[0]);
   EXPECT_GT(weak.summary.widths.front().width_mm[0], 1.2 * 10);
 }
@@ -302,7 +304,8 @@ TEST(NoiseMap, is_refused_where_there_is_nothing_to_say) {
   scan.kspace.values.fill_zero();
   EXPECT_CONTAINS(message(4), "zeros at the edge of k-space");
   const Scan radial = data::simulate(scan_settings(data::TrajectoryKind::golden_radial, 24, 1)).scan;
-  EXPECT_CONTAINS(error_of([&] { maps_of(radial, settings, 0); }), "exact noise map: expected a Cartesian scan");
+  EXPECT_CONTAINS(error_of([&] { maps_of(radial, settings, 0); }),
+                  "exact noise map: expected a Cartesian scan");
   EXPECT_CONTAINS(error_of([&] { maps_of(cartesian(2), {ConventionalGridding{}}, 0); }),
                   "--noise-map exact: does not go together with a method other than cg");
   Scan denser = cartesian(2);
@@ -344,7 +347,8 @@ TEST(NoiseLike, has_the_covariance_asked_for) {
   const auto found = noise_covariance(noise_like(covariance, samples, 7)).values;
   for (int i = 0; i < 9; ++i) {
     const double of_pair = std::sqrt(covariance[i / 3 * 4].re * covariance[i % 3 * 4].re);
-    EXPECT_LE(abs(found[i] - covariance[i]), 4 * of_pair / std::sqrt(double(samples))) << i;  // 4 standard errors
+    EXPECT_LE(abs(found[i] - covariance[i]), 4 * of_pair / std::sqrt(double(samples)))
+        << i;  // 4 standard errors
   }
 }
 

@@ -12,8 +12,8 @@
 #include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
-#include "validation/tests/problems.hpp"
 #include "validation/tests/messages.hpp"
+#include "validation/tests/problems.hpp"
 
 namespace fhd {
 namespace {
@@ -206,10 +206,10 @@ TEST(OutsideFov, what_ends_at_the_fov_keeps_the_scan_there_and_says_so) {
   scan.sensitivity_maps = data::CoilArray(2, 4).maps({48, 48, 1});
   const auto of_maps = reconstruct(scan, {});
   EXPECT_TRUE(speaks_of_outside_fov(of_maps.report));
-  EXPECT_EQ(metrics::relative_l2(
-                converted<Complex<double>>(of_maps.image.values),
-                converted<Complex<double>>(reconstruct(scan, with(OutsideFov::off)).image.values)),
-            0);
+  EXPECT_EQ(
+      metrics::relative_l2(converted<Complex<double>>(of_maps.image.values),
+                           converted<Complex<double>>(reconstruct(scan, with(OutsideFov::off)).image.values)),
+      0);
   Settings espirit;
   espirit.coils.maps = CoilMaps::espirit;  // maps of the file are not used
   EXPECT_GT(reconstruct(scan, espirit).prepared->geometry.matrix_size[1], 48);

@@ -112,7 +112,8 @@ TEST(Parboil, oracle_reproduces_q_of_both_sets) {
   for (const auto& [set, step] : {std::pair(small, 1), std::pair(large, 32)}) {
     const auto problem = read_problem(set, FieldOrder::as_read);
     const auto q = fhd::oracle::q(problem.k, every(problem.positions, step), problem.weights);
-    EXPECT_LE(fhd::metrics::relative_l2(q, every(read_reference_q(set), step)), reference_tolerance) << set.folder;
+    EXPECT_LE(fhd::metrics::relative_l2(q, every(read_reference_q(set), step)), reference_tolerance)
+        << set.folder;
   }
 }
 

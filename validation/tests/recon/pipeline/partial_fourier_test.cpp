@@ -1,4 +1,6 @@
 // Cartesian scans that leave out one side of k-space, from scan to image.
+#include "recon/pipeline/partial_fourier.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +11,6 @@
 #include "data/simulate.hpp"
 #include "recon/pipeline/frames.hpp"
 #include "recon/pipeline/noise_map.hpp"
-#include "recon/pipeline/partial_fourier.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/problem.hpp"
@@ -109,7 +110,8 @@ Array<Complex<double>> magnitude(const Image& image) {
 
 /// Returns the error of the magnitude.
 double error_of(const data::Simulation& made, const LeastSquares& method) {
-  return metrics::nrmse_best_scale(magnitude(reconstruct(made.scan, {method}).image), magnitude(made.band_limited));
+  return metrics::nrmse_best_scale(magnitude(reconstruct(made.scan, {method}).image),
+                                   magnitude(made.band_limited));
 }
 
 /// Returns the share of the error of missing lines that is left: 1 without the method, 0 with the error of all lines.
@@ -215,8 +217,9 @@ TEST(PartialFourier, refuses_scans_that_it_does_not_fit) {
   const std::string subject = "--partial-fourier phase: expected ";
   const auto whole = simulated(1, 1);
   EXPECT_EQ(line_of(whole.scan, {by_phase()}),
-            subject + "a scan that leaves out most of one side of k-space, found one that reaches as far on both "
-                      "sides; leave it out: nothing is missing that it could fill in");
+            subject +
+                "a scan that leaves out most of one side of k-space, found one that reaches as far on both "
+                "sides; leave it out: nothing is missing that it could fill in");
   const auto partial = simulated(0.625, 2);
   Settings no_maps{by_phase()};
   no_maps.coils.maps = CoilMaps::none;
@@ -229,13 +232,17 @@ TEST(PartialFourier, refuses_scans_that_it_does_not_fit) {
             subject + "a scan without a field map, found one with it; leave one of them out");
   Scan shifted(partial.scan);
   for (auto& k : shifted.trajectory.k) k *= 0.99;
-  EXPECT_EQ(line_of(shifted, {by_phase()}),
-            subject + "a Cartesian scan, whose samples lie on integer positions of k-space, found another one; leave "
-                      "it out: it is about lines that a Cartesian scan leaves out");
+  EXPECT_EQ(
+      line_of(shifted, {by_phase()}),
+      subject +
+          "a Cartesian scan, whose samples lie on integer positions of k-space, found another one; leave "
+          "it out: it is about lines that a Cartesian scan leaves out");
   const auto least = simulated(33.0 / 64, 1);
-  EXPECT_EQ(line_of(least.scan, {by_phase()}),
-            subject + "both sides up to 2 cycles/FOV at least, which tell the phase, found one side up to 1; leave it "
-                      "out");
+  EXPECT_EQ(
+      line_of(least.scan, {by_phase()}),
+      subject +
+          "both sides up to 2 cycles/FOV at least, which tell the phase, found one side up to 1; leave it "
+          "out");
   // A quarter of k-space: two sides are missing.
   Scan quarter = symmetric_centre(partial.scan, {0, 100, 100});
   std::vector<std::int64_t> kept;
@@ -243,8 +250,10 @@ TEST(PartialFourier, refuses_scans_that_it_does_not_fit) {
     if (quarter.trajectory.k[m] >= -8) kept.push_back(m);
   quarter.trajectory.k = columns_of(quarter.trajectory.k, kept);
   quarter.kspace.values = columns_of(quarter.kspace.values, kept);
-  EXPECT_EQ(line_of(quarter, {by_phase()}), subject + "one axis of which a side is missing, found 2 such axes; leave "
-                                                      "it out: the phase cannot fill in what is missing on both");
+  EXPECT_EQ(line_of(quarter, {by_phase()}),
+            subject +
+                "one axis of which a side is missing, found 2 such axes; leave "
+                "it out: the phase cannot fill in what is missing on both");
 }
 
 TEST(PartialFourier, takes_gaps_of_undersampling_for_no_missing_side) {
@@ -271,8 +280,9 @@ TEST(PartialFourier, refuses_settings_that_contradict_it) {
   EXPECT_EQ(line_of(scan, {searched}),
             "--partial-fourier phase: does not go together with --lambda auto; leave one of them out");
   EXPECT_THROW(require_noise_maps_can({.replicas = 10}, {by_phase()}), Error);
-  EXPECT_THROW(Reconstructor({by_phase()})(scan, lay_out_frames(scan.trajectory.sample_count(), 64, {.frames = 2})),
-               Error);
+  EXPECT_THROW(
+      Reconstructor({by_phase()})(scan, lay_out_frames(scan.trajectory.sample_count(), 64, {.frames = 2})),
+      Error);
   EXPECT_FALSE(takes_series({by_phase()}, {}, scan));
   EXPECT_TRUE(takes_series({LeastSquares{}}, {}, scan));
   EXPECT_NE(obstacle_to_group({by_phase()}, scan, 2), "");

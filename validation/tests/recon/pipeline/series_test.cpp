@@ -110,7 +110,8 @@ TEST(Series, takes_a_volume_at_other_positions_by_itself_and_refuses_another_mat
   EXPECT_TRUE(std::equal(alone.image.values.begin(), alone.image.values.end(), made[0].image.values.begin()));
   EXPECT_FALSE(made[0].prepared);
   moved.geometry.matrix_size[0] += 2;
-  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct(preparation, {&moved}); }), "the matrix and the coils");
+  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct(preparation, {&moved}); }),
+                  "the matrix and the coils");
   EXPECT_TRUE(reconstructor.reconstruct(preparation, {}).empty());
 }
 

@@ -8,8 +8,8 @@
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"
 #include "validation/metrics.hpp"
-#include "validation/tests/problems.hpp"
 #include "validation/tests/messages.hpp"
+#include "validation/tests/problems.hpp"
 
 namespace fhd {
 namespace {
@@ -36,9 +36,7 @@ data::Simulation undersampled(std::array<int, 3> matrix_size = {64, 64, 1}) {
 }
 
 /// One thread: so small are the images that a busy machine would wait for others most of the time.
-Execution one_thread() {
-  return {Device::cpu(), 1};
-}
+Execution one_thread() { return {Device::cpu(), 1}; }
 
 Array<Complex<double>> image_of(const Scan& scan, const Settings& settings) {
   return converted<Complex<double>>(reconstruct(scan, settings, one_thread()).image.values);
@@ -72,8 +70,9 @@ struct ScaleCase {
 std::vector<ScaleCase> scale_cases() {
   Scan without_maps = undersampled({48, 48, 1}).scan;
   without_maps.sensitivity_maps.reset();
-  return {{without_maps, {}, 1e-3},
-          {undersampled().scan, with_terms({{SparseKind::wavelet, 0.01}, {SparseKind::tv, 0.005}}, 1e-3), 2e-3}};
+  return {
+      {without_maps, {}, 1e-3},
+      {undersampled().scan, with_terms({{SparseKind::wavelet, 0.01}, {SparseKind::tv, 0.005}}, 1e-3), 2e-3}};
 }
 
 TEST(ScaleInvariance, data_times_a_factor_give_the_image_times_the_factor) {
@@ -85,14 +84,16 @@ TEST(ScaleInvariance, data_times_a_factor_give_the_image_times_the_factor) {
                                    metrics::scaled(values_of<double>(once.image), Complex<double>(1000))),
               tolerance);
     for (std::size_t j = 0; j < once.report.terms.size(); ++j)
-      EXPECT_NEAR(larger.report.terms[j].weight, 1000 * once.report.terms[j].weight, once.report.terms[j].weight);
+      EXPECT_NEAR(larger.report.terms[j].weight, 1000 * once.report.terms[j].weight,
+                  once.report.terms[j].weight);
   }
 }
 
 TEST(ScaleInvariance, samples_taken_twice_give_the_same_image) {
   for (const auto& [scan, settings, tolerance] : scale_cases())
-    EXPECT_LE(metrics::relative_l2(image_of(tests::with_samples_twice(scan), settings), image_of(scan, settings)),
-              tolerance);
+    EXPECT_LE(
+        metrics::relative_l2(image_of(tests::with_samples_twice(scan), settings), image_of(scan, settings)),
+        tolerance);
 }
 
 TEST(SparseRecon, tells_terms_objective_and_residuals) {

@@ -143,8 +143,8 @@ TEST(StrengthFromNoise, takes_a_default_where_there_is_no_noise) {
   EXPECT_TRUE(tests::tells(report.messages, "there is no noise to go by"));
   EXPECT_EQ(report.terms.at(0).strength, 0.005);
   simulation.scan.kspace.values.fill_zero();
-  EXPECT_TRUE(
-      tests::tells(made_of(simulation.scan, {{SparseKind::tv, {}}}).report.messages, "there is no noise to go by"));
+  EXPECT_TRUE(tests::tells(made_of(simulation.scan, {{SparseKind::tv, {}}}).report.messages,
+                           "there is no noise to go by"));
 }
 
 TEST(StrengthFromNoise, the_strongest_coil_decides_for_all_where_there_are_no_maps) {

@@ -66,7 +66,8 @@ using tests::joined;
 using tests::moving;
 
 /// Without a basis: any course.
-LeastSquares in_subspace(std::optional<BasisChoice> basis, std::vector<SparsePenalty> terms = {}, double tolerance = 1e-6) {
+LeastSquares in_subspace(std::optional<BasisChoice> basis, std::vector<SparsePenalty> terms = {},
+                         double tolerance = 1e-6) {
   auto method = tests::with_terms(std::move(terms), 0.05, tolerance);
   method.basis = std::move(basis);
   return method;
@@ -147,8 +148,7 @@ TEST(SubspaceFrames, carry_a_certificate_of_the_condition_in_the_subspace) {
     Array<Complex<double>> sum(Shape{1, 32, 32});
     for (std::int64_t k = 0; k < 3; ++k)
       for (std::int64_t p = 0; p < sum.size(); ++p)
-        sum[p] +=
-            images.temporal_basis[k * 12 + 5] * Complex<double>(images.components[k * sum.size() + p]);
+        sum[p] += images.temporal_basis[k * 12 + 5] * Complex<double>(images.components[k * sum.size() + p]);
     EXPECT_LE(metrics::relative_l2(values_of<double>(frames[5].image), sum), 1e-5);
   }
 }
@@ -178,9 +178,10 @@ TEST(SubspaceFrames, refuse_courses_that_do_not_fit) {
   EXPECT_EQ(line(in_subspace(GivenCourses{twice})),
             "--basis: expected courses of which none is a sum of others, or 0, found number 1 (from "
             "0), which is");
-  EXPECT_EQ(line(in_subspace(LeadingCourses{2}, {{SparseKind::temporal_tv, 0.01}})),
-            "--basis: does not go together with --regularizer temporal-tv; a subspace couples frames already; "
-            "leave one of them out");
+  EXPECT_EQ(
+      line(in_subspace(LeadingCourses{2}, {{SparseKind::temporal_tv, 0.01}})),
+      "--basis: does not go together with --regularizer temporal-tv; a subspace couples frames already; "
+      "leave one of them out");
   EXPECT_THROW(reconstruct(made.scan, {in_subspace(LeadingCourses{2})}), Error);  // of one image
 }
 

@@ -7,9 +7,9 @@
 
 #include "recon/array/vector_math.hpp"
 #include "recon/encoding/sense.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
-#include "recon/solve/conjugate_gradient.hpp"
 #include "validation/metrics.hpp"
 
 namespace fhd {

@@ -113,9 +113,10 @@ TEST(LowRank, in_single_precision_is_that_in_double) {
 }
 
 TEST(LinearAlgebra, a_failure_of_a_small_problem_is_thrown) {
-  EXPECT_THROW(for_each_small_problem(5, [](std::int64_t i) {
-                 if (i == 3) throw Error("work", "", "failed");
-               }),
+  EXPECT_THROW(for_each_small_problem(5,
+                                      [](std::int64_t i) {
+                                        if (i == 3) throw Error("work", "", "failed");
+                                      }),
                Error);
 }
 

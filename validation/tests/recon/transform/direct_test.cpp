@@ -168,7 +168,9 @@ TEST(DirectCost, counts_pairs_and_shares_positions) {
       unknown{matrix_size, {1000}, single, Device::cpu()},
       gpu{matrix_size, {1000, 100, 400}, single, Device::cuda()};
   const auto unit = WorkUnit::pair;
-  const auto pairs = [&](const TransformSizes& sizes) { return DirectCost(sizes).adjoint(3).at(unit, single); };
+  const auto pairs = [&](const TransformSizes& sizes) {
+    return DirectCost(sizes).adjoint(3).at(unit, single);
+  };
   EXPECT_EQ(pairs(unknown), pairs(alone)) << "where it is not known, all positions differ";
   EXPECT_LT(pairs(shared), 0.6 * pairs(alone));
   EXPECT_EQ(DirectCost(gpu, {GpuSums::fast}).adjoint(3).at(unit, single), 3 * 6400.0 * 1000);

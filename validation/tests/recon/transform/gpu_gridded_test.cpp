@@ -41,7 +41,8 @@ TYPED_TEST(GpuGridded, is_as_close_to_the_direct_transform_as_requested) {
   unsigned seed = 1001;
   for (const auto& c : tests::trajectories()) {
     SCOPED_TRACE(c.name);
-    expect_accuracy<TypeParam>(c.trajectory, c.matrix_size, c.coils, this->accuracies(), Device::cuda(), seed);
+    expect_accuracy<TypeParam>(c.trajectory, c.matrix_size, c.coils, this->accuracies(), Device::cuda(),
+                               seed);
     seed += 2;
   }
   expect_accuracy<TypeParam>(tests::beyond_the_edge({12, 11, 1}), {12, 11, 1}, 1, {1e-5}, Device::cuda());

@@ -32,8 +32,8 @@ TYPED_TEST(GriddedTransform, is_as_close_to_the_direct_transform_as_requested) {
   unsigned seed = 1001;
   for (const auto& c : tests::trajectories()) {
     SCOPED_TRACE(c.name);
-    tests::expect_accuracy<TypeParam>(c.trajectory, c.matrix_size, c.coils, this->accuracies(),
-                                      Device::cpu(), seed);
+    tests::expect_accuracy<TypeParam>(c.trajectory, c.matrix_size, c.coils, this->accuracies(), Device::cpu(),
+                                      seed);
     seed += 2;
   }
   tests::expect_accuracy<TypeParam>(tests::beyond_the_edge({12, 11, 1}), {12, 11, 1}, 1, {1e-5},
@@ -140,8 +140,9 @@ TEST(Gridding, is_a_compiled_width_that_keeps_the_accuracy) {
           }
           // gridding.hpp: the bound of the aliasing error; kernels of tensor cores keep to its mean, a fifth to a half.
           const double share = std::sqrt(1 - 1 / g.kernel.oversampling);
-          EXPECT_LE((g.products == Products::full ? 10 : 2) * std::exp(-std::numbers::pi * g.kernel.width * share),
-                    accuracy * (1 + 1e-6));
+          EXPECT_LE(
+              (g.products == Products::full ? 10 : 2) * std::exp(-std::numbers::pi * g.kernel.width * share),
+              accuracy * (1 + 1e-6));
         }
     // Few samples on a large matrix take a wide kernel and a small grid, many a narrow kernel.
     const auto width = [&](std::int64_t samples) {
@@ -163,7 +164,8 @@ TEST(KaiserBessel, polynomial_of_even_powers_is_the_kernel) {
         for (int i = terms - 1; i >= 0; --i) sum = sum * v + coefficients[i];
         // The series of I0 in beta^2 v / 4 from that term on: (beta^2 / 4)^terms / terms!^2, over I0(beta).
         const double left = std::exp(2 * (terms * std::log(kernel.beta / 2) - std::lgamma(terms + 1.0)));
-        EXPECT_NEAR(sum, kernel.value(u), left / kernel.i0_of_beta + 1e-14) << width << ' ' << terms << ' ' << u;
+        EXPECT_NEAR(sum, kernel.value(u), left / kernel.i0_of_beta + 1e-14)
+            << width << ' ' << terms << ' ' << u;
       }
     }
   }
@@ -246,7 +248,8 @@ TEST(GriddedCost, counts_samples_and_kernel_points) {
   const GriddedCost cost(sizes({96, 96, 1}, 5000, Precision::double_precision, Device::cpu()), 1e-5);
   // Three coils lie in a block of four, 64 bytes: a vector for each point of the kernel, and 40 for a sample's weights.
   const auto points = 4.0 * (static_cast<double>(cost.gridding().kernel_points()) + 40);
-  EXPECT_DOUBLE_EQ(cost.sweep(3).at(WorkUnit::kernel_point, Precision::double_precision), 0.4 * 5000 * points);
+  EXPECT_DOUBLE_EQ(cost.sweep(3).at(WorkUnit::kernel_point, Precision::double_precision),
+                   0.4 * 5000 * points);
   const GriddedCost of_gpu(sizes({96, 96, 1}, 5000, Precision::double_precision, Device::cuda()), 1e-5);
   EXPECT_EQ(of_gpu.adjoint(3).at(WorkUnit::kernel_point, Precision::double_precision),
             3 * 5000 * static_cast<double>(of_gpu.gridding().kernel_points()));

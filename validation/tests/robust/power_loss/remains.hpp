@@ -1,5 +1,5 @@
 #pragma once
-// The states of a disk after the power has gone, for the writes that validation/tests/robust/power_loss/record.cpp has recorded 
+// The states of a disk after the power has gone, for the writes that validation/tests/robust/power_loss/record.cpp has recorded
 // they were flushed last, names as their folder was flushed last, and of later changes of names any that are asked for.
 // Of what was never flushed a file has nothing.
 #include <algorithm>
