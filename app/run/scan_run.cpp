@@ -222,7 +222,7 @@ void begin_frames(ScanRun& run, const FrameLayout& layout, const RunEvents& even
 void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                         const std::string& note) {
   const RunOptions& options = run.settings->options;
-  // As the options say: when a run is done again, its results count frames already.
+  // The options decide: the results of a run that is done again count frames already.
   const auto repetition =
       parse_selection(options.selection.repetitions, run.file->summary().repetition_count, "--repetitions")
           .front();
