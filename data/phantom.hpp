@@ -112,7 +112,7 @@ double disc_transform(double x);
 /// The mean of rho over each voxel, [z][y][x], from 8 points per axis where the edge of a part may cross it.
 Array<double> ideal_image(const Phantom& phantom, std::array<int, 3> matrix_size);
 
-/// The image whose model samples (types.hpp) equal voxel_count P(k) at the N integer positions
+/// The image whose model samples (recon/transform/transform.hpp) equal voxel_count P(k) at the N integer positions
 /// -floor(N/2) ... of every axis, [z][y][x]: rho as a fully sampled Cartesian scan of this matrix shows it.
 /// For even N the edge -N/2 has no partner at +N/2, so the image has a small imaginary part.
 Array<Complex<double>> band_limited_image(const Phantom& phantom, std::array<int, 3> matrix_size);

@@ -1,5 +1,5 @@
 #pragma once
-// The reference that everything else is measured against: the defining sums of recon/types.hpp as plain loops
+// The reference that everything else is measured against: the defining sums of the transforms as plain loops
 // in double precision, and dense least squares. It shares no code with recon/ beyond the array type, is
 // written to be read rather than to be fast (about 5e7 pairs/s per core), and is meant for small problems.
 //

@@ -28,7 +28,7 @@ inline constexpr std::pair<const char*, const char*> exit_statuses[] = {
 
 using Run = std::function<int()>;  ///< exit status: 0 success, 1 failure
 
-/// Returns the command line of this process, quoted so that a shell reads it back: command_line.cpp.
+/// Returns the command line of this process, quoted so that a shell reads it back.
 const std::string& command_line();
 /// Is called once, before any command runs.
 void set_command_line(int argc, const char* const* argv);

@@ -115,7 +115,7 @@ namespace {
 /// Calls work(goes_on) in `count` threads, one of which is the caller's; goes_on() is false once one of them has thrown.
 /// Throws what one threw when all have ended. Works with fewer threads where the system gives no more.
 template <class Work>
-void run_side_by_side(int count, const Work& work) {
+void run_concurrently(int count, const Work& work) {
   std::atomic<bool> failed = false;
   const auto guarded = [&] {
     try {
@@ -167,7 +167,7 @@ void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvent
     events.on_fallback(reason);
   };
   std::atomic<std::size_t> started = 0;
-  run_side_by_side(static_cast<int>(std::min<std::size_t>(engines.count, left)), [&](const auto& goes_on) {
+  run_concurrently(static_cast<int>(std::min<std::size_t>(engines.count, left)), [&](const auto& goes_on) {
     // Each engine has as many threads as without an earlier run: the images are the same to the last bit.
     const ThreadLimit limit(std::max(1, omp_get_max_threads() / engines.count));
     const auto& device = engines.devices[started++ % engines.devices.size()];

@@ -79,7 +79,7 @@ Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame);
 // (2016).
 
 /// Returns the breathing, from the mean of each readout's samples within 0.5 cycles/FOV of k = 0 (or its nearest, within 1).
-/// Of the real and the imaginary part of each coil as courses over the readouts:
+/// The real and the imaginary part of each coil are courses over the readouts, of which the signal is found so:
 ///
 ///   1. what a polynomial of the second degree in time, and of the second degree in the direction of the readout
 ///      (first and second harmonic of a spoke's angle: gradient delays, and samples beside k = 0), explains is

@@ -153,7 +153,7 @@ double error_of_direct_q(const ParboilSet& set, std::int64_t step) {
 
 TEST(Parboil, direct_adjoint_of_the_true_order_equals_the_oracle) {
   SKIP_WITHOUT_SCANS();
-  // The tolerances of the direct transform (fourier_transform.hpp).
+  // The tolerances of the direct transform (recon/transform/transform.hpp).
   EXPECT_LE(error_of_direct_q<float>(small, 7), 3e-5);
   EXPECT_LE(error_of_direct_q<double>(small, 7), 1e-12);
   EXPECT_LE(error_of_direct_q<float>(large, 61), 3e-5);
