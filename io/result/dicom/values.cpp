@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <ranges>
 
 #include "io/files/sha256.hpp"
 #include "io/files/shown_text.hpp"
@@ -123,13 +122,16 @@ DateTime now() {
 
 bool is_uid(std::string_view value) {
   constexpr std::size_t longest = 64;
-  const auto is_part = [](const auto& part) {
-    const std::string text(part.begin(), part.end());
-    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit) &&
-           (text.size() == 1 || text[0] != '0');
-  };
-  return !value.empty() && value.size() <= longest &&
-         std::ranges::all_of(std::views::split(value, '.'), is_part);
+  if (value.size() > longest) return false;
+  while (true) {
+    const auto end = std::min(value.find('.'), value.size());
+    const auto part = value.substr(0, end);
+    if (part.empty() || !std::all_of(part.begin(), part.end(), is_digit) ||
+        (part.size() > 1 && part[0] == '0'))
+      return false;
+    if (end == value.size()) return true;
+    value.remove_prefix(end + 1);
+  }
 }
 
 std::string uid_of_name(std::string_view name) {
