@@ -8,7 +8,6 @@
 
 #include "recon/array/cufft.hpp"
 #include "recon/array/device_cuda.hpp"
-#include "recon/array/failing_cuda.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::cufft {

@@ -65,12 +65,8 @@ void execute(const std::shared_ptr<void>& plan, Complex<T>* data) {
 }  // namespace
 
 int good_fft_size(int n) {
-  for (;; ++n) {
-    int rest = n;
-    for (int factor : {2, 3, 5, 7})
-      while (rest % factor == 0) rest /= factor;
-    if (rest == 1) return n;
-  }
+  while (!ColumnFft<float>::supports(n)) ++n;
+  return n;
 }
 
 template <class T>
