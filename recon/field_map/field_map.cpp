@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "recon/array/linear_operator.hpp"
+#include "recon/domain/geometry.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 
 namespace fhd {
@@ -82,33 +83,15 @@ void make_coarse(Array<double>& values, Array<double>& weights) {
 
 /// Values of make_coarse at the voxels that they are made of, linear between them.
 Array<Complex<double>> made_fine(const Array<double>& coarse, const Shape& shape) {
-  struct Place {
-    std::int64_t below, above;
-    double share;
+  const auto place = [&](int axis, std::int64_t i) {
+    return shape[axis] == coarse.extent(axis) ? double(i) : (double(i) - 0.5) / 2;
   };
-  std::array<std::vector<Place>, 3> places;
-  for (int axis = 0; axis < 3; ++axis)
-    for (std::int64_t i = 0; i < shape[axis]; ++i) {
-      const std::int64_t last = coarse.extent(axis) - 1;
-      const double at =
-          shape[axis] == last + 1 ? double(i) : std::clamp((double(i) - 0.5) / 2, 0.0, double(last));
-      const auto below = static_cast<std::int64_t>(at);
-      places[axis].push_back({below, std::min(below + 1, last), at - double(below)});
-    }
   Array<Complex<double>> fine(shape);
-  std::int64_t p = 0;
-  for (const auto& z : places[0])
-    for (const auto& y : places[1])
-      for (const auto& x : places[2]) {
-        const auto row = [&](std::int64_t k, std::int64_t j) {
-          const double* values = coarse.data() + (k * coarse.extent(1) + j) * coarse.extent(2);
-          return values[x.below] + x.share * (values[x.above] - values[x.below]);
-        };
-        const auto plane = [&](std::int64_t k) {
-          return row(k, y.below) + y.share * (row(k, y.above) - row(k, y.below));
-        };
-        fine[p++] = {plane(z.below) + z.share * (plane(z.above) - plane(z.below)), 0};
-      }
+  auto* to = fine.data();
+  for (std::int64_t z = 0; z < shape[0]; ++z)
+    for (std::int64_t y = 0; y < shape[1]; ++y)
+      for (std::int64_t x = 0; x < shape[2]; ++x)
+        *to++ = {interpolated(coarse, {place(2, x), place(1, y), place(0, z)}), 0};
   return fine;
 }
 
