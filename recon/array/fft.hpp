@@ -104,7 +104,7 @@ StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device
 
 namespace device {
 
-/// The CUDA side, in stack_fft_cuda.cu.
+/// The CUDA side, in cufft.cu.
 template <class T>
 StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device);
 
