@@ -58,11 +58,11 @@ class LineFft {
   void operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t count, int sign,
                   Complex<T>* scratch) const;
 
-  /// Returns whether lines are transformed in groups, one line a lane.
-  static bool side_by_side(int n, std::int64_t count) { return count >= 4 && ColumnFft<T>::supports(n); }
+  /// Fewer lines are transformed one after the other.
+  static constexpr int least_columns = 4;
 
  private:
-  bool side_by_side_;
+  bool side_by_side_;     ///< one line a lane
   std::int64_t columns_;  ///< numbers of the columns, whole cache lines
   Fft1d<T> fft_;
 };
