@@ -88,10 +88,15 @@ CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, 
   return centre;
 }
 
-/// The voxels of a small matrix over the field where objects are looked for, x fastest.
+/// Where objects are looked for, in FOVs, and which samples are looked at, cycles/FOV.
+struct Region {
+  double field, radius;
+};
+
+/// The voxels of a small matrix over the field, x fastest, wide enough for the radius and a margin.
 struct SmallGrid {
   std::array<int, 3> n;
-  double field;  ///< in FOVs
+  double field;
   Index count() const { return Index{n[0]} * n[1] * n[2]; }
   /// r of a voxel along an axis, in FOVs.
   double position(Index voxel, std::size_t axis) const {
@@ -100,11 +105,10 @@ struct SmallGrid {
   }
 };
 
-/// Wide enough for samples within `radius`, cycles/FOV, and a margin.
-SmallGrid small_grid(const std::array<int, 3>& matrix_size, double field, double radius) {
-  const int margin = matrix_size[2] > 1 ? 3 : 4,
-            width = static_cast<int>(std::ceil(2 * radius * field)) + margin;
-  SmallGrid grid{{}, field};
+SmallGrid small_grid(const std::array<int, 3>& matrix_size, const Region& region) {
+  const double cells = 2 * region.radius * region.field;
+  const int margin = matrix_size[2] > 1 ? 3 : 4, width = static_cast<int>(std::ceil(cells)) + margin;
+  SmallGrid grid{{}, region.field};
   for (int axis = 0; axis < 3; ++axis) grid.n[axis] = matrix_size[axis] > 1 ? width : 1;
   return grid;
 }
@@ -437,15 +441,15 @@ DelayEstimate estimate_from(double start, const Search& search) {
 }
 
 /// With the samples inside a radius.
-DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, double field, double radius) {
+DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, const Region& region) {
   const std::size_t most = scan.geometry.matrix_size[2] > 1 ? 3000 : 4000;
-  const auto centre = central_readings(scan, starts, radius, most);
+  const auto centre = central_readings(scan, starts, region.radius, most);
   if (centre.count() < 20 || sum_of_squares(centre.values) == 0) {
     DelayEstimate none;
     none.obstacle = too_few_samples;
     return none;
   }
-  const Search search{scan, starts, centre, small_grid(scan.geometry.matrix_size, field, radius)};
+  const Search search{scan, starts, centre, small_grid(scan.geometry.matrix_size, region)};
   auto estimate = estimate_from(0, search);
   if (estimate.found() || estimate.obstacle == too_few_samples ||
       estimate.inconsistency < largest_inconsistency)
@@ -463,11 +467,11 @@ DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, dou
 bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts) {
   if (is_cartesian(scan.trajectory, scan.geometry.matrix_size)) return false;
   const auto& matrix_size = scan.geometry.matrix_size;
-  const double radius = matrix_size[2] > 1 ? 2 : 4;
+  const Region region{1, matrix_size[2] > 1 ? 2.0 : 4.0};
   constexpr std::size_t enough = 800;  // a step of them takes 5 MB
-  const auto centre = central_readings(scan, starts, radius, enough);
+  const auto centre = central_readings(scan, starts, region.radius, enough);
   if (centre.count() < 20 || sum_of_squares(centre.values) == 0) return false;
-  const auto step = newton_step({scan, starts, centre, small_grid(matrix_size, 1, radius)}, {},
+  const auto step = newton_step({scan, starts, centre, small_grid(matrix_size, region)}, {},
                                 elements_of(matrix_size, false));
   if (!step) return true;  // of a smaller radius, perhaps
   constexpr double certain = 4, exact = 0.1;
@@ -487,14 +491,14 @@ DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts) {
   const bool is_3d = scan.geometry.matrix_size[2] > 1;
   constexpr double least_radius = 2;
   for (double radius = is_3d ? 3 : 6; radius >= least_radius; --radius) {
-    estimate = estimate_inside(scan, starts, 1, radius);
+    estimate = estimate_inside(scan, starts, {1, radius});
     if (estimate.obstacle != too_few_samples) break;
   }
   // An object that does not fit into the field of view may fit into a larger one.
   constexpr double fits = 0.05, larger_field = 1.5;
   if (estimate.obstacle == too_few_samples || (estimate.found() && estimate.inconsistency <= fits))
     return estimate;
-  auto larger = estimate_inside(scan, starts, larger_field, is_3d ? 2.0 : 4.0);
+  auto larger = estimate_inside(scan, starts, {larger_field, is_3d ? 2.0 : 4.0});
   const bool is_better =
       larger.found() && (!estimate.found() || larger.inconsistency < 0.5 * estimate.inconsistency);
   return is_better ? larger : estimate;
