@@ -1,18 +1,14 @@
 // Delays that make the centre of k-space consistent: gradient_delays.hpp.
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numbers>
 #include <optional>
 #include <random>
 
-#include "recon/array/execution.hpp"
 #include "recon/array/linear_algebra.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
 #include "recon/trajectory/played_positions.hpp"
-#include "recon/transform/cartesian.hpp"
-#include "recon/transform/direct/direct.hpp"
 
 namespace fhd {
 namespace {
@@ -27,7 +23,12 @@ constexpr double useful_uncertainty =
 constexpr double largest_inconsistency = 0.25;  ///< noise included
 constexpr double largest_disturbance = 0.1;     ///< the same without what noise may have of it
 
-/// Samples near the centre: where each is in its readout, and their values [coil][sample], the largest of which is 1.
+bool is_cartesian(const Trajectory& trajectory) {
+  return std::all_of(trajectory.k.begin(), trajectory.k.end(),
+                     [](double k) { return std::abs(k - std::round(k)) <= 1e-3; });
+}
+
+/// Samples near the centre: where each is in its readout, and its values [sample][coil], the largest of which is 1.
 struct CentralReadings {
   std::vector<Index> samples;
   std::vector<std::size_t> readouts;
@@ -67,7 +68,7 @@ double energy_at_edge(const Scan& scan) {
 
 CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, double radius,
                                  std::size_t most) {
-  const Index all = scan.trajectory.sample_count();
+  const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
   CentralReadings centre;
   for (Index m = 0; m < all; ++m) {
     double square = 0;
@@ -76,13 +77,18 @@ CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, 
     if (square <= radius * radius) centre.samples.push_back(m);
   }
   thin_out(centre.samples, most);
-  for (const Index m : centre.samples) {
+  double largest = 0;
+  centre.values = Matrix({centre.count(), coils});
+  for (Index i = 0; i < centre.count(); ++i) {
+    const Index m = centre.samples[static_cast<std::size_t>(i)];
     const auto after = std::upper_bound(starts.begin(), starts.end(), m);
     centre.readouts.push_back(static_cast<std::size_t>(after - starts.begin()) - 1);
+    for (Index coil = 0; coil < coils; ++coil) {
+      const auto value = Complex<double>(scan.kspace.values[coil * all + m]);
+      centre.values[i * coils + coil] = value;
+      largest = std::max(largest, abs(value));
+    }
   }
-  centre.values = converted<Complex<double>>(columns_of(scan.kspace.values, centre.samples));
-  double largest = 0;
-  for (const auto& value : centre.values) largest = std::max(largest, abs(value));
   for (auto& value : centre.values) value *= largest > 0 ? 1 / largest : 0;
   centre.edge_energy = largest > 0 ? energy_at_edge(scan) / (largest * largest) : 0;
   return centre;
@@ -99,9 +105,10 @@ struct SmallGrid {
   double field;
   Index count() const { return Index{n[0]} * n[1] * n[2]; }
   /// r of a voxel along an axis, in FOVs.
+  double position(int axis, int index) const { return field * (index - n[axis] / 2) / n[axis]; }
   double position(Index voxel, std::size_t axis) const {
     const Index before = axis == 0 ? 1 : axis == 1 ? n[0] : Index{n[0]} * n[1];
-    return field * static_cast<double>(voxel / before % n[axis] - n[axis] / 2) / n[axis];
+    return position(static_cast<int>(axis), static_cast<int>(voxel / before % n[axis]));
   }
 };
 
@@ -113,31 +120,86 @@ SmallGrid small_grid(const std::array<int, 3>& matrix_size, const Region& region
   return grid;
 }
 
-/// E^H E, which depends on differences of voxels alone: E is the direct transform of `trajectory`.
-Matrix gram_matrix(const Trajectory& trajectory, const std::array<int, 3>& n) {
-  const auto q = point_spread_direct<double>(trajectory, n, nullptr, Device::cpu());
-  const Index voxels = Index{n[0]} * n[1] * n[2];
-  const auto place = [&](int axis, Index difference) {
-    const Index size = q.extent(2 - axis);
-    return (difference + size) % size;
-  };
-  Matrix gram({voxels, voxels});
-  auto* to = gram.data();
-  for (Index p = 0; p < voxels; ++p)
-    for (Index r = 0; r < voxels; ++r) {
-      const Index x = place(0, p % n[0] - r % n[0]), y = place(1, p / n[0] % n[1] - r / n[0] % n[1]),
-                  z = place(2, p / n[0] / n[1] - r / n[0] / n[1]);
-      *to++ = q.data()[(z * q.extent(1) + y) * q.extent(2) + x];
+Complex<double> turned_by(double turns) {
+  const double phase = 2 * std::numbers::pi * (turns - std::rint(turns));
+  return {std::cos(phase), std::sin(phase)};
+}
+
+using Positions = std::vector<std::array<double, 3>>;  ///< [sample][axis]
+
+/// exp(i 2 pi k_axis r) of `count` places r = first, first + step, ... for every sample, [sample][place].
+Matrix turns_along(const Positions& k, std::size_t axis, double first, double step, int count) {
+  Matrix turns({static_cast<Index>(k.size()), count});
+  for (std::size_t m = 0; m < k.size(); ++m)
+    for (int i = 0; i < count; ++i)
+      turns[static_cast<Index>(m) * count + i] = turned_by(k[m][axis] * (first + i * step));
+  return turns;
+}
+
+/// E, [sample][voxel]: exp(-i 2 pi k r) is a product of the axes'.
+Matrix encoding_matrix(const Positions& k, const SmallGrid& grid) {
+  const auto& n = grid.n;
+  std::array<Matrix, 3> along;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    along[axis] =
+        turns_along(k, axis, -grid.position(static_cast<int>(axis), 0), -grid.field / n[axis], n[axis]);
+  Matrix e({static_cast<Index>(k.size()), grid.count()});
+#pragma omp parallel for schedule(static)
+  for (Index m = 0; m < e.extent(0); ++m) {
+    auto* to = e.data() + m * grid.count();
+    for (int z = 0; z < n[2]; ++z)
+      for (int y = 0; y < n[1]; ++y) {
+        const auto plane = along[2][m * n[2] + z] * along[1][m * n[1] + y];
+        for (int x = 0; x < n[0]; ++x) *to++ = plane * along[0][m * n[0] + x];
+      }
+  }
+  return e;
+}
+
+/// E^H E, which depends on differences of voxels alone: a sum over the samples for each of those.
+Matrix gram_matrix(const Positions& k, const SmallGrid& grid) {
+  const auto& n = grid.n;
+  const int wx = 2 * n[0] - 1, wy = 2 * n[1] - 1, wz = 2 * n[2] - 1;
+  std::array<Matrix, 3> along;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const double step = grid.field / n[axis];
+    along[axis] = turns_along(k, axis, -(n[axis] - 1) * step, step, 2 * n[axis] - 1);
+  }
+  Matrix sums({wz, wy, wx});
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int z = 0; z < wz; ++z)
+    for (int y = 0; y < wy; ++y) {
+      auto* const row = sums.data() + (Index{z} * wy + y) * wx;
+      for (Index m = 0; m < static_cast<Index>(k.size()); ++m) {
+        const auto plane = along[2][m * wz + z] * along[1][m * wy + y];
+        for (int x = 0; x < wx; ++x) row[x] += plane * along[0][m * wx + x];
+      }
     }
+  Matrix gram({grid.count(), grid.count()});
+#pragma omp parallel for schedule(static)
+  for (Index p = 0; p < grid.count(); ++p) {
+    const int x = static_cast<int>(p % n[0]), y = static_cast<int>(p / n[0] % n[1]),
+              z = static_cast<int>(p / n[0] / n[1]);
+    auto* to = gram.data() + p * grid.count();
+    for (int qz = 0; qz < n[2]; ++qz)
+      for (int qy = 0; qy < n[1]; ++qy) {
+        const auto* const row = sums.data() + (Index{z - qz + n[2] - 1} * wy + y - qy + n[1] - 1) * wx;
+        for (int qx = 0; qx < n[0]; ++qx) *to++ = row[x - qx + n[0] - 1];
+      }
+  }
   return gram;
 }
 
-Matrix transposed(const Matrix& a) {
+Matrix adjoint(const Matrix& a) {
   const Index rows = a.extent(0), columns = a.extent(1);
   Matrix result({columns, rows});
   for (Index i = 0; i < rows; ++i)
-    for (Index j = 0; j < columns; ++j) result[j * rows + i] = a[i * columns + j];
+    for (Index j = 0; j < columns; ++j) result[j * rows + i] = conj(a[i * columns + j]);
   return result;
+}
+
+void subtract(const Matrix& b, Matrix& a) {
+  for (Index i = 0; i < a.size(); ++i) a[i] -= b[i];
 }
 
 double sum_of_squares(const Matrix& a) {
@@ -146,62 +208,46 @@ double sum_of_squares(const Matrix& a) {
   return sum;
 }
 
-/// E of positions, and the projection away from what objects can explain. Samples are [row][sample], objects
-/// [row][voxel]; a row is that of a coil, or of an element and a coil.
+/// E of positions, [sample][voxel], and the projection away from what objects can explain.
 class SmallObject {
  public:
-  SmallObject(Trajectory k, const SmallGrid& grid) : grid_(grid) {
-    for (double& position : k.k) position *= grid.field;  // k . r with r in fields
-    e_ = make_direct_transform<double>(k, grid.n, Device::cpu());
-    auto normal = gram_matrix(k, grid.n);
+  SmallObject(const Positions& k, const SmallGrid& grid)
+      : grid_(grid), e_(encoding_matrix(k, grid)), e_adjoint_(adjoint(e_)) {
+    auto normal = gram_matrix(k, grid);
     const auto unknowns = grid.count();
-    const double weight = damping * static_cast<double>(k.sample_count());
+    const double weight = damping * static_cast<double>(k.size());
     for (Index p = 0; p < unknowns; ++p) normal[p * unknowns + p].re += weight;
     auto factor = inverse_cholesky_factor(std::move(normal));
     if (!factor) return;
     explained_ = static_cast<double>(unknowns) - weight * sum_of_squares(*factor);
-    factor_transposed_ = transposed(*factor);
-    factor_conjugate_ = std::move(*factor);
-    for (auto& value : factor_conjugate_) value = conj(value);
+    factor_adjoint_ = adjoint(*factor);
+    factor_ = std::move(*factor);
   }
 
-  bool is_regular() const { return !factor_conjugate_.empty(); }
+  bool is_regular() const { return !factor_.empty(); }
   /// How many of the samples' values objects can explain.
   double explained() const { return explained_; }
-  /// x of samples.
+  /// x of samples [sample][column].
   Matrix object(const Matrix& samples) const {
-    Matrix images(e_->images_shape(samples.extent(0)));
-    e_->adjoint(samples, images);
-    return matrix_product(
-        matrix_product(std::move(images).reshaped({samples.extent(0), grid_.count()}), factor_transposed_),
-        factor_conjugate_);
+    return matrix_product(factor_adjoint_, matrix_product(factor_, matrix_product(e_adjoint_, samples)));
   }
-  /// samples - E x.
-  Matrix unexplained(Matrix samples, Matrix x) const {
-    const auto explained = samples_of(std::move(x));
-    for (Index i = 0; i < samples.size(); ++i) samples[i] -= explained[i];
+  Matrix unexplained(Matrix samples) const {
+    subtract(matrix_product(e_, object(samples)), samples);
     return samples;
   }
-  /// d (E x) / d k_axis.
+  /// d (E x) / d k_axis, [sample][coil].
   Matrix derivative(Matrix x, std::size_t axis) const {
+    const Index columns = x.extent(1);
     for (Index i = 0; i < x.size(); ++i) {
-      const double r = 2 * std::numbers::pi * grid_.position(i % grid_.count(), axis);
+      const double r = 2 * std::numbers::pi * grid_.position(i / columns, axis);
       x[i] = {r * x[i].im, -r * x[i].re};
     }
-    return samples_of(std::move(x));
+    return matrix_product(e_, x);
   }
 
  private:
-  /// E x.
-  Matrix samples_of(Matrix x) const {
-    Matrix samples(e_->samples_shape(x.extent(0)));
-    e_->forward(std::move(x).reshaped(e_->images_shape(x.extent(0))), samples);
-    return samples;
-  }
-
   SmallGrid grid_;
-  std::unique_ptr<FourierTransform<double>> e_;
-  Matrix factor_transposed_, factor_conjugate_;  ///< of the inverse Cholesky factor of E^H E
+  Matrix e_, e_adjoint_, factor_, factor_adjoint_;
   double explained_ = 0;
 };
 
@@ -222,10 +268,11 @@ struct Step {
   double disturbance = 0;  ///< the share of it that is no noise
 };
 
-/// Energy of what goes on from sample to sample, which noise does not, [coil][sample]; 0 where too few samples are
+/// Energy of what goes on from sample to sample, which noise does not, [sample][coil]; 0 where too few samples are
 /// neighbours.
 double lasting_energy(const CentralReadings& centre, const Matrix& rest) {
   constexpr Index fewest = 100;
+  const Index coils = rest.extent(1);
   double sum = 0;
   Index pairs = 0;
   for (Index i = 0; i + 1 < centre.count(); ++i) {
@@ -233,7 +280,7 @@ double lasting_energy(const CentralReadings& centre, const Matrix& rest) {
     if (centre.samples[at + 1] != centre.samples[at] + 1 || centre.readouts[at + 1] != centre.readouts[at])
       continue;
     ++pairs;
-    for (Index j = i; j < rest.size(); j += centre.count()) sum += (conj(rest[j]) * rest[j + 1]).re;
+    for (Index j = i * coils; j < (i + 1) * coils; ++j) sum += (conj(rest[j]) * rest[j + coils]).re;
   }
   return pairs < fewest
              ? 0
@@ -274,25 +321,26 @@ struct Search {
   SmallGrid grid;
 };
 
-/// d (samples of the model) / d D for every element, [element and coil][sample]; `steps` of k are [axis][sample].
-Matrix jacobian(const Search& search, const SmallObject& object, const Matrix& x, const Array<double>& steps,
+/// d (samples of the model) / d D, side by side for every element: [sample][element and coil].
+Matrix jacobian(const Search& search, const SmallObject& object, const Positions& steps,
                 const std::vector<Element>& elements) {
-  const Index samples = search.centre.count(), size = search.centre.values.size();
+  const Index samples = search.centre.count(), coils = search.centre.values.extent(1),
+              columns = coils * static_cast<Index>(elements.size());
+  const auto x = object.object(search.centre.values);
   const auto length = lengths_of_axes(search.scan.geometry);
-  std::array<Matrix, 3> slope;
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (search.grid.n[axis] > 1) slope[axis] = object.derivative(x, axis);
-  Matrix result({static_cast<Index>(elements.size()) * x.extent(0), samples});
-  auto* to = result.data();
-  for (const auto& [a, b] : elements) {
-    const auto add = [&](std::size_t along, std::size_t of) {  // k_along falls with D times step_of
-      const double* step = steps.data() + static_cast<Index>(of) * samples;
-      for (Index i = 0; i < size; ++i)
-        to[i] -= step[i % samples] * length[along] / length[of] * slope[along][i];
-    };
-    add(a, b);
-    if (a != b) add(b, a);
-    to += size;
+  Matrix result({samples, columns});
+  const auto add = [&](std::size_t along, std::size_t of,
+                       Index first) {  // k_along falls with D times step_of
+    const auto slope = object.derivative(x, along);
+    for (Index m = 0; m < samples; ++m)
+      for (Index coil = 0; coil < coils; ++coil)
+        result[m * columns + first + coil] -=
+            steps[static_cast<std::size_t>(m)][of] * length[along] / length[of] * slope[m * coils + coil];
+  };
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const auto [a, b] = elements[i];
+    add(a, b, static_cast<Index>(i) * coils);
+    if (a != b) add(b, a, static_cast<Index>(i) * coils);
   }
   return result;
 }
@@ -302,43 +350,36 @@ std::optional<Step> newton_step(const Search& search, const GradientDelays& dela
                                 const std::vector<Element>& elements) {
   const auto& [scan, starts, centre, grid] = search;
   const PlayedPositions positions(scan.trajectory, scan.geometry, delays);
-  const Index samples = centre.count(), size = centre.values.size();
-  Array<double> k({3, samples}), steps({3, samples});
-  for (Index i = 0; i < samples; ++i) {
-    const std::size_t readout = centre.readouts[static_cast<std::size_t>(i)];
-    const auto m = static_cast<double>(centre.samples[static_cast<std::size_t>(i)]);
-    const auto at = [&](double sample) { return positions.of(starts[readout], starts[readout + 1], sample); };
-    const auto here = at(m), before = at(m - 0.5), after = at(m + 0.5);
-    for (int axis = 0; axis < 3; ++axis) {
-      k[axis * samples + i] = here[axis];
-      steps[axis * samples + i] = after[axis] - before[axis];
-    }
+  Positions k, steps;
+  for (std::size_t i = 0; i < centre.samples.size(); ++i) {
+    const Index first = starts[centre.readouts[i]], last = starts[centre.readouts[i] + 1];
+    const auto m = static_cast<double>(centre.samples[i]);
+    const auto before = positions.of(first, last, m - 0.5), after = positions.of(first, last, m + 0.5);
+    k.push_back(positions.of(first, last, m));
+    steps.push_back({after[0] - before[0], after[1] - before[1], after[2] - before[2]});
   }
-  const SmallObject object({std::move(k)}, grid);
+  const SmallObject object(k, grid);
   if (!object.is_regular()) return {};
+  const Index samples = centre.count(), coils = centre.values.extent(1);
   const double excess = static_cast<double>(samples) - object.explained();
   if (!(excess >= 0.2 * static_cast<double>(samples) && excess >= 20)) return {};
-  const auto x = object.object(centre.values), rest = object.unexplained(centre.values, x),
-             moved = jacobian(search, object, x, steps, elements),
-             slopes = object.unexplained(moved, object.object(moved));
+  const auto rest = object.unexplained(centre.values);
+  const auto slopes = object.unexplained(jacobian(search, object, steps, elements));
   const std::size_t n = elements.size();
   std::vector<double> h(n * n), g(n);
-  const auto product = [&](const Complex<double>* a, const Complex<double>* b) {
-    double sum = 0;
-    for (Index m = 0; m < size; ++m) sum += (conj(a[m]) * b[m]).re;
-    return sum;
-  };
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto* const slope = slopes.data() + static_cast<Index>(i) * size;
-    g[i] = product(slope, rest.data());
-    for (std::size_t j = 0; j < n; ++j)
-      h[i * n + j] = product(slope, slopes.data() + static_cast<Index>(j) * size);
-  }
+  for (Index m = 0; m < samples; ++m)
+    for (Index coil = 0; coil < coils; ++coil)
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto* row = slopes.data() + m * slopes.extent(1) + coil;
+        const auto slope = conj(row[static_cast<Index>(i) * coils]);
+        g[i] += (slope * rest[m * coils + coil]).re;
+        for (std::size_t j = 0; j < n; ++j) h[i * n + j] += (slope * row[static_cast<Index>(j) * coils]).re;
+      }
   auto step = solved(std::move(h), std::move(g));
   if (!step) return {};
   step->inconsistency = std::sqrt(sum_of_squares(rest) / sum_of_squares(centre.values));
   step->disturbance = std::sqrt(lasting_energy(centre, rest) / sum_of_squares(centre.values));
-  const double sigma = std::sqrt(sum_of_squares(rest) / (2 * excess * static_cast<double>(size / samples)));
+  const double sigma = std::sqrt(sum_of_squares(rest) / (2 * excess * static_cast<double>(coils)));
   for (double& value : step->uncertainty) value *= sigma;
   return step;
 }
@@ -465,7 +506,7 @@ DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, con
 }  // namespace
 
 bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts) {
-  if (is_cartesian(scan.trajectory, scan.geometry.matrix_size)) return false;
+  if (is_cartesian(scan.trajectory)) return false;
   const auto& matrix_size = scan.geometry.matrix_size;
   const Region region{1, matrix_size[2] > 1 ? 2.0 : 4.0};
   constexpr std::size_t enough = 800;  // a step of them takes 5 MB
@@ -484,7 +525,7 @@ bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts) {
 
 DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts) {
   DelayEstimate estimate;
-  if (is_cartesian(scan.trajectory, scan.geometry.matrix_size)) {
+  if (is_cartesian(scan.trajectory)) {
     estimate.obstacle = "the scan is Cartesian: its readouts do not cross";
     return estimate;
   }

@@ -108,7 +108,7 @@ const std::map<std::string, std::vector<std::string>> may_include{
     {"recon/array/", {"recon/error.hpp"}},
     {"recon/domain/", {"recon/array/", "recon/error.hpp"}},
     {"recon/field_map/", {"recon/solve/", "recon/domain/", "recon/array/", "recon/error.hpp"}},
-    {"recon/trajectory/", {"recon/transform/", "recon/domain/", "recon/array/", "recon/error.hpp"}},
+    {"recon/trajectory/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},
     {"recon/transform/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},
     {"recon/encoding/", {"recon/transform/", "recon/domain/", "recon/array/", "recon/error.hpp"}},
     {"recon/solve/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},  // nothing of MRI
