@@ -151,9 +151,8 @@ std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings&
 int PlanCommand::run() {
   const auto verifier = validation::make_verifier();
   const auto& frames = options.frames;
-  const auto& noise_map = options.noise_map;
   EstimateSettings how{of_options([&] { return options.settings(); })};
-  if (noise_map.given()) how.noise_replicas = noise_map.request()->replicas;
+  if (options.noise_map) how.noise_replicas = options.noise_map->replicas;
   how.verifier = verifier.get();
   how.companion = least_squares(how.settings) && !options.no_gridded_image;
   options.read_options.precision = how.settings.precision;
@@ -163,7 +162,7 @@ int PlanCommand::run() {
   if (frames.asks())
     FrameOptions::require_one(
         parse_selection(options.selection.repetitions, summary.repetition_count, "--repetitions"));
-  noise_map.require_alone(static_cast<std::size_t>(images), 1);
+  options.require_noise_map_of_one(static_cast<std::size_t>(images));
   const ScanSizes sizes = sizes_of(*file, how.settings);
   if (frames.asks()) how.frames = frames.sizes(sizes.samples.all, summary.readout_length);
   const ChosenDevice chosen = options.device.choose();

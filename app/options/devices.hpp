@@ -55,8 +55,6 @@ struct DeviceOption {
   std::vector<ChosenDevice> choose_all(int preferred = 0) const;
   /// Returns whether several may be asked for: cuda:all, cuda:0,2.
   bool names_several() const;
-  void leave_gpu_alone() { leaves_gpu_alone = true; }
-  const std::string& text() const { return name; }
 };
 
 /// Devices that are started, and their FFTs opened, while other work is done.

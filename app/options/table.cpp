@@ -151,7 +151,7 @@ void set_noise_map(RunOptions& o, const std::string& text) {
                   "100 tell the deviation to 5 %");
     request.replicas = static_cast<std::int64_t>(number);
   }
-  o.noise_map.wanted = request;
+  o.noise_map = request;
 }
 
 /// Sets --field-map of commands that can make one of the echoes.
