@@ -12,12 +12,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/scan_handle.hpp"
+#include "app/terminal/console.hpp"
 #include "io/files/input_memory.hpp"
 #include "io/files/sha256.hpp"
 #include "io/reader/limits.hpp"
@@ -173,28 +175,10 @@ nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetiti
   return volume;
 }
 
-nb::dict summary_of(const ScanHandle& handle) {
-  const auto& summary = handle.file->summary();
-  const auto& n = summary.geometry.matrix_size;
-  nb::dict reported;
-  reported["path"] = nb::cast(handle.name);
-  reported["format"] = nb::cast(summary.format);
-  reported["coils"] = nb::cast(summary.coil_count);
-  reported["samples"] = nb::cast(summary.samples_per_scan);
-  reported["readout_length"] = nb::cast(summary.readout_length);
-  reported["slices"] = nb::cast(summary.slice_count);
-  reported["repetitions"] = nb::cast(summary.repetition_count);
-  reported["shape"] = nb::make_tuple(n[2], n[1], n[0]);
-  reported["fov_mm"] = nb::cast(summary.geometry.fov_mm);
-  reported["cartesian"] = nb::cast(summary.cartesian);
-  reported["echo_times_s"] = nb::cast(summary.echo_times_s);
-  reported["repetition_time_s"] = nb::cast(summary.repetition_time_s);
-  reported["inferred"] = nb::cast(summary.inferred);
-  reported["missing"] = nb::cast(summary.missing);
-  nb::dict facts;
-  for (const auto& [name, value] : summary.facts) facts[nb::cast(name)] = nb::cast(value);
-  reported["facts"] = facts;
-  return reported;
+/// Returns the facts of a scan as JSON.
+std::string summary_of(const ScanHandle& handle) {
+  using Json = nlohmann::ordered_json;
+  return app::facts_of(handle.file->summary()).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace

@@ -77,25 +77,47 @@ std::string text(const std::array<int, 3>& matrix_size) {
   return n[2] == 1 ? fmt::format("{} x {}", n[0], n[1]) : fmt::format("{} x {} x {}", n[0], n[1], n[2]);
 }
 
-static void tell_scan(const io::ScanSummary& s) {
-  auto pieces = nlohmann::ordered_json::object();
+nlohmann::ordered_json facts_of(const io::ScanSummary& s) {
+  auto facts = nlohmann::ordered_json::object(), pieces = facts;
+  for (const auto& [name, value] : s.facts) facts[name] = value;
   for (const auto& [what, path] : s.outside_pieces) pieces[what] = path;
-  tell_event("scan", {{"path", s.path},
-                      {"format", s.format},
-                      {"matrix_size", s.geometry.matrix_size},
-                      {"fov_mm", s.geometry.fov_mm},
-                      {"coils", s.coil_count},
-                      {"samples", s.samples_per_scan},
-                      {"slices", s.slice_count},
-                      {"repetitions", s.repetition_count},
-                      {"has_sensitivity_maps", s.has_sensitivity_maps},
-                      {"pieces", pieces},
-                      {"inferred", s.inferred},
-                      {"missing", s.missing}});
+  auto counters = nlohmann::ordered_json::array();
+  for (const auto& each : s.repetition_counters)
+    counters.push_back({{"repetition", each.repetition},
+                        {"contrast", each.contrast},
+                        {"phase", each.phase},
+                        {"set", each.set}});
+  const auto origin = s.has_sample_time ? name_of(s.time_origin) : std::string_view();
+  return {{"path", s.path},
+          {"format", s.format},
+          {"matrix_size", s.geometry.matrix_size},
+          {"fov_mm", s.geometry.fov_mm},
+          {"position_mm", s.geometry.position_mm},
+          {"read_direction", s.geometry.read_direction},
+          {"phase_direction", s.geometry.phase_direction},
+          {"slice_direction", s.geometry.slice_direction},
+          {"coil_count", s.coil_count},
+          {"samples_per_scan", s.samples_per_scan},
+          {"readout_length", s.readout_length},
+          {"slice_count", s.slice_count},
+          {"repetition_count", s.repetition_count},
+          {"repetition_counters", counters},
+          {"slice_counters", s.slice_counters},
+          {"repetition_time_s", s.repetition_time_s},
+          {"echo_times_s", s.echo_times_s},
+          {"cartesian", s.cartesian},
+          {"has_sensitivity_maps", s.has_sensitivity_maps},
+          {"has_field_map", s.has_field_map},
+          {"has_sample_time", s.has_sample_time},
+          {"sample_time_origin", origin},
+          {"pieces", pieces},
+          {"facts", facts},
+          {"inferred", s.inferred},
+          {"missing", s.missing}};
 }
 
 void print_scan(const io::ScanSummary& s) {
-  if (tells_events()) return tell_scan(s);
+  if (tells_events()) return tell_event("scan", facts_of(s));
   const auto& fov = s.geometry.fov_mm;
   std::string line = fmt::format("{}: {}, matrix {}, ", s.path, s.format, text(s.geometry.matrix_size));
   line += fov[0] > 0 ? fmt::format("FOV {:g} x {:g} x {:g} mm, ", fov[0], fov[1], fov[2])

@@ -58,6 +58,8 @@ nlohmann::ordered_json progress_fields(const Progress& progress);
 
 /// Returns "64 x 64 x 16".
 std::string text(const std::array<int, 3>& matrix_size);
+/// Returns all facts of a scan by their names: of `fhd info`, the event "scan" and Python's Scan.summary.
+nlohmann::ordered_json facts_of(const io::ScanSummary& summary);
 /// Prints what the scan is, what was inferred and what is missing, one line each.
 void print_scan(const io::ScanSummary& summary);
 
