@@ -20,7 +20,7 @@ struct ChosenDevice {
   std::string text = "CPU";  ///< "GPU 0: NVIDIA H100 80GB HBM3, ...", "CPU, because no NVIDIA driver is ..."
   device::Description description;  ///< of the GPU
 };
-/// Returns "GPU 0, 1: 2 x NVIDIA H200, ..." for devices that work concurrently.
+/// Returns "GPU 0: NVIDIA H200, ...; GPU 1: ..." for devices that work concurrently.
 std::string text_of(const std::vector<ChosenDevice>& devices);
 /// Returns host_environment and the devices, for the report.
 std::vector<std::pair<std::string, std::string>> environment_of(const std::vector<ChosenDevice>& devices);

@@ -16,7 +16,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <new>
 #include <pugixml.hpp>
 #include <sstream>
 #include <thread>
@@ -24,6 +23,7 @@
 
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
+#include "app/terminal/ending.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -31,19 +31,11 @@ namespace {
 
 /// Returns why work() has failed, in one line; empty where it has not.
 template <class Work>
-std::string failure_of(const Work& work) noexcept try {
-  try {
-    work();
-    return {};
-  } catch (const Error& error) {
-    return error.what();
-  } catch (const std::bad_alloc&) {
-    return "out of memory";
-  } catch (const std::exception& error) {
-    return std::string("unexpected failure: ") + error.what();
-  }
+std::string failure_of(const Work& work) try {
+  work();
+  return {};
 } catch (...) {
-  return "failed";
+  return failure_of_exception();
 }
 
 /// Returns a text that may come from a client as printable ASCII of bounded length.
