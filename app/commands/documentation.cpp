@@ -33,9 +33,9 @@ void write_in(const std::filesystem::path& folder, const char* place, const std:
 }
 
 int DocumentationCommand::run() const {
-  const auto all = documented_commands(*program);
+  const auto all = shown_commands(*program);
   if (!line.empty()) {
-    std::fputs(completions(all, line).c_str(), stdout);
+    std::fputs(completions(*program, line).c_str(), stdout);
     return 0;
   }
   if (!command.empty() && (!folder.empty() || format != "man"))
@@ -43,9 +43,7 @@ int DocumentationCommand::run() const {
                            "", "one command has a manual page alone: the others are of all",
                            "leave out " + command));
   if (!folder.empty()) {
-    for (const auto& each : all)
-      write_in(folder, "man/man1", (each.name.empty() ? "fhd" : "fhd-" + each.name) + ".1",
-               manual_page(each, all));
+    for (const auto* each : all) write_in(folder, "man/man1", page_name(*each) + ".1", manual_page(*each));
     for (const auto& script : completion_scripts()) write_in(folder, script.folder, script.file, script.text);
     return 0;
   }
@@ -55,9 +53,9 @@ int DocumentationCommand::run() const {
   if (format == "limits") text = limits_in_markdown();
   if (format == "man") {
     std::vector<std::string> names;
-    for (const auto& each : all) {
-      names.push_back(each.name);
-      if (each.name == command) text = manual_page(each, all);
+    for (const auto* each : all) {
+      if (each != program) names.push_back(each->get_name());
+      if (page_name(*each) == (command.empty() ? "fhd" : "fhd-" + command)) text = manual_page(*each);
     }
     if (text.empty())
       throw UsageError(
