@@ -20,6 +20,7 @@
 #include "app/options/table.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/terminal/console.hpp"
+#include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/processes.hpp"
 #include "app/terminal/processors.hpp"

@@ -313,15 +313,16 @@ Server::~Server() {
   close(socket_);
 }
 
-bool Server::run(int stop, std::chrono::milliseconds grace) {
-  for (;;) {
-    std::array<pollfd, 2> both{{{socket_, POLLIN, 0}, {stop, POLLIN, 0}}};
-    if (poll(both.data(), both.size(), 1000) < 0 && errno != EINTR)
+bool Server::run(std::chrono::milliseconds grace) {
+  constexpr int look_again_ms = 100;  // another thread may have got the signal
+  while (!StopRequests::has_come()) {
+    pollfd connections{socket_, POLLIN, 0};
+    if (poll(&connections, 1, look_again_ms) < 0 && errno != EINTR)
       throw Error("waiting for connections", "", std::strerror(errno));
     join_ended();
-    if ((both[1].revents & POLLIN) != 0) break;
-    if ((both[0].revents & POLLIN) != 0) accept_one();
+    if ((connections.revents & POLLIN) != 0) accept_one();
   }
+  std::signal(StopRequests::caught(), SIG_DFL);
   for (auto& one : sessions_) one.session->stop();
   const auto until = std::chrono::steady_clock::now() + grace;
   while (!sessions_.empty() && std::chrono::steady_clock::now() < until) {
