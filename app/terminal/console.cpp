@@ -37,11 +37,6 @@ void StatusLine::show(std::string line) {
   width_ = line.size();
 }
 
-std::string bar(std::int64_t done, std::int64_t total, int width) {
-  const auto filled = static_cast<std::size_t>(total > 0 ? width * done / total : 0);
-  return "[" + std::string(filled, '=') + std::string(static_cast<std::size_t>(width) - filled, '-') + "]";
-}
-
 std::string clock_text(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::max(0.0, seconds) + 0.5);
   return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)

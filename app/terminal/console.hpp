@@ -32,8 +32,6 @@ class StatusLine {
   std::size_t width_ = 0;
 };
 
-/// Returns "[=====-----]" for `done` of `total`, with `width` characters between the brackets.
-std::string bar(std::int64_t done, std::int64_t total, int width);
 /// Returns "1:05" (minutes, seconds) or "2:03:20".
 std::string clock_text(double seconds);
 
