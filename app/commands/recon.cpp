@@ -68,10 +68,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
     share_work(*team, *settings);
     execution.processes = team;
   }
-  if (!is_first) {
-    quiet = true;
-    silence_events();
-  }
+  quiet = quiet || !is_first;
   const auto prefix = checked_prefix();
   std::optional<io::OutputLock> lock;
   if (is_first) {

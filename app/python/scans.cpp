@@ -62,8 +62,6 @@ std::shared_ptr<ScanHandle> read(const std::string& path, const std::map<std::st
   return std::make_shared<ScanHandle>(io::open_scan(path, options), path);
 }
 
-using Extents = std::array<std::int64_t, 3>;
-
 /// Copies complex values, in double, too, where they come so.
 template <class Held>
 Held values_of_array(const AnyArray& array, const Shape& shape, const char* name) {
@@ -84,21 +82,9 @@ Array<T> part(const Array<T>& all, const Shape& shape, std::int64_t volume) {
   return Array<T>::view(const_cast<T*>(all.data()) + volume * shape.size(), shape).to(Device::cpu());
 }
 
-/// Values that all volumes share, as Python's `Scan` completes them: axes x, y, z everywhere.
-struct Shared {
-  std::array<int, 3> matrix_size;
-  std::array<double, 3> fov_mm, position_mm;
-  std::array<std::array<double, 3>, 3> directions;
-};
-
-Geometry geometry_of(const Shared& shared) {
-  return {shared.matrix_size,   shared.fov_mm,        shared.position_mm,
-          shared.directions[0], shared.directions[1], shared.directions[2]};
-}
-
 /// Makes a scan of k-space [repetition][slice][coil][sample] and a trajectory [3][sample].
 std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArray& trajectory,
-                                           const Shared& shared, std::int64_t readout_length,
+                                           const Geometry& geometry, std::int64_t readout_length,
                                            const std::optional<AnyArray>& maps,
                                            const std::optional<AnyArray>& noise,
                                            const std::optional<AnyArray>& field_map,
@@ -107,11 +93,11 @@ std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArra
   const auto extent = [&](std::size_t axis) { return static_cast<std::int64_t>(kspace.shape(axis)); };
   const std::int64_t repetitions = extent(0), slices = extent(1), coils = extent(2), samples = extent(3);
   if (Shape{repetitions, slices, coils, samples}.size() < 1) throw Error("kspace", "values", text_of(kspace));
-  const auto& n = shared.matrix_size;
+  const auto& n = geometry.matrix_size;
   const Shape image{n[2], n[1], n[0]};
   const auto values = values_of_array<KSpace>(kspace, {repetitions * slices, coils, samples}, "kspace");
   Scan scan;
-  scan.geometry = geometry_of(shared);
+  scan.geometry = geometry;
   scan.trajectory.k = copy_of<double, double>(trajectory, {3, samples}, "trajectory", "float64");
   if (maps)
     scan.sensitivity_maps = values_of_array<SensitivityMaps>(*maps, {coils, n[2], n[1], n[0]}, "maps");
@@ -235,8 +221,9 @@ void bind_scans(nb::module_& module) {
          std::array<std::array<double, 3>, 3> directions, std::int64_t readout_length,
          const std::optional<AnyArray>& maps, const std::optional<AnyArray>& noise,
          const std::optional<AnyArray>& field_map, const std::optional<AnyArray>& sample_time_s) {
-        return scan_of_arrays(kspace, trajectory, {matrix_size, fov_mm, position_mm, directions},
-                              readout_length, maps, noise, field_map, sample_time_s);
+        const auto& [x, y, z] = directions;
+        return scan_of_arrays(kspace, trajectory, {matrix_size, fov_mm, position_mm, x, y, z}, readout_length,
+                              maps, noise, field_map, sample_time_s);
       },
       nb::arg("kspace").noconvert(), nb::arg("trajectory").noconvert(), nb::arg("matrix_size"),
       nb::arg("fov_mm"), nb::arg("position_mm"), nb::arg("directions"), nb::arg("readout_length"),

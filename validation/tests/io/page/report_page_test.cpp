@@ -140,8 +140,8 @@ TEST_F(ReportPage, shows_means_of_coil_maps) {
       shown({1, 1, {image_of({256, 256, 1})}}, {}, {std::nullopt, diagnostic_images})["coil_maps"];
   EXPECT_EQ(maps["stride"], 2);
   EXPECT_EQ(maps["of"], 2);
-  // 2 x 128 x 128 bytes of 255: 32768 bytes are 43690 digits '/', and two bits more.
-  EXPECT_EQ(maps["magnitude"].get<std::string>().find_first_not_of('/'), 43690U);
+  // 2 x 128 x 128 values of 65535: 65,536 bytes of 0xff are 87,381 digits '/', and two bits more.
+  EXPECT_EQ(maps["magnitude"].get<std::string>().find_first_not_of('/'), 87381U);
 }
 
 TEST_F(ReportPage, leaves_out_what_is_missing) {
