@@ -228,7 +228,7 @@ Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
 
 File File::open(const std::string& path, std::string_view remedy) {
   be_silent();
-  const InputFile opened(path);
+  const InputFile opened(path, "a file");
   if (H5Fis_hdf5(path.c_str()) <= 0)
     throw Error(path, "an HDF5 file", opened.size() == 0 ? "an empty file" : "another format",
                 opened.size() == 0 ? "" : remedy);
