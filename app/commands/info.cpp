@@ -18,7 +18,7 @@ struct InfoOptions {
   RunOptions run;
 };
 
-/// Prints the facts of a scan by their names in JSON: numbers on one line, lists of other values on a line each.
+/// Prints the facts of a scan by their names in JSON: numbers on one line, texts of a list on a line each.
 void print_text(const nlohmann::ordered_json& facts) {
   constexpr std::size_t most_lines = 24;
   const auto line = [](std::string name, const nlohmann::ordered_json& value) {
@@ -35,10 +35,10 @@ void print_text(const nlohmann::ordered_json& facts) {
       for (const auto& [own, fact] : value.items()) line(own, fact);
     } else if (!value.is_array() || (!value.empty() && value[0].is_number())) {
       line(name, value);
-    } else if (!value.empty()) {
+    } else if (!value.empty() && value[0].is_string()) {
       line(name, "");
       for (std::size_t i = 0; i < std::min(value.size(), most_lines); ++i)
-        print_out("  - {}\n", value[i].is_string() ? value[i].get<std::string>() : value[i].dump());
+        print_out("  - {}\n", value[i].get<std::string>());
       if (value.size() > most_lines) print_out("  and {} more: see --json\n", value.size() - most_lines);
     }
   }

@@ -76,12 +76,15 @@ nlohmann::ordered_json facts_of(const io::ScanSummary& s) {
   auto facts = nlohmann::ordered_json::object(), pieces = facts;
   for (const auto& [name, value] : s.facts) facts[name] = value;
   for (const auto& [what, path] : s.outside_pieces) pieces[what] = path;
-  auto counters = nlohmann::ordered_json::array();
-  for (const auto& each : s.repetition_counters)
+  auto counters = nlohmann::ordered_json::array(), names = counters;
+  for (const auto& each : s.repetition_counters) {
+    const auto name = io::name_of_repetition(s.repetition_counters, counters.size());
+    if (!name.empty()) names.push_back(fmt::format("repetition {}: {}", counters.size(), name));
     counters.push_back({{"repetition", each.repetition},
                         {"contrast", each.contrast},
                         {"phase", each.phase},
                         {"set", each.set}});
+  }
   const auto origin = s.has_sample_time ? name_of(s.time_origin) : std::string_view();
   return {{"path", s.path},
           {"format", s.format},
@@ -96,6 +99,7 @@ nlohmann::ordered_json facts_of(const io::ScanSummary& s) {
           {"readout_length", s.readout_length},
           {"slice_count", s.slice_count},
           {"repetition_count", s.repetition_count},
+          {"repetition_names", names},
           {"repetition_counters", counters},
           {"slice_counters", s.slice_counters},
           {"repetition_time_s", s.repetition_time_s},
