@@ -77,8 +77,10 @@ nlohmann::ordered_json facts_of(const io::ScanSummary& s) {
   for (const auto& [name, value] : s.facts) facts[name] = value;
   for (const auto& [what, path] : s.outside_pieces) pieces[what] = path;
   auto counters = nlohmann::ordered_json::array(), names = counters;
+  constexpr std::size_t most_names = 24;  // each takes a look at all counters
   for (const auto& each : s.repetition_counters) {
-    const auto name = io::name_of_repetition(s.repetition_counters, counters.size());
+    const auto i = counters.size() < most_names ? counters.size() : s.repetition_counters.size();
+    const auto name = io::name_of_repetition(s.repetition_counters, i);
     if (!name.empty()) names.push_back(fmt::format("repetition {}: {}", counters.size(), name));
     counters.push_back({{"repetition", each.repetition},
                         {"contrast", each.contrast},
