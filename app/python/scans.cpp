@@ -20,7 +20,6 @@
 #include "app/python/arrays.hpp"
 #include "app/python/scan_handle.hpp"
 #include "app/terminal/console.hpp"
-#include "io/files/input_memory.hpp"
 #include "io/files/sha256.hpp"
 #include "io/reader/limits.hpp"
 
@@ -39,10 +38,7 @@ io::ReadOptions read_options_of(const std::map<std::string, std::string>& given)
 class LimitsOfOneFile {
  public:
   LimitsOfOneFile() : lock_(mutex()), kept_(io::reader::limits()) {}
-  ~LimitsOfOneFile() {
-    io::reader::limits() = kept_;
-    io::set_input_memory(0);
-  }
+  ~LimitsOfOneFile() { io::reader::limits() = kept_; }
   LimitsOfOneFile(const LimitsOfOneFile&) = delete;
   LimitsOfOneFile& operator=(const LimitsOfOneFile&) = delete;
 

@@ -134,14 +134,6 @@ void print_scan(const io::ScanSummary& s) {
   for (const auto& sentence : s.missing) print_out("missing   {}\n", sentence);
 }
 
-void print_lines(std::string_view lines) {
-  while (!lines.empty()) {
-    const auto end = std::min(lines.find('\n'), lines.size());
-    print_out("{}\n", lines.substr(0, end));
-    lines.remove_prefix(std::min(end + 1, lines.size()));
-  }
-}
-
 void print_json(const nlohmann::ordered_json& json, int indent) {
   fmt::print("{}\n",
              json.dump(indent, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace));

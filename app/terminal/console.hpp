@@ -81,8 +81,6 @@ void print_out(fmt::format_string<const Printed<T>&...> format, const T&... valu
   };
   fmt::print("{}", formatted(as_printed(values)...));
 }
-/// Prints a text of several lines in the same way.
-void print_lines(std::string_view lines);
 /// JSON for a person and for programs: ASCII alone, what is beyond it as JSON has it.
 /// `indent`: of each level; -1: all on one line.
 void print_json(const nlohmann::ordered_json& json, int indent = 2);

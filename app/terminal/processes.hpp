@@ -50,9 +50,6 @@ class MpiTeam final : public ProcessGroup {
   int (*abort_)(int) = nullptr;
 };
 
-/// "Open MPI v4.1.4", or why there is none. Starts nothing.
-std::string mpi_version();
-
 /// The team of this process when mpirun (Open MPI, MPICH, Slurm's srun with PMI) started more than one; else
 /// null. Throws Error when fhd was built without MPI.
 std::shared_ptr<MpiTeam> join_team();

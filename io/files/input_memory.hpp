@@ -1,5 +1,5 @@
 #pragma once
-// The most memory that the values of one file may take: that of the reader process, or `--input-memory`.
+// The most memory that the values of one file may take: in a reader process, what the program allows it.
 #include <cstdint>
 #include <string>
 
