@@ -18,7 +18,6 @@
 #include "app/terminal/ending.hpp"
 #include "app/terminal/processors.hpp"
 #include "io/files/input_file.hpp"
-#include "recon/array/device.hpp"
 
 namespace fhd::app {
 namespace {

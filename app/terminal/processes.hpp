@@ -1,7 +1,6 @@
 #pragma once
 // The processes of one `fhd recon` that mpirun (Open MPI, MPICH) or srun with PMI started together.
 #include <memory>
-#include <string>
 
 #include "recon/array/execution.hpp"
 

@@ -5,12 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "io/reader/fields.hpp"
 #include "recon/array/array.hpp"
