@@ -1,23 +1,10 @@
 #include "app/python/arrays.hpp"
 
-#include <iterator>
-
 namespace fhd::python {
-namespace {
-
-std::string name_of(nb::dlpack::dtype type) {
-  constexpr const char* kinds[] = {"int",    "uint",    "float", "?",
-                                   "bfloat", "complex", "bool"};  // codes of DLPack
-  return (type.code < std::size(kinds) ? kinds[type.code] : "?") + std::to_string(type.bits);
-}
-
-}  // namespace
-
 std::string text_of(const AnyArray& array) {
   std::string text;
   for (std::size_t axis = 0; axis < array.ndim(); ++axis)
     text += "[" + std::to_string(array.shape(axis)) + "]";
-  text += " of " + name_of(array.dtype());
   if (array.device_type() != nb::device::cpu::value) text += ", not in host memory";
   return text;
 }

@@ -19,7 +19,7 @@ namespace nb = nanobind;
 /// Parameters of this type are bound with `nb::arg(...).noconvert()`: nanobind refuses others. fhd/arrays.py makes them so.
 using AnyArray = nb::ndarray<nb::ro, nb::c_contig>;
 
-/// Returns "[4][64][64] of complex64", for messages.
+/// Returns "[4][64][64]", for messages: fhd/arrays.py has seen to the type.
 std::string text_of(const AnyArray& array);
 /// Returns the device that holds the array. Throws Error unless that is the CPU or a CUDA device.
 Device device_of(const AnyArray& array);
