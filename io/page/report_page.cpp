@@ -134,17 +134,15 @@ void for_each_block(const Array<Complex<float>>& values, std::int64_t plane, std
     }
 }
 
-struct PlaneOfValues {
-  const Array<Complex<float>>* values;
-  std::int64_t z;
-};
+/// Arrays of values, and which plane of each.
+using Planes = std::vector<std::pair<const Array<Complex<float>>*, std::int64_t>>;
 
 /// Returns the mean of the magnitudes and the phase of the sum of each block of pixels: single pixels would alias.
-Json planes_json(const std::vector<PlaneOfValues>& planes, std::int64_t stride) {
+Json planes_json(const Planes& planes, std::int64_t stride) {
   double largest = 0;
   std::int64_t not_finite = 0;  ///< pixels of the page
   const auto for_each = [&](auto work) {
-    for (const auto& plane : planes) for_each_block(*plane.values, plane.z, stride, work);
+    for (const auto& [values, z] : planes) for_each_block(*values, z, stride, work);
   };
   for_each([&](double magnitude, Complex<double>) {
     if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
@@ -164,8 +162,8 @@ Json planes_json(const std::vector<PlaneOfValues>& planes, std::int64_t stride) 
 }
 
 Json volume_json(const ImageSeries& series, const Selection& selection) {
-  std::vector<PlaneOfValues> planes;
-  for (const auto& plane : selection.planes) planes.push_back({&series.images[plane.image].values, plane.z});
+  Planes planes;
+  for (const auto& [image, z] : selection.planes) planes.emplace_back(&series.images[image].values, z);
   return planes_json(planes, selection.stride);
 }
 
@@ -189,8 +187,8 @@ bool states_orientation(const Geometry& geometry) {
 Json coil_maps_json(const Array<Complex<float>>& maps) {
   const std::int64_t coils = std::min<std::int64_t>(maps.extent(0), 32), ny = maps.extent(1),
                      nx = maps.extent(2), stride = (std::max(nx, ny) + 127) / 128;
-  std::vector<PlaneOfValues> planes;
-  for (std::int64_t coil = 0; coil < coils; ++coil) planes.push_back({&maps, coil});
+  Planes planes;
+  for (std::int64_t coil = 0; coil < coils; ++coil) planes.emplace_back(&maps, coil);
   Json json = planes_json(planes, stride);
   json.update({{"width", (nx + stride - 1) / stride},
                {"height", (ny + stride - 1) / stride},
