@@ -83,12 +83,14 @@ template <class T>
 class CirculantPreconditioner final : public HermitianOperator<T> {
  public:
   /// Takes coils [first, first + coils) of the maps; b is applied where it `adds_bare`.
-  CirculantPreconditioner(Factors<T> factors, std::shared_ptr<const SenseEncoding<T>> sense, Share coils,
-                          bool adds_bare, std::int64_t coils_at_once, std::int64_t images_at_once)
+  CirculantPreconditioner(Factors<T> factors, std::shared_ptr<const SenseEncoding<T>> sense, std::int64_t set,
+                          Share coils, bool adds_bare, std::int64_t coils_at_once,
+                          std::int64_t images_at_once)
       : sense_(std::move(sense)),
+        maps_(sense_->maps(set).data()),
         coils_(coils),
         adds_bare_(adds_bare),
-        together_(coils_together(coils.size(), sense_->domain().size(), device(), coils_at_once)),
+        together_(coils_together(coils.size(), domain().size(), device(), coils_at_once)),
         images_(device().is_cuda() && together_ == coils.size() ? images_at_once : 1),
         scale_(std::move(factors.scale)),
         bare_(std::move(factors.bare)),
@@ -99,7 +101,7 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
     spectra_.fill_zero();
   }
 
-  Shape domain() const override { return sense_->domain(); }
+  Shape domain() const override { return sense_->image(); }
   Device device() const override { return sense_->device(); }
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override { forward_each(in, out); }
   void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
@@ -116,8 +118,7 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
  private:
   void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first, Complex<T>* out) const {
     const std::int64_t voxels = domain().size(), coils = std::min(together_, coils_.size() - first);
-    const Complex<T>* maps = sense_->maps().data() + (coils_.first + first) * voxels;
-    const MapsAndScale<T> s{maps, scale_.data(), coils * voxels, voxels};
+    const MapsAndScale<T> s{maps_ + (coils_.first + first) * voxels, scale_.data(), coils * voxels, voxels};
     for_each_with_coils(device(), images * voxels, ApplyScaledMaps<T>{s, in, spectra_.data()});
     fft_(spectra_, images * coils, -1);
     for_each_with_coils(
@@ -130,6 +131,7 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
   }
 
   std::shared_ptr<const SenseEncoding<T>> sense_;
+  const Complex<T>* maps_;
   Share coils_;
   bool adds_bare_;
   std::int64_t together_, images_;
@@ -162,13 +164,11 @@ Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, c
 }
 
 template <class T>
-std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<double>& circulant,
-                                                                const Array<double>& penalty,
-                                                                std::shared_ptr<const SenseEncoding<T>> sense,
-                                                                std::int64_t coils_at_once,
-                                                                std::int64_t images_at_once,
-                                                                std::shared_ptr<const ProcessGroup> group) {
-  const Shape image = sense->domain();
+std::shared_ptr<const HermitianOperator<T>> make_preconditioner(
+    const Array<double>& circulant, const Array<double>& penalty,
+    std::shared_ptr<const SenseEncoding<T>> sense, std::int64_t coils_at_once, std::int64_t images_at_once,
+    std::shared_ptr<const ProcessGroup> group, std::int64_t set) {
+  const Shape image = sense->image();
   const Device device = sense->device();
   const std::int64_t coils = sense->maps().extent(0);
   require_shape(circulant, image, "circulant of the point spread");
@@ -176,11 +176,11 @@ std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<doub
   if (circulant.device() != device || penalty.device().is_cuda())
     throw Error("preconditioner", "a circulant on the device of the maps, a penalty in host memory",
                 "another device");
-  Factors<T> factors = factors_of<T>(circulant, penalty, squares_of(sense->maps()), damping_for(coils));
+  Factors<T> factors = factors_of<T>(circulant, penalty, squares_of(sense->maps(set)), damping_for(coils));
   const Share mine = share_of(coils, *group);
   std::shared_ptr<const HermitianOperator<T>> part;
   if (mine.size() > 0)
-    part = std::make_shared<CirculantPreconditioner<T>>(std::move(factors), std::move(sense), mine,
+    part = std::make_shared<CirculantPreconditioner<T>>(std::move(factors), std::move(sense), set, mine,
                                                         mine.first == 0, coils_at_once, images_at_once);
   return shared_sum<T>(std::move(part), image, device, std::move(group));
 }
@@ -218,7 +218,7 @@ OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils
   template Array<double> circulant_of_point_spread<T>(const Array<Complex<T>>&, const Shape&);           \
   template std::shared_ptr<const HermitianOperator<T>> make_preconditioner<T>(                           \
       const Array<double>&, const Array<double>&, std::shared_ptr<const SenseEncoding<T>>, std::int64_t, \
-      std::int64_t, std::shared_ptr<const ProcessGroup>);
+      std::int64_t, std::shared_ptr<const ProcessGroup>, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

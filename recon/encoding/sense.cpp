@@ -126,14 +126,18 @@ Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
 
 template <class T>
 SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
-                                std::int64_t coils_at_once, std::int64_t images_at_once)
+                                std::int64_t coils_at_once, std::int64_t images_at_once,
+                                Array<Complex<T>> second_maps, std::shared_ptr<const ProcessGroup> group)
     : transform_(std::move(transform)),
       maps_(std::move(maps)),
+      second_maps_(std::move(second_maps)),
       coils_at_once_(coils_at_once),
-      images_at_once_(images_at_once) {
+      images_at_once_(images_at_once),
+      group_(std::move(group)) {
   if (maps_.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps_.shape().text());
   const std::int64_t coils = maps_.extent(0);
   require_shape(maps_, transform_->images_shape(coils), "sensitivity maps");
+  if (sets() > 1) require_shape(second_maps_, maps_.shape(), "second set of maps");
   if (maps_.device() != transform_->device())
     throw Error("sensitivity maps", "maps on the device of the transform", "maps on another");
   if (coils_at_once_ == 0) coils_at_once_ = coils;
@@ -173,20 +177,37 @@ void Encoding<T>::adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T
 }
 
 template <class T>
+void SenseEncoding<T>::to_coils(const Complex<T>* image, const Complex<T>* turn, std::int64_t first,
+                                std::int64_t count, Complex<T>* coil_images) const {
+  const std::int64_t voxels = this->image().size();
+  for (std::int64_t set = 0; set < sets(); ++set) {
+    const MapValues<T> s{maps(set).data() + first * voxels, turn, count * voxels, voxels};
+    for_each_with_coils(device(), voxels, ApplyMaps<T>{s, image + set * voxels, coil_images, set > 0});
+  }
+}
+
+template <class T>
+void SenseEncoding<T>::from_coils(const Complex<T>* coil_images, const Complex<T>* turn, std::int64_t first,
+                                  std::int64_t count, bool adds, Complex<T>* image) const {
+  const std::int64_t voxels = this->image().size();
+  for (std::int64_t set = 0; set < sets(); ++set) {
+    const MapValues<T> s{maps(set).data() + first * voxels, turn, count * voxels, voxels};
+    for_each_with_coils(device(), voxels, CombineCoils<T>{s, coil_images, image + set * voxels, adds});
+  }
+}
+
+template <class T>
 void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Complex<T>* turn,
                               const Array<Complex<T>>& images, std::int64_t all,
                               Array<Complex<T>>& samples) const {
   const trace::Span span("E", "operator");
-  const std::int64_t coils = maps_.extent(0), voxels = maps_.size() / coils,
-                     of_part = coils_at_once_ * voxels;
+  const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size();
   for (std::int64_t first = 0; first < all; first += images_at_once_)
     for (std::int64_t coil = 0; coil < coils; coil += coils_at_once_) {
       const std::int64_t count = std::min(images_at_once_, all - first);
-      const MapValues<T> s{maps_.data() + coil * voxels, turn, of_part, voxels};
       for (std::int64_t i = 0; i < count; ++i)
-        for_each_with_coils(
-            device(), voxels,
-            ApplyMaps<T>{s, images.data() + (first + i) * voxels, coil_images_.data() + i * of_part});
+        to_coils(images.data() + (first + i) * domain().size(), turn, coil, coils_at_once_,
+                 coil_images_.data() + i * of_part);
       auto part = part_of(samples, first * coils + coil, count * coils_at_once_);
       transform.forward(together(count * coils_at_once_), part);
     }
@@ -197,18 +218,15 @@ void SenseEncoding<T>::combine(const FourierTransform<T>& transform, const Array
                                const Complex<T>* turn, bool adds, Array<Complex<T>>& images,
                                std::int64_t all) const {
   const trace::Span span("E^H", "operator");
-  const std::int64_t coils = maps_.extent(0), voxels = maps_.size() / coils,
-                     of_part = coils_at_once_ * voxels;
+  const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size();
   for (std::int64_t first = 0; first < all; first += images_at_once_)
     for (std::int64_t coil = 0; coil < coils; coil += coils_at_once_) {
       const std::int64_t count = std::min(images_at_once_, all - first);
       auto coil_images = together(count * coils_at_once_);
       transform.adjoint(part_of(samples, first * coils + coil, count * coils_at_once_), coil_images);
-      const MapValues<T> s{maps_.data() + coil * voxels, turn, of_part, voxels};
       for (std::int64_t i = 0; i < count; ++i)
-        for_each_with_coils(device(), voxels,
-                            CombineCoils<T>{s, coil_images_.data() + i * of_part,
-                                            images.data() + (first + i) * voxels, adds || coil > 0});
+        from_coils(coil_images_.data() + i * of_part, turn, coil, coils_at_once_, adds || coil > 0,
+                   images.data() + (first + i) * domain().size());
     }
 }
 

@@ -2,6 +2,7 @@
 // Sensitivity encoding: E = F S, d_c = F (S_c rho). Source: Pruessmann et al., MRM 46:638 (2001).
 #include <memory>
 
+#include "recon/array/execution.hpp"
 #include "recon/array/linear_operator.hpp"
 #include "recon/array/work.hpp"
 #include "recon/transform/transform.hpp"
@@ -49,19 +50,26 @@ class Encoding : public LinearOperator<T> {
   std::int64_t images_of(const Array<Complex<T>>& images, const Array<Complex<T>>& samples) const;
 };
 
-/// E = F S.
+/// E = F S. Of two sets of maps (map_sets.hpp), images are [set and z][y][x], d_c = F (sum over sets of S_sc rho_s): each
+/// coil is transformed once. Of samples that a group of processes shares, forward gives the part of this process, adjoint
+/// the image of all.
 template <class T>
 class SenseEncoding final : public Encoding<T> {
  public:
   /// `maps` is [coil][z][y][x] on the device of the transform; one coil of ones when the scan has no maps.
   /// `coils_at_once` coils (a divisor of all; 0: all) are transformed together: fewer take less memory. Of a stack,
-  /// `images_at_once` images with all their coils.
+  /// `images_at_once` images with all their coils. `second_maps`: empty: one set. `group`: null: a process alone.
   SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
-                std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
-  Shape domain() const override { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
+                std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1,
+                Array<Complex<T>> second_maps = {}, std::shared_ptr<const ProcessGroup> group = {});
+  Shape domain() const override { return {sets() * maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
+  /// Returns the shape of the image of one set.
+  Shape image() const { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
   Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
   Device device() const override { return transform_->device(); }
-  const Array<Complex<T>>& maps() const { return maps_; }
+  std::int64_t sets() const { return second_maps_.empty() ? 1 : 2; }
+  const Array<Complex<T>>& maps(std::int64_t set = 0) const { return set == 0 ? maps_ : second_maps_; }
+  std::int64_t coils_at_once() const { return coils_at_once_; }
   const FourierTransform<T>& transform() const override { return *transform_; }
   void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                        Array<Complex<T>>& samples) const override {
@@ -69,6 +77,7 @@ class SenseEncoding final : public Encoding<T> {
   }
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
     adjoint_turned(*transform_, samples, nullptr, false, image);
+    if (group_) sum_over(*group_, image);
   }
   void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
                             Array<Complex<T>>& samples) const override {
@@ -76,6 +85,7 @@ class SenseEncoding final : public Encoding<T> {
   }
   void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
     adjoint_each_through(*transform_, samples, images);
+    if (group_) sum_over(*group_, images);
   }
   /// With another transform, as forward_each_through.
   void adjoint_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
@@ -97,6 +107,13 @@ class SenseEncoding final : public Encoding<T> {
   /// Throws unless these are an image and samples of this encoding, on its device.
   void require_arrays(const Array<Complex<T>>& image, const Array<Complex<T>>& samples) const;
 
+  /// coil_images = sum over sets of S_c image, of `count` coils from `first` on, turned as forward_turned says.
+  void to_coils(const Complex<T>* image, const Complex<T>* turn, std::int64_t first, std::int64_t count,
+                Complex<T>* coil_images) const;
+  /// image = sum over these coils of conj(S_c) coil_images, or that much more where it `adds`.
+  void from_coils(const Complex<T>* coil_images, const Complex<T>* turn, std::int64_t first,
+                  std::int64_t count, bool adds, Complex<T>* image) const;
+
  private:
   void encode(const FourierTransform<T>& transform, const Complex<T>* turn, const Array<Complex<T>>& images,
               std::int64_t count, Array<Complex<T>>& samples) const;
@@ -108,8 +125,9 @@ class SenseEncoding final : public Encoding<T> {
   }
 
   std::shared_ptr<const FourierTransform<T>> transform_;
-  Array<Complex<T>> maps_;
+  Array<Complex<T>> maps_, second_maps_;
   std::int64_t coils_at_once_, images_at_once_;
+  std::shared_ptr<const ProcessGroup> group_;
   mutable Array<Complex<T>> coil_images_;  ///< of the coils, and images, that are transformed together
 };
 

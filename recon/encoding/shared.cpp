@@ -7,29 +7,6 @@
 namespace fhd {
 namespace {
 
-template <class T>
-class SharedEncoding final : public Encoding<T> {
- public:
-  SharedEncoding(std::shared_ptr<const Encoding<T>> part, std::shared_ptr<const ProcessGroup> group)
-      : part_(std::move(part)), group_(std::move(group)) {}
-  Shape domain() const override { return part_->domain(); }
-  Shape range() const override { return part_->range(); }
-  Device device() const override { return part_->device(); }
-  const FourierTransform<T>& transform() const override { return part_->transform(); }
-  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& in,
-                       Array<Complex<T>>& out) const override {
-    part_->forward_through(transform, in, out);
-  }
-  void adjoint(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    part_->adjoint(in, out);
-    sum_over(*group_, out);
-  }
-
- private:
-  std::shared_ptr<const Encoding<T>> part_;
-  std::shared_ptr<const ProcessGroup> group_;
-};
-
 /// The sum of Hermitian operators of which each process has one, or none (null).
 template <class T>
 class SharedNormal final : public HermitianOperator<T> {
@@ -57,13 +34,6 @@ class SharedNormal final : public HermitianOperator<T> {
 }  // namespace
 
 template <class T>
-std::shared_ptr<const Encoding<T>> shared_encoding(std::shared_ptr<const Encoding<T>> part,
-                                                   std::shared_ptr<const ProcessGroup> group) {
-  if (!group->is_shared()) return part;
-  return std::make_shared<SharedEncoding<T>>(std::move(part), std::move(group));
-}
-
-template <class T>
 std::shared_ptr<const HermitianOperator<T>> shared_sum(std::shared_ptr<const HermitianOperator<T>> part,
                                                        const Shape& domain, Device device,
                                                        std::shared_ptr<const ProcessGroup> group) {
@@ -87,14 +57,12 @@ std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal(
   return shared_sum(std::move(part), image, maps.device(), std::move(group));
 }
 
-#define FHD_INSTANTIATE(T)                                                                             \
-  template std::shared_ptr<const Encoding<T>> shared_encoding<T>(std::shared_ptr<const Encoding<T>>,   \
-                                                                 std::shared_ptr<const ProcessGroup>); \
-  template std::shared_ptr<const HermitianOperator<T>> shared_sum<T>(                                  \
-      std::shared_ptr<const HermitianOperator<T>>, const Shape&, Device,                               \
-      std::shared_ptr<const ProcessGroup>);                                                            \
-  template std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal<T>(                      \
-      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t, std::int64_t,                  \
+#define FHD_INSTANTIATE(T)                                                            \
+  template std::shared_ptr<const HermitianOperator<T>> shared_sum<T>(                 \
+      std::shared_ptr<const HermitianOperator<T>>, const Shape&, Device,              \
+      std::shared_ptr<const ProcessGroup>);                                           \
+  template std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal<T>(     \
+      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t, std::int64_t, \
       std::shared_ptr<const ProcessGroup>);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

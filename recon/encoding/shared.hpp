@@ -1,18 +1,12 @@
 #pragma once
-// Operators that a group of processes applies together: each encodes a share of the samples and applies the
-// normal operator of a share of the coils; images are summed. Of a group of one: the operators themselves.
+// Normal operators that a group of processes applies together, each of a share of the coils; images are summed. Of a group
+// of one: the operators themselves.
 #include <memory>
 
 #include "recon/array/execution.hpp"
-#include "recon/encoding/sense.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
 namespace fhd {
-
-/// E of all samples, of which this process has a part: forward gives that part, adjoint the whole image.
-template <class T>
-std::shared_ptr<const Encoding<T>> shared_encoding(std::shared_ptr<const Encoding<T>> part,
-                                                   std::shared_ptr<const ProcessGroup> group);
 
 /// The sum of Hermitian operators on images of `domain`, of which each process has one, or none (null).
 template <class T>

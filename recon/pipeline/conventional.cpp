@@ -5,6 +5,7 @@
 #include "recon/pipeline/device_memory.hpp"
 #include "recon/pipeline/solve.hpp"
 #include "recon/pipeline/volumes.hpp"
+#include "recon/solve/stack.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {
@@ -101,8 +102,8 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
     transform = {TransformKind::gridded, predicts_by_gridding(context.settings, transform.kind)
                                              ? prediction_accuracy
                                              : *context.services.gridded_accuracy};
-  const Shape image = model.sense->domain();
-  Array<Complex<T>> images(Shape{data.volume_count(), image[0], image[1], image[2]}, context.device());
+  const Shape image = model.sense->image();  // of two sets of maps the first
+  Array<Complex<T>> images(stack_of(model.sense->domain(), data.volume_count()), context.device());
   RunLog inner(context.device(), {});  // the parts of one stage
   context.log.stage("gridded image", [&] {
     const auto& density = operators.density(inner);

@@ -11,13 +11,13 @@
 namespace fhd {
 namespace {
 
-/// Returns the bytes of a second set of maps, of which the estimate knows nothing: its maps and their buffer, coil
-/// images before and after the product with all sets, and as many vectors of the solver and verifier again.
+/// Returns the bytes of a second set of maps, of which the estimate knows nothing: its maps, coil images before and after
+/// the product with all sets, and as many vectors of the solver and verifier again.
 std::size_t second_set_bytes(const Scan& scan, const Settings& settings) {
   if (!scan.second_maps) return 0;
   const auto coils = static_cast<double>(scan.kspace.coil_count()),
              voxels = static_cast<double>(scan.geometry.voxel_count());
-  constexpr double of_coils = 5, vectors = 16;
+  constexpr double of_coils = 3, vectors = 16;
   return whole_bytes((of_coils * coils + vectors) * voxels *
                      static_cast<double>(bytes_of_complex(settings.precision)));
 }

@@ -16,9 +16,7 @@ struct Model {
   std::shared_ptr<const Encoding<T>> encoding;
   /// The first quadratic term is the regularizer; its weight, lambda, is chosen later, as those of sparse terms.
   Problem<T> problem;
-  std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps, or one coil of ones
-  /// `encoding` where the scan has two sets of maps, of which `sense` has the first; else null.
-  std::shared_ptr<const MapSetsEncoding<T>> sets{};
+  std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps of all sets, or one coil of ones
   double map_unit = 1;    ///< the maps of the scan are those of `sense` times this, a power of two
   bool has_maps = false;  ///< of the scan, or ones
   bool corrects_off_resonance = false;

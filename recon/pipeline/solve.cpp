@@ -174,7 +174,7 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
       if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
         input.maps_in_double = scan.sensitivity_maps->in_double.data();
       input.map_scale = 1 / model.map_unit;
-      if (model.sets) input.second_maps = scan.second_maps->values.data();
+      if (model.sense->sets() > 1) input.second_maps = scan.second_maps->values.data();
     }
     if (model.corrects_off_resonance) {
       input.field_map = &*scan.field_map;

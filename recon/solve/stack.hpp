@@ -36,25 +36,6 @@ class StackedNormal final : public HermitianOperator<T> {
   std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each_;
 };
 
-/// All images have the same operator.
-template <class T>
-class SameForStack final : public HermitianOperator<T> {
- public:
-  SameForStack(std::shared_ptr<const HermitianOperator<T>> of_one, std::int64_t count)
-      : of_one_(std::move(of_one)), count_(count) {}
-  Shape domain() const override { return stack_of(of_one_->domain(), count_); }
-  Device device() const override { return of_one_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    const Shape one = of_one_->domain(), all{count_, one[0], one[1], one[2]};
-    auto results = one_of(out, all, 0);
-    of_one_->forward_each(one_of(in, all, 0), results);
-  }
-
- private:
-  std::shared_ptr<const HermitianOperator<T>> of_one_;
-  std::int64_t count_;
-};
-
 /// The sum of a quadratic term over the images.
 template <class T>
 class StackedTerm final : public Term<T> {
