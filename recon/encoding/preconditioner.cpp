@@ -7,7 +7,7 @@
 #include "recon/array/fft.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/encoding/functors.hpp"
-#include "recon/encoding/shared.hpp"
+#include "recon/encoding/sense_normal.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
@@ -82,16 +82,14 @@ std::int64_t coils_together(std::int64_t coils, std::int64_t voxels, Device devi
 template <class T>
 class CirculantPreconditioner final : public HermitianOperator<T> {
  public:
-  /// Takes coils [first, first + coils) of the maps; b is applied where it `adds_bare`.
+  /// Takes these coils of the maps; b is applied with the first.
   CirculantPreconditioner(Factors<T> factors, std::shared_ptr<const SenseEncoding<T>> sense, std::int64_t set,
-                          Share coils, bool adds_bare, std::int64_t coils_at_once,
-                          std::int64_t images_at_once)
+                          Share coils)
       : sense_(std::move(sense)),
         maps_(sense_->maps(set).data()),
         coils_(coils),
-        adds_bare_(adds_bare),
-        together_(coils_together(coils.size(), domain().size(), device(), coils_at_once)),
-        images_(device().is_cuda() && together_ == coils.size() ? images_at_once : 1),
+        together_(coils_together(coils.size(), domain().size(), device(), sense_->coils_at_once())),
+        images_(device().is_cuda() && together_ == coils.size() ? sense_->images_at_once() : 1),
         scale_(std::move(factors.scale)),
         bare_(std::move(factors.bare)),
         spectrum_(std::move(factors.spectrum)),
@@ -127,13 +125,12 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
     fft_(spectra_, images * coils, +1);
     for_each_with_coils(
         device(), images * voxels,
-        CombineScaled<T>{s, spectra_.data(), adds_bare_ ? bare_.data() : nullptr, in, out, first > 0});
+        CombineScaled<T>{s, spectra_.data(), coils_.first == 0 ? bare_.data() : nullptr, in, out, first > 0});
   }
 
   std::shared_ptr<const SenseEncoding<T>> sense_;
   const Complex<T>* maps_;
   Share coils_;
-  bool adds_bare_;
   std::int64_t together_, images_;
   Array<T> scale_, bare_, spectrum_;
   StackFft<T> fft_;
@@ -164,10 +161,10 @@ Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, c
 }
 
 template <class T>
-std::shared_ptr<const HermitianOperator<T>> make_preconditioner(
-    const Array<double>& circulant, const Array<double>& penalty,
-    std::shared_ptr<const SenseEncoding<T>> sense, std::int64_t coils_at_once, std::int64_t images_at_once,
-    std::shared_ptr<const ProcessGroup> group, std::int64_t set) {
+std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<double>& circulant,
+                                                                const Array<double>& penalty,
+                                                                std::shared_ptr<const SenseEncoding<T>> sense,
+                                                                std::int64_t set) {
   const Shape image = sense->image();
   const Device device = sense->device();
   const std::int64_t coils = sense->maps().extent(0);
@@ -177,12 +174,12 @@ std::shared_ptr<const HermitianOperator<T>> make_preconditioner(
     throw Error("preconditioner", "a circulant on the device of the maps, a penalty in host memory",
                 "another device");
   Factors<T> factors = factors_of<T>(circulant, penalty, squares_of(sense->maps(set)), damping_for(coils));
+  const auto group = sense->group();
   const Share mine = share_of(coils, *group);
   std::shared_ptr<const HermitianOperator<T>> part;
   if (mine.size() > 0)
-    part = std::make_shared<CirculantPreconditioner<T>>(std::move(factors), std::move(sense), set, mine,
-                                                        mine.first == 0, coils_at_once, images_at_once);
-  return shared_sum<T>(std::move(part), image, device, std::move(group));
+    part = std::make_shared<CirculantPreconditioner<T>>(std::move(factors), std::move(sense), set, mine);
+  return shared_sum<T>(std::move(part), image, device, group);
 }
 
 OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils, Device device,
@@ -214,11 +211,10 @@ OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils
   return cost;
 }
 
-#define FHD_INSTANTIATE(T)                                                                               \
-  template Array<double> circulant_of_point_spread<T>(const Array<Complex<T>>&, const Shape&);           \
-  template std::shared_ptr<const HermitianOperator<T>> make_preconditioner<T>(                           \
-      const Array<double>&, const Array<double>&, std::shared_ptr<const SenseEncoding<T>>, std::int64_t, \
-      std::int64_t, std::shared_ptr<const ProcessGroup>, std::int64_t);
+#define FHD_INSTANTIATE(T)                                                                     \
+  template Array<double> circulant_of_point_spread<T>(const Array<Complex<T>>&, const Shape&); \
+  template std::shared_ptr<const HermitianOperator<T>> make_preconditioner<T>(                 \
+      const Array<double>&, const Array<double>&, std::shared_ptr<const SenseEncoding<T>>, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

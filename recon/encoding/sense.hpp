@@ -1,5 +1,11 @@
 #pragma once
-// Sensitivity encoding: E = F S, d_c = F (S_c rho). Source: Pruessmann et al., MRM 46:638 (2001).
+// Sensitivity encoding: E = F S, d_c = F (S_c rho). Source: Pruessmann et al., MRM 46:638 (2001). Or with two sets of maps
+// ("soft" SENSE), each with an image of its own:
+//
+//     d_c = F (sum_s S_sc rho_s),    (E^H E rho)_s = sum_c conj(S_sc) T (sum_s' S_s'c rho_s')
+//
+// Where an object is folded within the field of view, a voxel holds two places, which coils see with two different
+// sensitivities: one map cannot tell them, a second set can. Source: Uecker et al., MRM 71:990 (2014).
 #include <memory>
 
 #include "recon/array/execution.hpp"
@@ -50,18 +56,18 @@ class Encoding : public LinearOperator<T> {
   std::int64_t images_of(const Array<Complex<T>>& images, const Array<Complex<T>>& samples) const;
 };
 
-/// E = F S. Of two sets of maps (map_sets.hpp), images are [set and z][y][x], d_c = F (sum over sets of S_sc rho_s): each
-/// coil is transformed once. Of samples that a group of processes shares, forward gives the part of this process, adjoint
-/// the image of all.
+/// E = F S. Images of two sets of maps are [set and z][y][x]; each coil is transformed once. Of samples that a group of
+/// processes shares, forward gives the part of this process, adjoint the image of all.
 template <class T>
 class SenseEncoding final : public Encoding<T> {
  public:
   /// `maps` is [coil][z][y][x] on the device of the transform; one coil of ones when the scan has no maps.
   /// `coils_at_once` coils (a divisor of all; 0: all) are transformed together: fewer take less memory. Of a stack,
-  /// `images_at_once` images with all their coils. `second_maps`: empty: one set. `group`: null: a process alone.
+  /// `images_at_once` images with all their coils. `second_maps`: empty: one set.
   SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
                 std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1,
-                Array<Complex<T>> second_maps = {}, std::shared_ptr<const ProcessGroup> group = {});
+                Array<Complex<T>> second_maps = {},
+                std::shared_ptr<const ProcessGroup> group = std::make_shared<SingleProcess>());
   Shape domain() const override { return {sets() * maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
   /// Returns the shape of the image of one set.
   Shape image() const { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
@@ -70,6 +76,8 @@ class SenseEncoding final : public Encoding<T> {
   std::int64_t sets() const { return second_maps_.empty() ? 1 : 2; }
   const Array<Complex<T>>& maps(std::int64_t set = 0) const { return set == 0 ? maps_ : second_maps_; }
   std::int64_t coils_at_once() const { return coils_at_once_; }
+  std::int64_t images_at_once() const { return images_at_once_; }
+  const std::shared_ptr<const ProcessGroup>& group() const { return group_; }
   const FourierTransform<T>& transform() const override { return *transform_; }
   void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                        Array<Complex<T>>& samples) const override {
@@ -77,7 +85,7 @@ class SenseEncoding final : public Encoding<T> {
   }
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
     adjoint_turned(*transform_, samples, nullptr, false, image);
-    if (group_) sum_over(*group_, image);
+    sum_over(*group_, image);
   }
   void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
                             Array<Complex<T>>& samples) const override {
@@ -85,7 +93,7 @@ class SenseEncoding final : public Encoding<T> {
   }
   void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
     adjoint_each_through(*transform_, samples, images);
-    if (group_) sum_over(*group_, images);
+    sum_over(*group_, images);
   }
   /// With another transform, as forward_each_through.
   void adjoint_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,

@@ -282,7 +282,7 @@ Solution<T> FrameSystems<T>::solve_jointly(const Measurements<T>& measured,
   }
   if (joint.problem.sparse.empty())
     context_.log.stage("conjugate gradient", [&] {  // components, which samples couple
-      joint.preconditioner = preconditioner_of(joint, joint.problem.terms.front().weight, 0, context_);
+      joint.preconditioner = preconditioner_of(joint, joint.problem.terms.front().weight, 0);
       const auto b = one_of(solution.right_hand_sides, joint.problem.normal->domain(), 0);
       auto x = one_of(solution.images, joint.problem.normal->domain(), 0);
       constexpr int kept_residuals = 0;  // each is as large as all components
@@ -317,7 +317,7 @@ Solution<T> FrameSystems<T>::solve_one_by_one() {
   Solution<T> solution{Array<Complex<T>>(right_hand_sides_.shape(), context_.device()),
                        view_of(right_hand_sides_)};
   context_.log.stage("conjugate gradient", [&] {
-    model_.preconditioner = preconditioner_of(model_, model_.problem.terms.front().weight, 0, context_);
+    model_.preconditioner = preconditioner_of(model_, model_.problem.terms.front().weight, 0);
     for (std::int64_t frame = 0; frame < count_; ++frame) {
       model_.problem.normal = normals_[frame];
       auto x = one_of(solution.images, image_, frame);

@@ -7,7 +7,7 @@
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/encoding/preconditioner.hpp"
-#include "recon/encoding/shared.hpp"
+#include "recon/encoding/sense_normal.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/measurements.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
@@ -53,20 +53,16 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
 
 /// Sets E^H E of `encoding`: as a Toeplitz operator, with its circulant, or explicitly.
 template <class T>
-void use_normal(TrajectoryOperators<T>& operators, const Context& context, Model<T>& model) {
+void use_normal(std::int64_t coils_at_once, TrajectoryOperators<T>& operators, const Context& context,
+                Model<T>& model) {
   const LeastSquares& method = *least_squares(context.settings);
   if (method.normal != NormalKind::toeplitz) {
     model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
     return;
   }
   const auto& q = operators.point_spread(context.log);
-  context.log.stage("transfer function", [&] {
-    if (model.sense->sets() > 1)
-      model.problem.normal = make_map_sets_normal(model.sense, q);
-    else
-      model.problem.normal = shared_toeplitz_normal(q, model.maps(), model.coils_at_once,
-                                                    model.images_at_once, context.execution.processes);
-  });
+  context.log.stage("transfer function",
+                    [&] { model.problem.normal = make_sense_normal(model.sense, q, coils_at_once); });
   if (uses_preconditioner(method, false))
     context.log.stage("preconditioner",
                       [&] { model.circulant = circulant_of_point_spread(q, model.sense->image()); });
@@ -159,22 +155,19 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
                     std::int64_t coils_at_once, std::int64_t images_at_once,
                     TrajectoryOperators<T>& operators, const Context& context) {
   const LeastSquares& method = *least_squares(context.settings);
-  const auto& processes = context.execution.processes;
   Model<T> model;
-  model.coils_at_once = coils_at_once;
-  model.images_at_once = images_at_once;
   model.has_maps = scan.sensitivity_maps.has_value();
   ScaledMaps<T> maps = maps_of<T>(scan, context);
   model.map_unit = maps.unit;
   if (!model.has_maps) maps.values = ones_for<T>(scan.geometry, context.device());
-  model.sense = std::make_shared<SenseEncoding<T>>(operators.transform(), std::move(maps.values),
-                                                   coils_at_once, images_at_once,
-                                                   second_maps_of<T>(scan, maps.unit, context), processes);
+  model.sense = std::make_shared<SenseEncoding<T>>(
+      operators.transform(), std::move(maps.values), coils_at_once, images_at_once,
+      second_maps_of<T>(scan, maps.unit, context), context.execution.processes);
   if (off_resonance) {
     use_segments(scan, *off_resonance, coils_at_once, operators, context, model);
   } else {
     model.encoding = model.sense;
-    use_normal(operators, context, model);
+    use_normal(coils_at_once, operators, context, model);
   }
   if (needs_largest_eigenvalue(method))
     context.log.stage("largest eigenvalue",
@@ -195,7 +188,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
 
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& model, double weight,
-                                                              double sparse_penalty, const Context& context) {
+                                                              double sparse_penalty) {
   if (model.circulant.empty()) return nullptr;
   const Shape n = model.circulant.shape();
   const auto angle = [](std::int64_t k, std::int64_t size) {
@@ -217,18 +210,17 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   if (sparse_penalty == 0 && !(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
   std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each;
   for (std::int64_t set = 0; set < model.sense->sets(); ++set)
-    of_each.push_back(make_preconditioner<T>(model.circulant, penalty, model.sense, model.coils_at_once,
-                                             model.images_at_once, context.execution.processes, set));
+    of_each.push_back(make_preconditioner<T>(model.circulant, penalty, model.sense, set));
   while (static_cast<std::int64_t>(of_each.size()) < model.frames) of_each.push_back(of_each.front());
   if (of_each.size() == 1) return of_each.front();
   // What one set of maps tells of the other is left to the iterations.
   return std::make_shared<StackedNormal<T>>(std::move(of_each));
 }
 
-#define FHD_INSTANTIATE(T)                                                                                   \
-  template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, double, \
-                                                                            const Context&);                 \
-  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,             \
+#define FHD_INSTANTIATE(T)                                                                           \
+  template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, \
+                                                                            double);                 \
+  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,     \
                                   std::int64_t, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 
-#include "recon/encoding/map_sets.hpp"
 #include "recon/encoding/off_resonance.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
@@ -26,7 +25,6 @@ struct Model {
   /// mean, of the first set.
   double largest_eigenvalue = 0, mean_eigenvalue = 0;
   Array<double> circulant{};  ///< circulant_of_point_spread, for a preconditioner; empty: there is none
-  std::int64_t coils_at_once = 0, images_at_once = 1;
   /// Images of the problem, which are then [frame and z][y][x] (solve/stack.hpp); all else is of one of them.
   std::int64_t frames = 1;
   double image_share =
@@ -55,7 +53,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
 /// null where conjugate gradient goes without.
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& model, double weight,
-                                                              double sparse_penalty, const Context& context);
+                                                              double sparse_penalty);
 
 /// Returns a view of all values.
 template <class T>

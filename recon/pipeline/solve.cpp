@@ -32,7 +32,7 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
     const double weight = problem.terms.front().weight;
     if (weight != model.preconditioned_weight) {
       model.preconditioner = nullptr;  // its buffers go before those of the next are made
-      model.preconditioner = preconditioner_of(model, weight, 0, context);
+      model.preconditioner = preconditioner_of(model, weight, 0);
       model.preconditioned_weight = weight;
     }
     Array<Complex<T>> real;

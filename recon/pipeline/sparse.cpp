@@ -37,7 +37,7 @@ void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array
                                      .check_every = residual_interval(context.device()),
                                      .from_zero = true};
   if (model.frames > 1) settings.kept_residuals = 0;  // each is as large as all frames
-  conjugate_gradient(system, fhd, image, settings, {}, preconditioner_of(model, lambda, 0, context).get());
+  conjugate_gradient(system, fhd, image, settings, {}, preconditioner_of(model, lambda, 0).get());
 }
 
 /// Returns the magnitude below which half of the energy of an image lies.
@@ -99,8 +99,7 @@ void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, co
   settings.check_every = residual_interval(context.device());
   const auto preconditioner = [&](double penalty) {
     model.preconditioner.reset();
-    return model.preconditioner =
-               preconditioner_of(model, model.problem.terms.front().weight, penalty, context);
+    return model.preconditioner = preconditioner_of(model, model.problem.terms.front().weight, penalty);
   };
   path.solution =
       admm<T>(model.problem, fhd, path.image, settings, preconditioner, progress, std::move(path.solution));

@@ -1,7 +1,5 @@
 // Two sets of maps: the operator is the sum of two SENSE operators, its adjoint and its normal operator are its own, and an
 // object that is folded within the field of view keeps its signal.
-#include "recon/encoding/map_sets.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/maps.hpp"
+#include "recon/encoding/sense_normal.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/transform.hpp"
@@ -39,8 +38,8 @@ Operators operators_of(std::array<int, 3> n, std::int64_t coils, std::int64_t co
   for (int set = 0; set < 2; ++set)
     made.sets.push_back(std::make_shared<SenseEncoding<double>>(transform, maps(set)));
   made.encoding = std::make_shared<SenseEncoding<double>>(transform, maps(0), coils_at_once, 1, maps(1));
-  made.normal = make_map_sets_normal<double>(
-      made.encoding, point_spread_direct<double>(trajectory, n, nullptr, Device::cpu()));
+  made.normal = make_sense_normal<double>(
+      made.encoding, point_spread_direct<double>(trajectory, n, nullptr, Device::cpu()), coils_at_once);
   return made;
 }
 
