@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "recon/array/central_part.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/array/parallel_failure.hpp"
 #include "recon/array/random_numbers.hpp"
@@ -93,20 +94,10 @@ double mean_signal(const std::vector<Simulation>& slices, const std::vector<Subj
 /// band_limited_image of a phantom that may exceed the FOV, up to twice: from a matrix of twice the size.
 Array<Complex<double>> band_limited_beyond_fov(const Phantom& phantom,
                                                const std::array<int, 3>& matrix_size) {
-  std::array<int, 3> twice{}, first{};
-  for (int axis = 0; axis < 3; ++axis) {
-    const int n = matrix_size[axis];
-    twice[axis] = n == 1 ? 1 : 2 * n;
-    first[axis] = twice[axis] / 2 - n / 2;  // voxel floor(N/2) stays at the centre
-  }
-  const auto whole = band_limited_image(phantom.scaled(0.5), twice);
-  const auto [nx, ny, nz] = matrix_size;
-  Array<Complex<double>> image({nz, ny, nx});
-  for (int z = 0; z < nz; ++z)
-    for (int y = 0; y < ny; ++y)
-      std::copy_n(whole.data() + (std::int64_t{z + first[2]} * twice[1] + y + first[1]) * twice[0] + first[0],
-                  nx, image.data() + (std::int64_t{z} * ny + y) * nx);
-  return image;
+  std::array<int, 3> twice{};
+  for (int axis = 0; axis < 3; ++axis) twice[axis] = matrix_size[axis] == 1 ? 1 : 2 * matrix_size[axis];
+  return central_part(band_limited_image(phantom.scaled(0.5), twice),
+                      {matrix_size[2], matrix_size[1], matrix_size[0]});
 }
 
 /// `factor` times the k-space at every position of a trajectory, [coil][sample].

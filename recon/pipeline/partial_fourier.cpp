@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "recon/array/central_part.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/array/fft.hpp"
 #include "recon/domain/text.hpp"
@@ -139,17 +140,11 @@ Scan with_phase(const Scan& scan, const Array<Complex<double>>& phase) {
 }
 
 void apply_phase(const Array<Complex<double>>& phase, Image& image) {
-  const Shape shape = image.values.shape();
-  const auto first = [&](int axis) { return phase.extent(axis) / 2 - shape[axis] / 2; };
-  std::int64_t i = 0;
-  for (std::int64_t z = 0; z < shape[0]; ++z)
-    for (std::int64_t y = 0; y < shape[1]; ++y)
-      for (std::int64_t x = 0; x < shape[2]; ++x, ++i) {
-        const auto turn =
-            phase[((z + first(0)) * phase.extent(1) + y + first(1)) * phase.extent(2) + x + first(2)];
-        if (!image.in_double.empty()) image.in_double[i] = turn * image.in_double[i];
-        image.values[i] = static_cast<Complex<float>>(turn * Complex<double>(image.values[i]));
-      }
+  const auto turns = central_part(phase, image.values.shape());
+  for (std::int64_t i = 0; i < turns.size(); ++i) {
+    if (!image.in_double.empty()) image.in_double[i] = turns[i] * image.in_double[i];
+    image.values[i] = static_cast<Complex<float>>(turns[i] * Complex<double>(image.values[i]));
+  }
 }
 
 }  // namespace fhd

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "recon/array/central_part.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/conventional.hpp"
@@ -46,29 +47,14 @@ template <class T>
 Image cropped(Array<Complex<T>> full, const Scan& scan) {
   Image image;
   image.geometry = scan.geometry;
-  std::array<int, 3> first{};
   for (int axis = 0; axis < 3; ++axis) {
     const int n = scan.geometry.matrix_size[axis], wanted = scan.cropped_matrix_size[axis];
     if (wanted == 0 || wanted == n) continue;
-    first[axis] = n / 2 - wanted / 2;  // the centre voxel floor(N/2) stays at the centre
     image.geometry.matrix_size[axis] = wanted;
     image.geometry.fov_mm[axis] *= static_cast<double>(wanted) / n;
   }
-  Array<Complex<T>> values;
-  const auto& n = image.geometry.matrix_size;
-  const int nx = n[0], ny = n[1], nz = n[2];
-  if (image.geometry.matrix_size == scan.geometry.matrix_size) {
-    values = std::move(full);
-  } else {
-    values = Array<Complex<T>>(image.geometry.image_shape());
-    const std::int64_t rows = std::int64_t{ny} * nz;
-#pragma omp parallel for schedule(static)
-    for (std::int64_t row = 0; row < rows; ++row)
-      std::copy_n(full.data() +
-                      ((row / ny + first[2]) * full.extent(1) + row % ny + first[1]) * full.extent(2) +
-                      first[0],
-                  nx, values.data() + row * nx);
-  }
+  const Shape shape = image.geometry.image_shape();
+  Array<Complex<T>> values = shape == full.shape() ? std::move(full) : central_part(full, shape);
   if constexpr (std::is_same_v<T, float>) {
     image.values = std::move(values);
   } else {
