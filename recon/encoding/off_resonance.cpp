@@ -88,8 +88,6 @@ Array<Phasor> fitted_weights(const std::vector<double>& frequencies, const std::
 /// The fewest segments for the frequencies given; see time_segments.
 TimeSegments fit(const std::vector<double>& frequencies, const Array<double>& sample_time_s,
                  double accuracy) {
-  if (!(accuracy >= 1e-6 && accuracy <= 0.1))
-    throw Error("accuracy of the time segments", "1e-6 ... 0.1", std::to_string(accuracy));
   // Readouts repeat their times: each distinct time is fitted once.
   std::vector<double> times(sample_time_s.begin(), sample_time_s.end());
   std::sort(times.begin(), times.end());
@@ -122,11 +120,6 @@ TimeSegments fit(const std::vector<double>& frequencies, const Array<double>& sa
   return segments;
 }
 
-void require_voxels(const Array<float>& field_map, const Shape& maps) {
-  if (maps.rank() != 4 || field_map.size() * maps[0] != maps.size())
-    throw Error("field map", "the voxels of the sensitivity maps " + maps.text(), field_map.shape().text());
-}
-
 /// exp(-i omega time) [z][y][x], of a map on the device.
 template <class T>
 void turn_at_time(const Array<float>& field_map, double time_s, Complex<T>* turn) {
@@ -143,10 +136,6 @@ class OffResonanceEncoding final : public Encoding<T> {
         turns_(Shape{segments_, field_map.size()}, sense_->device()),
         weights_(converted<Complex<T>>(segments.weights).to(sense_->device())),
         term_(sense_->range(), sense_->device()) {
-    if (weights_.extent(1) != range()[1])
-      throw Error("off-resonance", std::to_string(range()[1]) + " sample times",
-                  std::to_string(weights_.extent(1)));
-    require_voxels(field_map, sense_->maps().shape());
     const Array<float> omega = field_map.to(device());
     for (std::int64_t l = 0; l < segments_; ++l)
       turn_at_time(omega, segments.time_s[l], turns_.data() + l * omega.size());
@@ -198,7 +187,6 @@ class SumOfOperators final : public HermitianOperator<T> {
   SumOfOperators(std::vector<std::unique_ptr<HermitianOperator<T>>> terms,
                  std::shared_ptr<const TurnedMaps<T>> maps)
       : maps_(std::move(maps)), terms_(std::move(terms)) {
-    if (terms_.empty()) throw Error("sum of operators", "at least one", "none");
     term_ = Array<Complex<T>>(domain(), device());
   }
   Shape domain() const override { return terms_.front()->domain(); }
@@ -251,7 +239,6 @@ std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(std::shared_ptr<c
 template <class T>
 std::shared_ptr<const TurnedMaps<T>> turned_maps(const Array<Complex<T>>& maps, const Array<float>& field_map,
                                                  const TimeSegments& differences) {
-  require_voxels(field_map, maps.shape());
   const Array<float> omega = field_map.to(maps.device());
   Array<Complex<T>> turn(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device());
   TurnedMaps<T> turned;
@@ -266,9 +253,6 @@ template <class T>
 std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
     const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread,
     std::shared_ptr<const TurnedMaps<T>> maps, const TimeSegments& differences, std::int64_t coils_at_once) {
-  if (maps->size() != differences.time_s.size())
-    throw Error("off-resonance", "maps of " + std::to_string(differences.time_s.size()) + " time segments",
-                std::to_string(maps->size()));
   const std::int64_t samples = differences.weights.extent(1);
   std::vector<std::unique_ptr<HermitianOperator<T>>> terms;
   for (std::size_t l = 0; l < differences.time_s.size(); ++l) {

@@ -105,8 +105,6 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
   void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     const trace::Span span("preconditioner", "operator");
     const std::int64_t voxels = domain().size(), all = in.size() / voxels;
-    if (in.size() != all * voxels || out.size() != in.size())
-      throw Error("preconditioner", "stacks of images " + domain().text(), in.shape().text());
     for (std::int64_t image = 0; image < all; image += images_)
       for (std::int64_t coil = 0; coil < coils_.size(); coil += together_)
         add_coils(in.data() + image * voxels, std::min(images_, all - image), coil,
@@ -141,11 +139,6 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
 
 template <class T>
 Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, const Shape& image) {
-  if (image.rank() != 3) throw Error("preconditioner", "images [z][y][x]", image.text());
-  for (int axis = 0; axis < 3; ++axis)
-    if (point_spread.shape().rank() != 3 || point_spread.extent(axis) < 2 * image[axis] - 1)
-      throw Error("point-spread kernel", "a grid of at least twice the matrix size",
-                  point_spread.shape().text());
   // Every circular difference d stands for d and d - N: q of both, by how many pairs of voxels have them.
   const Device device = point_spread.device();
   Array<Complex<double>> kernel(image, device);
@@ -168,11 +161,6 @@ std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<doub
   const Shape image = sense->image();
   const Device device = sense->device();
   const std::int64_t coils = sense->maps().extent(0);
-  require_shape(circulant, image, "circulant of the point spread");
-  require_shape(penalty, image, "eigenvalues of the penalty");
-  if (circulant.device() != device || penalty.device().is_cuda())
-    throw Error("preconditioner", "a circulant on the device of the maps, a penalty in host memory",
-                "another device");
   Factors<T> factors = factors_of<T>(circulant, penalty, squares_of(sense->maps(set)), damping_for(coils));
   const auto group = sense->group();
   const Share mine = share_of(coils, *group);

@@ -10,18 +10,6 @@
 namespace fhd {
 namespace {
 
-/// S, once the arrays fit together.
-template <class T>
-MapValues<T> map_values(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
-                        const Array<Complex<T>>& coil_images) {
-  if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
-  require_shape(coil_images, maps.shape(), "coil images");
-  require_shape(image, {maps.extent(1), maps.extent(2), maps.extent(3)}, "image");
-  if (image.device() != maps.device() || coil_images.device() != maps.device())
-    throw Error("sensitivity maps", "arrays on one device", "arrays on two");
-  return {maps.data(), nullptr, maps.size(), image.size()};
-}
-
 /// The samples of coils from `coil` on.
 template <class T>
 Array<Complex<T>> part_of(const Array<Complex<T>>& samples, std::int64_t coil, std::int64_t count) {
@@ -81,21 +69,19 @@ double image_bytes(const TransformSizes& sizes) {
 template <class T>
 void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
                 Array<Complex<T>>& coil_images) {
-  const auto s = map_values(image, maps, coil_images);
+  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
   for_each_with_coils(image.device(), s.voxels, ApplyMaps<T>{s, image.data(), coil_images.data()});
 }
 
 template <class T>
 void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                    Array<Complex<T>>& image) {
-  const auto s = map_values(image, maps, coil_images);
+  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
   for_each_with_coils(image.device(), s.voxels, CombineCoils<T>{s, coil_images.data(), image.data(), false});
 }
 
 template <class T>
 void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image) {
-  if (maps.device() != image.device() || maps.size() % std::max<std::int64_t>(image.size(), 1) != 0)
-    throw Error("sensitivity maps", "those of the image, on its device", maps.shape().text());
   for_each_with_coils(image.device(), image.size(),
                       DivideBySquares<T>{maps.data(), maps.size(), image.size(), image.data()});
 }
@@ -103,10 +89,6 @@ void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image) 
 template <class T>
 void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples,
                     Array<Complex<T>>& out) {
-  require_shape(out, samples.shape(), "weighted samples");
-  require_shape(weights, {samples.extent(1)}, "weights");
-  if (weights.device() != samples.device() || out.device() != samples.device())
-    throw Error("weighted samples", "arrays on one device", "arrays on two");
   for_each_with_coils(
       samples.device(), weights.size(),
       WeightSamples<T, true>{weights.data(), samples.data(), samples.size(), weights.size(), out.data()});
@@ -114,8 +96,6 @@ void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& s
 
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
-  if (coil_images.shape().rank() != 4)
-    throw Error("coil images", "[coil][z][y][x]", coil_images.shape().text());
   Array<Complex<T>> image(Shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)},
                           coil_images.device());
   for_each_with_coils(

@@ -12,19 +12,6 @@ constexpr double relaxation = 1.6;
 constexpr double inner_tolerance = 0.1;
 constexpr int balanced_every = 10;
 
-/// Throws Error unless the problem has sparse terms, b and the image are [z][y][x] of its domain, and the settings
-/// make sense.
-template <class T>
-void require_sparse_problem(const Problem<T>& problem, const Array<Complex<T>>& b,
-                            const Array<Complex<T>>& image, const SparseSettings& settings) {
-  if (settings.iterations < 1) throw Error("iterations", "at least 1", std::to_string(settings.iterations));
-  if (!(settings.tolerance >= 0 && settings.tolerance < 1))
-    throw Error("tolerance", "a relative residual in [0, 1)", std::to_string(settings.tolerance));
-  if (problem.sparse.empty()) throw Error("problem", "a sparse term", "none");
-  require_shape(b, problem.normal->domain(), "right-hand side");
-  require_shape(image, b.shape(), "solution");
-}
-
 /// Returns the stationarity |N rho - b + sum A_j^H y_j|, relative to |sum A_j^H y_j| and |b|.
 double relative_stationarity(double gradient, double force, double b) {
   constexpr double least_force = 3e-4;  // of |b|: below, the terms hardly matter
@@ -163,15 +150,8 @@ class Admm {
  private:
   /// With penalty 1, which the first one replaces.
   void start_from(SparseSolution<T> start) {
-    if (start.duals.size() != splits_.size())
-      throw Error("start", "the terms of the problem", std::to_string(start.duals.size()));
-    for (std::size_t j = 0; j < splits_.size(); ++j) {
-      require_shape(start.duals[j], splits_[j].dual.shape(), "duals of a start");
-      splits_[j].dual = std::move(start.duals[j]);
-    }
+    for (std::size_t j = 0; j < splits_.size(); ++j) splits_[j].dual = std::move(start.duals[j]);
     if (unknowns_.size() == b_.size()) return;
-    if (start.auxiliary.size() != unknowns_.size() - b_.size())
-      throw Error("start", "the auxiliary unknowns of the terms", start.auxiliary.shape().text());
     copy_range(start.auxiliary, 0, unknowns_, b_.size(), start.auxiliary.size());
   }
 
@@ -277,7 +257,6 @@ template <class T>
 SparseSolution<T> admm(const Problem<T>& problem, const Array<Complex<T>>& b, Array<Complex<T>>& image,
                        const AdmmSettings& settings, const PreconditionerOf<T>& preconditioner,
                        const ProgressCallback& progress, SparseSolution<T> start) {
-  require_sparse_problem(problem, b, image, settings);
   return Admm<T>(problem, b, image, settings, preconditioner, std::move(start))(progress);
 }
 

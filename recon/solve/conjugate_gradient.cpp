@@ -38,10 +38,7 @@ double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::ve
 /// Throws unless b and x are stacks of vectors of the domain; how many.
 template <class T>
 std::int64_t require_systems(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
-                             const Array<Complex<T>>& x, const ConjugateGradientSettings& settings) {
-  if (settings.iterations < 1) throw Error("iterations", "at least 1", std::to_string(settings.iterations));
-  if (!(settings.tolerance >= 0 && settings.tolerance < 1))
-    throw Error("tolerance", "a relative residual in [0, 1)", std::to_string(settings.tolerance));
+                             const Array<Complex<T>>& x) {
   const std::int64_t size = a.domain().size();
   if (size < 1 || b.size() < size || b.size() % size != 0)
     throw Error("right-hand side", a.domain().text() + ", or a stack of such", b.shape().text());
@@ -174,7 +171,7 @@ std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator
                                                          const ConjugateGradientSettings& settings,
                                                          const ProgressCallback& progress,
                                                          const HermitianOperator<T>* preconditioner) {
-  const std::int64_t systems = require_systems(a, b, x, settings);
+  const std::int64_t systems = require_systems(a, b, x);
   const Device device = b.device();
   // From the first residual that is small enough on, alpha is 0 and x stays as it is, also where the next look comes
   // some iterations later, or other systems go on.

@@ -27,8 +27,6 @@ class IdentityTerm final : public Term<T> {
   explicit IdentityTerm(Array<T> weights) : weights_(std::move(weights)), mean_weight_(mean_of(weights_)) {}
   void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
     if (weights_.empty()) return add_scaled(out, factor, in);
-    require_shape(in, weights_.shape(), "image");
-    require_shape(out, weights_.shape(), "image");
     for_each_index(in.device(), in.size(), AddWeighted<T>{in.data(), factor, weights_.data(), out.data()});
   }
   double circulant(const std::array<double, 3>&) const override { return mean_weight_; }
@@ -43,12 +41,6 @@ class RoughnessTerm final : public Term<T> {
  public:
   explicit RoughnessTerm(Array<T> weights) : weights_(std::move(weights)), mean_weight_(mean_of(weights_)) {}
   void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
-    if (in.shape().rank() != 3) throw Error("image", "[z][y][x]", in.shape().text());
-    require_shape(out, in.shape(), "image");
-    if (!weights_.empty())
-      require_shape(weights_, {3, in.extent(0), in.extent(1), in.extent(2)}, "roughness weights");
-    if (out.device() != in.device() || (!weights_.empty() && weights_.device() != in.device()))
-      throw Error("regularizer", "arrays on one device", "arrays on two");
     for_each_index(in.device(), in.size(),
                    AddRoughness<T>{in.data(),
                                    factor,
