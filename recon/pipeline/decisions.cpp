@@ -34,6 +34,11 @@ CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings) {
   return decision;
 }
 
+CoilDecision decide_coils_of(const Scan& scan, const Settings& settings) {
+  const std::int64_t coils = scan.kspace.coil_count();
+  return decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings);
+}
+
 Folding decide_folding(const FoldingFacts& facts, const Settings& settings) {
   const bool solves = least_squares(settings) != nullptr;
   if (facts.lattice.reduction < 2 || is_method<PlainAdjoint>(settings)) return Folding::none;

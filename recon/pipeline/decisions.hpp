@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "recon/coils/undersampling.hpp"
+#include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
 #include "recon/transform/transform.hpp"
 
@@ -25,6 +26,8 @@ struct CoilDecision {
 };
 /// Throws Error when the settings ask for what the scan cannot give.
 CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings);
+/// Decides before the samples are looked at: all coils count as live.
+CoilDecision decide_coils_of(const Scan& scan, const Settings& settings);
 
 /// Narrower references do not determine maps: two neighbourhoods of k-space.
 inline constexpr int least_reference_width = 8;

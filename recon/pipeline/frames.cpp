@@ -397,15 +397,9 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
                           .with(Feature::frames)
                           .with(Feature::several_processes, execution.processes->is_shared()));
   const std::int64_t coils = scan.kspace.coil_count();
-  const auto decision =
-      decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings);
-  if (coils > 1 && !decision.uses_maps())
+  if (coils > 1 && !decide_coils_of(scan, settings).uses_maps())
     throw Error("frames", "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
                 "leave out --coils none");
-}
-
-void validate_for_frames(const Settings& settings) {
-  refuse_incompatible(features_of(settings).with(Feature::frames));
 }
 
 template <class T>

@@ -359,12 +359,7 @@ void require_noise_maps_can(const NoiseMapRequest& request, const Settings& sett
 
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings, const Scan& scan) {
   require_noise_maps_can(request, settings);
-  const std::int64_t coils = scan.kspace.coil_count();
-  if (request.replicas == 0)
-    require_lattice(
-        scan,
-        decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings)
-            .uses_maps());
+  if (request.replicas == 0) require_lattice(scan, decide_coils_of(scan, settings).uses_maps());
   noise_level(known_noise(scan));
 }
 

@@ -328,9 +328,7 @@ bool looks_beyond_fov(const Settings& settings) {
 }
 
 std::string bound_to_fov(const Scan& scan, const Settings& settings) {
-  const std::int64_t coils = scan.kspace.coil_count();
-  if (decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings)
-          .maps_from_scan)
+  if (decide_coils_of(scan, settings).maps_from_scan)
     return "its sensitivity maps end there; --coils espirit finds larger ones";
   return scan.field_map ? "its field map ends there" : "";
 }
