@@ -148,10 +148,9 @@ class OffResonanceEncoding final : public Encoding<T> {
   // samples = sum over l of diag(b_l) F S exp(-i omega tau_l) image
   void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                        Array<Complex<T>>& samples) const override {
-    sense_->require_arrays(image, samples);
     samples.fill_zero();
     for (std::int64_t l = 0; l < segments_; ++l) {
-      sense_->forward_turned(transform, turn(l), image, term_);
+      sense_->encode(transform, turn(l), image, term_);
       for_each_with_coils(
           device(), range()[1],
           WeightSamples<T, false>{weights(l), term_.data(), term_.size(), range()[1], samples.data()});
@@ -159,13 +158,12 @@ class OffResonanceEncoding final : public Encoding<T> {
   }
 
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
-    sense_->require_arrays(image, samples);
     image.fill_zero();
     for (std::int64_t l = 0; l < segments_; ++l) {
       for_each_with_coils(
           device(), range()[1],
           WeightSamples<T, true>{weights(l), samples.data(), term_.size(), range()[1], term_.data()});
-      sense_->adjoint_turned(sense_->transform(), term_, turn(l), true, image);
+      sense_->combine(sense_->transform(), term_, turn(l), true, image);
     }
   }
 

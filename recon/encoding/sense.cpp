@@ -129,34 +129,6 @@ SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> trans
 }
 
 template <class T>
-std::int64_t Encoding<T>::images_of(const Array<Complex<T>>& images, const Array<Complex<T>>& samples) const {
-  const std::int64_t size = this->domain().size(), count = size == 0 ? 0 : images.size() / size;
-  if (count < 1 || images.size() != count * size)
-    throw Error("stack of images", "[image]" + this->domain().text(), images.shape().text());
-  require_shape(samples, {count * this->range()[0], this->range()[1]}, "samples");
-  if (images.device() != this->device() || samples.device() != this->device())
-    throw Error("sensitivity encoding", "arrays on the device of the transform", "arrays on another device");
-  return count;
-}
-
-template <class T>
-void Encoding<T>::forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
-                                       Array<Complex<T>>& samples) const {
-  for (std::int64_t i = 0; i < images_of(images, samples); ++i) {
-    auto part = one_of(samples, this->range(), i);
-    forward_through(transform, one_of(images, this->domain(), i), part);
-  }
-}
-
-template <class T>
-void Encoding<T>::adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const {
-  for (std::int64_t i = 0; i < images_of(images, samples); ++i) {
-    auto image = one_of(images, this->domain(), i);
-    this->adjoint(one_of(samples, this->range(), i), image);
-  }
-}
-
-template <class T>
 void SenseEncoding<T>::to_coils(const Complex<T>* image, const Complex<T>* turn, std::int64_t first,
                                 std::int64_t count, Complex<T>* coil_images) const {
   const std::int64_t voxels = this->image().size();
@@ -178,10 +150,10 @@ void SenseEncoding<T>::from_coils(const Complex<T>* coil_images, const Complex<T
 
 template <class T>
 void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Complex<T>* turn,
-                              const Array<Complex<T>>& images, std::int64_t all,
-                              Array<Complex<T>>& samples) const {
+                              const Array<Complex<T>>& images, Array<Complex<T>>& samples) const {
   const trace::Span span("E", "operator");
-  const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size();
+  const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size(),
+                     all = images.size() / domain().size();
   for (std::int64_t first = 0; first < all; first += images_at_once_)
     for (std::int64_t coil = 0; coil < coils; coil += coils_at_once_) {
       const std::int64_t count = std::min(images_at_once_, all - first);
@@ -195,10 +167,10 @@ void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Comple
 
 template <class T>
 void SenseEncoding<T>::combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
-                               const Complex<T>* turn, bool adds, Array<Complex<T>>& images,
-                               std::int64_t all) const {
+                               const Complex<T>* turn, bool adds, Array<Complex<T>>& images) const {
   const trace::Span span("E^H", "operator");
-  const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size();
+  const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size(),
+                     all = images.size() / domain().size();
   for (std::int64_t first = 0; first < all; first += images_at_once_)
     for (std::int64_t coil = 0; coil < coils; coil += coils_at_once_) {
       const std::int64_t count = std::min(images_at_once_, all - first);
@@ -208,15 +180,6 @@ void SenseEncoding<T>::combine(const FourierTransform<T>& transform, const Array
         from_coils(coil_images_.data() + i * of_part, turn, coil, coils_at_once_, adds || coil > 0,
                    images.data() + (first + i) * domain().size());
     }
-}
-
-template <class T>
-void SenseEncoding<T>::require_arrays(const Array<Complex<T>>& image,
-                                      const Array<Complex<T>>& samples) const {
-  require_shape(image, domain(), "image");
-  require_shape(samples, range(), "samples");
-  if (image.device() != device() || samples.device() != device())
-    throw Error("sensitivity encoding", "arrays on the device of the transform", "arrays on another device");
 }
 
 template <class T>
@@ -265,7 +228,6 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
   template void weight_samples<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
   template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                             \
   template Array<Complex<T>> exact_samples<T>(const Array<Complex<T>>&, const Scan&, Device);              \
-  template class Encoding<T>;                                                                              \
   template class SenseEncoding<T>;                                                                         \
   template class ExplicitNormal<T>;
 FHD_INSTANTIATE(float)

@@ -35,8 +35,9 @@ void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& s
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
 
-/// E of a scan: image [z][y][x] -> samples [coil][sample]. One thread at a time calls the encodings of one transform, and
-/// the normal operators made of them (linear_operator.hpp).
+/// E of a scan: image [z][y][x] -> samples [coil][sample], or, with SenseEncoding, a stack of images [image][z][y][x] ->
+/// [image and coil][sample]. One thread at a time calls the encodings of one transform, and the normal operators made of them
+/// (linear_operator.hpp).
 template <class T>
 class Encoding : public LinearOperator<T> {
  public:
@@ -48,12 +49,6 @@ class Encoding : public LinearOperator<T> {
   /// forward with another transform of the same trajectory, matrix and device in the place of its own.
   virtual void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                                Array<Complex<T>>& samples) const = 0;
-  /// Applies `transform` to every image of a stack [image][z][y][x]; samples are [image and coil][sample].
-  virtual void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
-                                    Array<Complex<T>>& samples) const;
-  virtual void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const;
-  /// Throws unless these are stacks of the same number of images and samples; that number.
-  std::int64_t images_of(const Array<Complex<T>>& images, const Array<Complex<T>>& samples) const;
 };
 
 /// E = F S. Images of two sets of maps are [set and z][y][x]; each coil is transformed once. Of samples that a group of
@@ -79,43 +74,21 @@ class SenseEncoding final : public Encoding<T> {
   std::int64_t images_at_once() const { return images_at_once_; }
   const std::shared_ptr<const ProcessGroup>& group() const { return group_; }
   const FourierTransform<T>& transform() const override { return *transform_; }
-  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
+  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
                        Array<Complex<T>>& samples) const override {
-    forward_turned(transform, nullptr, image, samples);
+    encode(transform, nullptr, images, samples);
   }
-  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
-    adjoint_turned(*transform_, samples, nullptr, false, image);
-    sum_over(*group_, image);
-  }
-  void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
-                            Array<Complex<T>>& samples) const override {
-    encode(transform, nullptr, images, this->images_of(images, samples), samples);
-  }
-  void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
-    adjoint_each_through(*transform_, samples, images);
+  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
+    combine(*transform_, samples, nullptr, false, images);
     sum_over(*group_, images);
   }
-  /// With another transform, as forward_each_through.
-  void adjoint_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
-                            Array<Complex<T>>& images) const {
-    combine(transform, samples, nullptr, false, images, this->images_of(images, samples));
-  }
-  /// Applies the encoding with S_c(p) turn(p) in place of S_c(p): turn [z][y][x] on the device, null for ones. The
-  /// adjoint is added to the image where it `adds`.
-  void forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
-                      const Array<Complex<T>>& image, Array<Complex<T>>& samples) const {
-    require_arrays(image, samples);
-    encode(transform, turn, image, 1, samples);
-  }
-  void adjoint_turned(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
-                      const Complex<T>* turn, bool adds, Array<Complex<T>>& image) const {
-    require_arrays(image, samples);
-    combine(transform, samples, turn, adds, image, 1);
-  }
-  /// Throws unless these are an image and samples of this encoding, on its device.
-  void require_arrays(const Array<Complex<T>>& image, const Array<Complex<T>>& samples) const;
-
-  /// coil_images = sum over sets of S_c image, of `count` coils from `first` on, turned as forward_turned says.
+  /// Applies the encoding with another transform, and with S_c(p) turn(p) in place of S_c(p): turn [z][y][x] on the device,
+  /// null for ones. The adjoint, of the samples of this process, is added to the images where it `adds`.
+  void encode(const FourierTransform<T>& transform, const Complex<T>* turn, const Array<Complex<T>>& images,
+              Array<Complex<T>>& samples) const;
+  void combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples, const Complex<T>* turn,
+               bool adds, Array<Complex<T>>& images) const;
+  /// coil_images = sum over sets of S_c image, of `count` coils from `first` on, turned as `encode` says.
   void to_coils(const Complex<T>* image, const Complex<T>* turn, std::int64_t first, std::int64_t count,
                 Complex<T>* coil_images) const;
   /// image = sum over these coils of conj(S_c) coil_images, or that much more where it `adds`.
@@ -123,10 +96,6 @@ class SenseEncoding final : public Encoding<T> {
                   std::int64_t count, bool adds, Complex<T>* image) const;
 
  private:
-  void encode(const FourierTransform<T>& transform, const Complex<T>* turn, const Array<Complex<T>>& images,
-              std::int64_t count, Array<Complex<T>>& samples) const;
-  void combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples, const Complex<T>* turn,
-               bool adds, Array<Complex<T>>& images, std::int64_t count) const;
   /// Coils, or images with their coils, that are transformed together: a view of coil_images_.
   Array<Complex<T>> together(std::int64_t count) const {
     return Array<Complex<T>>::view(coil_images_.data(), transform_->images_shape(count), device());

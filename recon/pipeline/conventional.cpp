@@ -98,7 +98,7 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
     const auto weights = converted<Complex<T>>(density).to(context.device());
     Array<Complex<T>> weighted(data.samples.shape(), context.device());
     weight_samples(weights, data.samples, weighted);
-    model.sense->adjoint_each_through(*operators.transform_of(transform), weighted, images);
+    model.sense->combine(*operators.transform_of(transform), weighted, nullptr, false, images);
     for (std::int64_t v = 0; v < data.volume_count(); ++v) {
       auto one = one_of(images, image, v);
       divide_by_squares(model.maps(), one);

@@ -61,8 +61,7 @@ void predict_samples(const Model<T>& model, TrajectoryOperators<T>& operators, S
   if (predicts_by_gridding(context.settings, transform.kind))
     transform = {TransformKind::gridded, prediction_accuracy};
   context.log.stage("data residual", [&] {
-    model.encoding->forward_each_through(*operators.transform_of(transform), solution.images,
-                                         solution.predicted);
+    model.encoding->forward_through(*operators.transform_of(transform), solution.images, solution.predicted);
   });
 }
 
@@ -220,7 +219,7 @@ Solution<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Ar
               stack{samples.extent(0) / model.encoding->range()[0], image[0], image[1], image[2]};
   Solution<T> solution{Array<Complex<T>>(stack, context.device()),
                        Array<Complex<T>>(stack, context.device())};
-  context.log.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
+  context.log.stage("FhD", [&] { model.encoding->adjoint(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
   if (decide_solver(*least_squares(context.settings)) == SolverKind::admm)
     solve_sparse(model, solution, data, samples,
