@@ -90,9 +90,7 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
         coils_(coils),
         together_(coils_together(coils.size(), domain().size(), device(), sense_->coils_at_once())),
         images_(device().is_cuda() && together_ == coils.size() ? sense_->images_at_once() : 1),
-        scale_(std::move(factors.scale)),
-        bare_(std::move(factors.bare)),
-        spectrum_(std::move(factors.spectrum)),
+        factors_(std::move(factors)),
         fft_(make_stack_fft<T>(domain(), images_ * together_, device())) {
     const Shape image = domain();
     spectra_ = Array<Complex<T>>(Shape{images_ * together_, image[0], image[1], image[2]}, device());
@@ -114,23 +112,25 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
  private:
   void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first, Complex<T>* out) const {
     const std::int64_t voxels = domain().size(), coils = std::min(together_, coils_.size() - first);
-    const MapsAndScale<T> s{maps_ + (coils_.first + first) * voxels, scale_.data(), coils * voxels, voxels};
+    const MapsAndScale<T> s{maps_ + (coils_.first + first) * voxels, factors_.scale.data(), coils * voxels,
+                            voxels};
     for_each_with_coils(device(), images * voxels, ApplyScaledMaps<T>{s, in, spectra_.data()});
     fft_(spectra_, images * coils, -1);
     for_each_with_coils(
         device(), voxels,
-        MultiplySpectra<T>{spectrum_.data(), images * coils * voxels, voxels, spectra_.data()});
+        MultiplySpectra<T>{factors_.spectrum.data(), images * coils * voxels, voxels, spectra_.data()});
     fft_(spectra_, images * coils, +1);
     for_each_with_coils(
         device(), images * voxels,
-        CombineScaled<T>{s, spectra_.data(), coils_.first == 0 ? bare_.data() : nullptr, in, out, first > 0});
+        CombineScaled<T>{s, spectra_.data(), coils_.first == 0 ? factors_.bare.data() : nullptr, in, out,
+                         first > 0});
   }
 
   std::shared_ptr<const SenseEncoding<T>> sense_;
   const Complex<T>* maps_;
   Share coils_;
   std::int64_t together_, images_;
-  Array<T> scale_, bare_, spectrum_;
+  Factors<T> factors_;
   StackFft<T> fft_;
   mutable Array<Complex<T>> spectra_;  // [image and coil][z][y][x]
 };

@@ -11,6 +11,7 @@
 #include "recon/array/execution.hpp"
 #include "recon/array/fft.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {
@@ -93,12 +94,8 @@ Scan symmetric_centre(const Scan& scan, const MissingSide& missing) {
   for (std::int64_t m = 0; m < samples; ++m)
     if (std::abs(std::rint(scan.trajectory.k[missing.axis * samples + m])) <= missing.reach)
       central.push_back(m);
-  Scan centre;
-  centre.geometry = scan.geometry;
-  centre.trajectory.k = columns_of(scan.trajectory.k, central);
-  centre.kspace.values = columns_of(scan.kspace.values, central);
-  if (!scan.kspace.in_double.empty()) centre.kspace.in_double = columns_of(scan.kspace.in_double, central);
-  centre.sensitivity_maps = scan.sensitivity_maps;
+  Scan centre = with_samples(scan, central);
+  centre.cropped_matrix_size = {};
   return centre;
 }
 

@@ -94,32 +94,24 @@ bool look_at_residuals(const Array<double>& squares, int done, const Aims& aims,
   return all;
 }
 
-/// Returns the largest Ritz value of system j after `done` iterations: T of the Lanczos process has
-/// 1 / alpha_i + beta_{i-1} / alpha_{i-1} on
-/// its diagonal and sqrt(beta_i) / alpha_i beside it.
-double largest_ritz_value(const Array<double>& rr, const Array<double>& pap, std::int64_t systems,
-                          std::int64_t j, std::int64_t done) {
-  std::vector<double> diagonal, beside;
-  double from_before = 0;  // beta / alpha
-  for (std::int64_t i = 0; i < done; ++i) {
-    const double square = rr[i * systems + j], energy = pap[i * systems + j];
-    if (!(square > 0 && energy > 0)) break;
-    const double alpha = square / energy, beta = rr[(i + 1) * systems + j] / square;
-    diagonal.push_back(1 / alpha + from_before);
-    beside.push_back(std::sqrt(beta) / alpha);
-    from_before = beta / alpha;
-  }
-  return diagonal.empty() ? 0 : largest_of_tridiagonal(diagonal, beside);
-}
-
-/// Finds the Ritz values of every system, from <r, z> and <p, A p> [iteration][system] in host memory.
-void find_ritz_values(const Array<double>& products, const Array<double>& pap,
+/// Finds the largest Ritz value of every system, from <r, z> and <p, A p> [iteration][system] in host memory: T of the
+/// Lanczos process has 1 / alpha_i + beta_{i-1} / alpha_{i-1} on its diagonal and sqrt(beta_i) / alpha_i beside it.
+void find_ritz_values(const Array<double>& rr, const Array<double>& pap,
                       std::vector<ConjugateGradientResult>& results) {
-  const auto systems = static_cast<std::int64_t>(results.size());
-  for (std::int64_t j = 0; j < systems; ++j) {
-    auto& result = results[static_cast<std::size_t>(j)];
-    result.largest_ritz_value = largest_ritz_value(
-        products, pap, systems, j, static_cast<std::int64_t>(result.relative_residuals.size()) - 1);
+  const std::size_t systems = results.size();
+  for (std::size_t j = 0; j < systems; ++j) {
+    std::vector<double> diagonal, beside;
+    double from_before = 0;  // beta / alpha
+    for (std::size_t i = 0; i + 1 < results[j].relative_residuals.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i * systems + j),
+                 next = at + static_cast<std::int64_t>(systems);
+      if (!(rr[at] > 0 && pap[at] > 0)) break;
+      const double alpha = rr[at] / pap[at], beta = rr[next] / rr[at];
+      diagonal.push_back(1 / alpha + from_before);
+      beside.push_back(std::sqrt(beta) / alpha);
+      from_before = beta / alpha;
+    }
+    results[j].largest_ritz_value = diagonal.empty() ? 0 : largest_of_tridiagonal(diagonal, beside);
   }
 }
 
