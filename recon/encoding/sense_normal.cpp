@@ -32,7 +32,7 @@ class SharedNormal final : public HermitianOperator<T> {
   std::shared_ptr<const ProcessGroup> group_;
 };
 
-/// Of several sets of maps.
+/// E^H E of several sets of maps.
 template <class T>
 class MapSetsNormal final : public HermitianOperator<T> {
  public:

@@ -213,7 +213,7 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
     of_each.push_back(make_preconditioner<T>(model.circulant, penalty, model.sense, set));
   while (static_cast<std::int64_t>(of_each.size()) < model.frames) of_each.push_back(of_each.front());
   if (of_each.size() == 1) return of_each.front();
-  // What one set of maps tells of the other is left to the iterations.
+  // The iterations find what one set of maps tells of the other.
   return std::make_shared<StackedNormal<T>>(std::move(of_each));
 }
 
