@@ -90,9 +90,8 @@ struct StrengthPath {
 
 /// Runs ADMM from where `path` stands; `strength` is that of the first term.
 template <class T>
-void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, const SparseSettings& limits,
+void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, AdmmSettings settings,
               StrengthPath<T>& path, const ProgressCallback& progress, const Context& context) {
-  AdmmSettings settings{limits};
   // Measured on strengths of 0.001 ... 0.05: half of it or twice takes some more iterations.
   settings.penalty = 0.7 * std::sqrt(strength) * model.mean_eigenvalue;
   settings.inner_iterations = inner_iterations(!model.circulant.empty());
@@ -124,7 +123,7 @@ constexpr double first_strength = 0.01, least_strength = 1e-5, largest_strength 
 /// for any function of the data, of few iterations as well; with these the strengths are those of converged images to
 /// within what their errors tell apart, for a fourth to an eighth of the iterations
 /// (validation/results/2026-11-23-auto.md).
-constexpr SparseSettings search_limits{4, sparse_tolerance};
+constexpr AdmmSettings search_limits{4, sparse_tolerance};
 /// The share of the noise that is added: small compared with that of the data, large compared with what the solver
 /// leaves.
 constexpr double probe_share = 0.5;
@@ -195,7 +194,7 @@ class Risk {
     double followed;  ///< Re <b, E rho(d + e b) - E rho(d)> / e: of the noise, what the image follows
   };
   /// Solves with the term, from where the path has come; at most so many iterations, to this residual.
-  void solve(const Array<Complex<T>>& fhd, double strength, const SparseSettings& limits,
+  void solve(const Array<Complex<T>>& fhd, double strength, const AdmmSettings& limits,
              StrengthPath<T>& path) {
     go_to_strength(strength, unit_, model_, path, context_);
     const auto& first = least_squares(context_.settings)->sparse.front();

@@ -119,7 +119,7 @@ const auto tv = sparse_term<double>(SparseKind::tv, image, Device::cpu()),
            tgv = sparse_term<double>(SparseKind::tgv, image, Device::cpu());
 
 AdmmSettings exact(double tolerance) {
-  AdmmSettings settings{{2000, tolerance}};
+  AdmmSettings settings{2000, tolerance};
   settings.penalty = 20;
   settings.inner_iterations = 30;
   return settings;

@@ -61,7 +61,7 @@ TEST_F(GpuSparse, admm_gives_the_image_of_the_cpu) {
     for (const auto kind : {SparseKind::wavelet, SparseKind::tgv})
       problem.sparse.push_back({sparse_term<float>(kind, image, device), 0.3});
     Array<Complex<float>> x(image, device);
-    AdmmSettings settings{{1000, 1e-4}};
+    AdmmSettings settings{1000, 1e-4};
     EXPECT_TRUE(admm(problem, data.to(device), x, settings).converged);
     return x.to(Device::cpu());
   };
