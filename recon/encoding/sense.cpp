@@ -87,14 +87,6 @@ void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image) 
 }
 
 template <class T>
-void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples,
-                    Array<Complex<T>>& out) {
-  for_each_with_coils(
-      samples.device(), weights.size(),
-      WeightSamples<T, true>{weights.data(), samples.data(), samples.size(), weights.size(), out.data()});
-}
-
-template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
   Array<Complex<T>> image(Shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)},
                           coil_images.device());
@@ -183,15 +175,6 @@ void SenseEncoding<T>::combine(const FourierTransform<T>& transform, const Array
 }
 
 template <class T>
-ExplicitNormal<T>::ExplicitNormal(std::shared_ptr<const LinearOperator<T>> encoding)
-    : encoding_(std::move(encoding)), samples_(encoding_->range(), encoding_->device()) {}
-template <class T>
-void ExplicitNormal<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
-  encoding_->forward(in, samples_);
-  encoding_->adjoint(samples_, out);
-}
-
-template <class T>
 Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan, Device device) {
   require_shape(image, scan.geometry.image_shape(), "image");
   auto coil_images = coil_images_of(image, scan);
@@ -221,15 +204,13 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
   return cost;
 }
 
-#define FHD_INSTANTIATE(T)                                                                                 \
-  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);     \
-  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);  \
-  template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                        \
-  template void weight_samples<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
-  template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                             \
-  template Array<Complex<T>> exact_samples<T>(const Array<Complex<T>>&, const Scan&, Device);              \
-  template class SenseEncoding<T>;                                                                         \
-  template class ExplicitNormal<T>;
+#define FHD_INSTANTIATE(T)                                                                                \
+  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);    \
+  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
+  template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                       \
+  template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                            \
+  template Array<Complex<T>> exact_samples<T>(const Array<Complex<T>>&, const Scan&, Device);             \
+  template class SenseEncoding<T>;
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -27,10 +27,6 @@ void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>
 /// 16:192 (1990).
 template <class T>
 void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image);
-/// out(c, m) = weights(m) samples(c, m), weights [sample], samples [anything][sample].
-template <class T>
-void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples,
-                    Array<Complex<T>>& out);
 /// sqrt(sum over coils |coil_images|^2) as a real-valued image, on the device of its argument.
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
@@ -127,10 +123,14 @@ Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan
 template <class T>
 class ExplicitNormal final : public HermitianOperator<T> {
  public:
-  explicit ExplicitNormal(std::shared_ptr<const LinearOperator<T>> encoding);
+  explicit ExplicitNormal(std::shared_ptr<const LinearOperator<T>> encoding)
+      : encoding_(std::move(encoding)), samples_(encoding_->range(), encoding_->device()) {}
   Shape domain() const override { return encoding_->domain(); }
   Device device() const override { return encoding_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override;
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    encoding_->forward(in, samples_);
+    encoding_->adjoint(samples_, out);
+  }
 
  private:
   std::shared_ptr<const LinearOperator<T>> encoding_;

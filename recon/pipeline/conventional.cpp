@@ -1,6 +1,7 @@
 #include "recon/pipeline/conventional.hpp"
 
 #include "recon/array/linear_operator.hpp"
+#include "recon/encoding/functors.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/device_memory.hpp"
 #include "recon/pipeline/solve.hpp"
@@ -97,7 +98,9 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
     const auto& density = operators.density(inner);
     const auto weights = converted<Complex<T>>(density).to(context.device());
     Array<Complex<T>> weighted(data.samples.shape(), context.device());
-    weight_samples(weights, data.samples, weighted);
+    for_each_with_coils(context.device(), weights.size(),
+                        WeightSamples<T, true>{weights.data(), data.samples.data(), weighted.size(),
+                                               weights.size(), weighted.data()});
     model.sense->combine(*operators.transform_of(transform), weighted, nullptr, false, images);
     for (std::int64_t v = 0; v < data.volume_count(); ++v) {
       auto one = one_of(images, image, v);
