@@ -359,6 +359,16 @@ Phantom section_of(const Phantom& phantom, double height, double height_mm) {
   return section;
 }
 
+/// Returns where the middle of each slice lies, from the lowest up.
+std::vector<double> slice_heights_mm(const SimulationSettings& settings) {
+  const double spacing_mm =
+      settings.slice_spacing_mm > 0 ? settings.slice_spacing_mm : settings.trajectory.fov_mm[2];
+  std::vector<double> heights;
+  for (std::int64_t slice = 0; slice < settings.slice_count; ++slice)
+    heights.push_back(spacing_mm * static_cast<double>(slice - settings.slice_count / 2));
+  return heights;
+}
+
 /// Returns the subject of every slice, or of the one volume.
 std::vector<Subject> subjects_of(const SimulationSettings& settings) {
   const int dimensions = settings.slice_count > 0 || settings.trajectory.matrix_size[2] > 1 ? 3 : 2;
@@ -415,15 +425,6 @@ Simulation measured(const SimulationSettings& settings, const Designs& designs, 
 }
 
 }  // namespace
-
-std::vector<double> slice_heights_mm(const SimulationSettings& settings) {
-  const double spacing_mm =
-      settings.slice_spacing_mm > 0 ? settings.slice_spacing_mm : settings.trajectory.fov_mm[2];
-  std::vector<double> heights;
-  for (std::int64_t slice = 0; slice < settings.slice_count; ++slice)
-    heights.push_back(spacing_mm * static_cast<double>(slice - settings.slice_count / 2));
-  return heights;
-}
 
 std::vector<Simulation> simulate_slices(const SimulationSettings& settings) {
   check(settings);

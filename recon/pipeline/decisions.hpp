@@ -56,9 +56,6 @@ std::int64_t coils_at_once(std::int64_t coils, const std::function<bool(std::int
 
 // --- Transform ---
 
-/// Returns the pairs up to which `automatic` sums directly: about 10 s on two cores with AVX-512; 2 s on an H100.
-double affordable_pairs(const Settings& settings, Device device);
-
 /// Returns the pairs of samples and voxels in direct sums for one image: F^H d of every coil, Q on half of the difference
 /// grid, and the data residual; both transforms in every iteration without Q. On the CPU shared positions count less.
 double direct_pairs(const Settings& settings, Device device, const std::array<int, 3>& matrix_size,

@@ -106,33 +106,6 @@ Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, con
   return result;
 }
 
-Image combined_sets(const std::vector<Image>& images) {
-  Image result = images.front();
-  const auto combine = [&](auto& values, auto member) {
-    for (std::int64_t p = 0; p < values.size(); ++p) {
-      double square = 0;
-      for (const auto& image : images) square += norm(Complex<double>((image.*member).data()[p]));
-      const double first = abs(Complex<double>(values.data()[p]));
-      using Value = std::decay_t<decltype(values.data()[p])>;
-      const double factor = first > 0 ? std::sqrt(square) / first : 0;
-      values.data()[p] = first > 0 ? Value(factor * Complex<double>(values.data()[p]))
-                                   : Value(Complex<double>(std::sqrt(square)));
-    }
-  };
-  combine(result.values, &Image::values);
-  if (!result.in_double.empty()) combine(result.in_double, &Image::in_double);
-  return result;
-}
-
-Array<Complex<float>> stacked(const std::vector<Image>& images) {
-  const Shape image = images.front().values.shape();
-  Array<Complex<float>> all({static_cast<std::int64_t>(images.size()), image[0], image[1], image[2]});
-  for (std::size_t i = 0; i < images.size(); ++i)
-    std::copy_n(images[i].values.data(), image.size(),
-                all.data() + static_cast<std::int64_t>(i) * image.size());
-  return all;
-}
-
 Array<Complex<float>> middle_slice(const Array<Complex<float>>& maps) {
   const std::int64_t coils = maps.extent(0), nz = maps.extent(1), pixels = maps.extent(2) * maps.extent(3);
   Array<Complex<float>> slice(Shape{coils, maps.extent(2), maps.extent(3)});
@@ -235,6 +208,35 @@ void take_model(Measurements<T>& data, std::optional<OffResonance>& off_resonanc
   if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
   if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz)
     context.log.diagnostic_images.point_spread = central_plane(operators.point_spread(context.log));
+}
+
+/// Combines the images of two sets of maps [set]: the root of the sum of squares, with the phase of the first.
+Image combined_sets(const std::vector<Image>& images) {
+  Image result = images.front();
+  const auto combine = [&](auto& values, auto member) {
+    for (std::int64_t p = 0; p < values.size(); ++p) {
+      double square = 0;
+      for (const auto& image : images) square += norm(Complex<double>((image.*member).data()[p]));
+      const double first = abs(Complex<double>(values.data()[p]));
+      using Value = std::decay_t<decltype(values.data()[p])>;
+      const double factor = first > 0 ? std::sqrt(square) / first : 0;
+      values.data()[p] = first > 0 ? Value(factor * Complex<double>(values.data()[p]))
+                                   : Value(Complex<double>(std::sqrt(square)));
+    }
+  };
+  combine(result.values, &Image::values);
+  if (!result.in_double.empty()) combine(result.in_double, &Image::in_double);
+  return result;
+}
+
+/// Returns DiagnosticImages::set_images.
+Array<Complex<float>> stacked(const std::vector<Image>& images) {
+  const Shape image = images.front().values.shape();
+  Array<Complex<float>> all({static_cast<std::int64_t>(images.size()), image[0], image[1], image[2]});
+  for (std::size_t i = 0; i < images.size(); ++i)
+    std::copy_n(images[i].values.data(), image.size(),
+                all.data() + static_cast<std::int64_t>(i) * image.size());
+  return all;
 }
 
 /// Finishes the images of the volumes, or of two sets of maps.
