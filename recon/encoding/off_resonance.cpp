@@ -178,31 +178,6 @@ class OffResonanceEncoding final : public Encoding<T> {
   mutable Array<Complex<T>> term_;  ///< samples of one segment
 };
 
-/// Sum of Toeplitz operators on the same domain, which see the maps.
-template <class T>
-class SumOfOperators final : public HermitianOperator<T> {
- public:
-  SumOfOperators(std::vector<std::unique_ptr<HermitianOperator<T>>> terms,
-                 std::shared_ptr<const TurnedMaps<T>> maps)
-      : maps_(std::move(maps)), terms_(std::move(terms)) {
-    term_ = Array<Complex<T>>(domain(), device());
-  }
-  Shape domain() const override { return terms_.front()->domain(); }
-  Device device() const override { return terms_.front()->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    terms_.front()->forward(in, out);
-    for (std::size_t i = 1; i < terms_.size(); ++i) {
-      terms_[i]->forward(in, term_);
-      add_scaled(out, T(1), term_);
-    }
-  }
-
- private:
-  std::shared_ptr<const TurnedMaps<T>> maps_;
-  std::vector<std::unique_ptr<HermitianOperator<T>>> terms_;
-  mutable Array<Complex<T>> term_;
-};
-
 }  // namespace
 
 TimeSegments time_segments(const Array<float>& field_map, const Array<double>& sample_time_s,
@@ -252,7 +227,7 @@ std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
     const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread,
     std::shared_ptr<const TurnedMaps<T>> maps, const TimeSegments& differences, std::int64_t coils_at_once) {
   const std::int64_t samples = differences.weights.extent(1);
-  std::vector<std::unique_ptr<HermitianOperator<T>>> terms;
+  std::vector<std::unique_ptr<HermitianOperator<T>>> terms;  // which see the maps
   for (std::size_t l = 0; l < differences.time_s.size(); ++l) {
     Array<double> weights(Shape{samples});
     for (std::int64_t m = 0; m < samples; ++m)
@@ -261,7 +236,17 @@ std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
     terms.push_back(make_toeplitz_normal<T>(point_spread(weights), one_of(of_segment, of_segment.shape(), 0),
                                             coils_at_once));
   }
-  return std::make_shared<SumOfOperators<T>>(std::move(terms), std::move(maps));
+  const Shape image = terms.front()->domain();
+  const Device device = terms.front()->device();
+  return hermitian_operator<T>(image, device,
+                               [maps = std::move(maps), terms = std::move(terms),
+                                term = Array<Complex<T>>(image, device)](const auto& in, auto& out) mutable {
+                                 terms.front()->forward(in, out);
+                                 for (std::size_t i = 1; i < terms.size(); ++i) {
+                                   terms[i]->forward(in, term);
+                                   add_scaled(out, T(1), term);
+                                 }
+                               });
 }
 
 OperatorCost off_resonance_cost(const TransformCost& transform, const TransformSizes& sizes,

@@ -119,22 +119,19 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
 template <class T>
 Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan, Device device);
 
-/// E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.
+/// Returns E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.
 template <class T>
-class ExplicitNormal final : public HermitianOperator<T> {
- public:
-  explicit ExplicitNormal(std::shared_ptr<const LinearOperator<T>> encoding)
-      : encoding_(std::move(encoding)), samples_(encoding_->range(), encoding_->device()) {}
-  Shape domain() const override { return encoding_->domain(); }
-  Device device() const override { return encoding_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    encoding_->forward(in, samples_);
-    encoding_->adjoint(samples_, out);
-  }
-
- private:
-  std::shared_ptr<const LinearOperator<T>> encoding_;
-  mutable Array<Complex<T>> samples_;
-};
+std::shared_ptr<const HermitianOperator<T>> explicit_normal(
+    std::shared_ptr<const LinearOperator<T>> encoding) {
+  const Shape image = encoding->domain();
+  const Device device = encoding->device();
+  Array<Complex<T>> samples(encoding->range(), device);
+  return hermitian_operator<T>(
+      image, device,
+      [encoding = std::move(encoding), samples = std::move(samples)](const auto& in, auto& out) mutable {
+        encoding->forward(in, samples);
+        encoding->adjoint(samples, out);
+      });
+}
 
 }  // namespace fhd

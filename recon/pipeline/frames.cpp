@@ -183,15 +183,15 @@ void FrameSystems<T>::make(const Array<Complex<T>>& samples, const Array<double>
   }
   if (!circulant.empty()) model_.circulant = circulant.to(context_.device());
   if (pairs.empty()) {
-    joint_normal_ = std::make_shared<StackedNormal<T>>(normals_);
-    if (subspace_) joint_normal_ = std::make_shared<SubspaceNormal<T>>(joint_normal_, subspace_, image_);
+    joint_normal_ = stacked_normal(normals_);
+    if (subspace_) joint_normal_ = subspace_normal(joint_normal_, subspace_, image_);
     return;
   }
   std::vector<Operator> of_pairs;
   log.stage("transfer function", [&] {
     for (const auto& q : pairs) of_pairs.push_back(make_toeplitz_normal(q, view_of(model_.maps())));
   });
-  joint_normal_ = std::make_shared<CoupledNormal<T>>(std::move(of_pairs));
+  joint_normal_ = coupled_normal(std::move(of_pairs));
 }
 
 /// Returns the problem of all frames together: of their images, or of the components of the subspace.

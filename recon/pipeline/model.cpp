@@ -35,7 +35,7 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
   model.encoding = make_off_resonance_encoding<T>(model.sense, *scan.field_map, segments);
   std::string note = "off-resonance: " + std::to_string(segments.time_s.size()) + " time segments";
   if (differences.time_s.empty()) {
-    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
+    model.problem.normal = explicit_normal<T>(model.encoding);
   } else {
     note += ", " + std::to_string(differences.time_s.size()) + " for the Toeplitz operator";
     const auto kernel = [&](const Array<double>& weights) {
@@ -57,7 +57,7 @@ void use_normal(std::int64_t coils_at_once, TrajectoryOperators<T>& operators, c
                 Model<T>& model) {
   const LeastSquares& method = *least_squares(context.settings);
   if (method.normal != NormalKind::toeplitz) {
-    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
+    model.problem.normal = explicit_normal<T>(model.encoding);
     return;
   }
   const auto& q = operators.point_spread(context.log);
@@ -214,7 +214,7 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   while (static_cast<std::int64_t>(of_each.size()) < model.frames) of_each.push_back(of_each.front());
   if (of_each.size() == 1) return of_each.front();
   // The iterations find what one set of maps tells of the other.
-  return std::make_shared<StackedNormal<T>>(std::move(of_each));
+  return stacked_normal(std::move(of_each));
 }
 
 #define FHD_INSTANTIATE(T)                                                                           \

@@ -43,27 +43,20 @@ class AugmentedNormal final : public HermitianOperator<T> {
   Shape unknowns_;
 };
 
-/// Preconditions the image by its own preconditioner, the auxiliary unknowns by the mean of the diagonal.
+/// Returns the preconditioner of all unknowns: of the image its own, of the auxiliary ones the mean of the diagonal.
 template <class T>
-class UnknownsPreconditioner final : public HermitianOperator<T> {
- public:
-  UnknownsPreconditioner(std::shared_ptr<const HermitianOperator<T>> image, const Shape& unknowns,
-                         double curvature)
-      : image_(std::move(image)), unknowns_(unknowns), auxiliary_scale_(static_cast<T>(1 / curvature)) {}
-  Shape domain() const override { return unknowns_; }
-  Device device() const override { return image_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    copy(in, out);
-    scale(out, auxiliary_scale_);
-    auto image = image_of(out, image_->domain());
-    image_->forward(image_of(in, image_->domain()), image);
-  }
-
- private:
-  std::shared_ptr<const HermitianOperator<T>> image_;
-  Shape unknowns_;
-  T auxiliary_scale_;
-};
+std::shared_ptr<const HermitianOperator<T>> unknowns_preconditioner(
+    std::shared_ptr<const HermitianOperator<T>> of_image, const Shape& unknowns, double curvature) {
+  const Device device = of_image->device();
+  return hermitian_operator<T>(unknowns, device,
+                               [of_image = std::move(of_image),
+                                auxiliary_scale = static_cast<T>(1 / curvature)](const auto& in, auto& out) {
+                                 copy(in, out);
+                                 scale(out, auxiliary_scale);
+                                 auto image = image_of(out, of_image->domain());
+                                 of_image->forward(image_of(in, of_image->domain()), image);
+                               });
+}
 
 /// The split variables of a term: z, w and A u - z.
 template <class T>
@@ -229,8 +222,8 @@ class Admm {
     preconditioner_.reset();  // it is as large as the coils
     preconditioner_ = preconditioner_of_(penalty);
     if (preconditioner_)
-      preconditioner_ = std::make_shared<UnknownsPreconditioner<T>>(
-          std::move(preconditioner_), unknowns_.shape(), curvature_ > 0 ? penalty * curvature_ : 1);
+      preconditioner_ = unknowns_preconditioner(std::move(preconditioner_), unknowns_.shape(),
+                                                curvature_ > 0 ? penalty * curvature_ : 1);
   }
 
   void balance(double feasibility, double stationarity) {
