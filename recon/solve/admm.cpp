@@ -19,30 +19,6 @@ double relative_stationarity(double gradient, double force, double b) {
   return scale > 0 ? gradient / scale : 0;
 }
 
-/// N + penalty sum A_j^H A_j on unknowns [1 + auxiliary][z][y][x].
-template <class T>
-class AugmentedNormal final : public HermitianOperator<T> {
- public:
-  AugmentedNormal(const Problem<T>& problem, const Shape& unknowns)
-      : problem_(problem), quadratic_(problem.system()), unknowns_(unknowns) {}
-  double penalty = 1;
-
-  Shape domain() const override { return unknowns_; }
-  Device device() const override { return quadratic_.device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    out.fill_zero();
-    auto image = image_of(out, quadratic_.domain());
-    quadratic_.forward(image_of(in, quadratic_.domain()), image);
-    for (const auto& [term, weight] : problem_.sparse) term->add_normal(in, static_cast<T>(penalty), out);
-  }
-  const RegularizedNormal<T>& quadratic() const { return quadratic_; }
-
- private:
-  const Problem<T>& problem_;
-  RegularizedNormal<T> quadratic_;
-  Shape unknowns_;
-};
-
 /// Returns the preconditioner of all unknowns: of the image its own, of the auxiliary ones the mean of the diagonal.
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> unknowns_preconditioner(
@@ -92,15 +68,21 @@ class Admm {
         right_hand_side_(unknowns_.shape(), b.device()),
         correction_(unknowns_.shape(), b.device()),
         product_(b.shape(), b.device()),
-        system_(problem, unknowns_.shape()),
+        quadratic_(problem.system()),
         b_norm_(norm_l2(b)) {
     for (const auto& weighted : problem.sparse) {
       splits_.emplace_back(weighted, b.shape(), b.device());
       curvature_ += weighted.term->auxiliary_curvature();
     }
+    system_ = hermitian_operator<T>(unknowns_.shape(), b.device(), [this](const auto& in, auto& out) {
+      out.fill_zero();
+      auto of_image = image_of(out, b_.shape());
+      quadratic_.forward(image_of(in, b_.shape()), of_image);
+      for (const auto& split : splits_) split.term.add_normal(in, static_cast<T>(penalty_), out);
+    });
     copy_range(image, 0, unknowns_, 0, image.size());
     if (!start.duals.empty()) start_from(std::move(start));
-    system_.quadratic().forward(image, product_);
+    quadratic_.forward(image, product_);
     for (auto& split : splits_) split.term.analyze(unknowns_, split.coefficients);
     set_penalty(settings.penalty);
     result_.relative_residuals.push_back(1);
@@ -127,7 +109,7 @@ class Admm {
     }
     copy_range(unknowns_, 0, image_, 0, image_.size());
     for (auto& split : splits_) {
-      scale(split.dual, static_cast<T>(system_.penalty));
+      scale(split.dual, static_cast<T>(penalty_));
       result_.duals.push_back(std::move(split.dual));
     }
     result_.subgradient = Array<Complex<T>>(b_.shape(), b_.device());
@@ -163,7 +145,7 @@ class Admm {
 
   /// u, from the residual of its system.
   void correct_unknowns() {
-    gather(-system_.penalty, [](Split<T>& split) -> const Array<Complex<T>>& {
+    gather(-penalty_, [](Split<T>& split) -> const Array<Complex<T>>& {
       add_scaled(split.gap, T(1), split.dual);
       return split.gap;
     });
@@ -171,7 +153,7 @@ class Admm {
     add_scaled(of_image, T(1), b_);
     add_scaled(of_image, T(-1), product_);
     correction_.fill_zero();
-    conjugate_gradient(system_, right_hand_side_, correction_,
+    conjugate_gradient(*system_, right_hand_side_, correction_,
                        {.iterations = settings_.inner_iterations,
                         .tolerance = inner_tolerance,
                         .check_every = settings_.check_every,
@@ -179,7 +161,7 @@ class Admm {
                         .from_zero = true},
                        {}, preconditioner_.get());
     add_scaled(unknowns_, T(1), correction_);
-    system_.quadratic().forward(image_of(unknowns_, b_.shape()), product_);
+    quadratic_.forward(image_of(unknowns_, b_.shape()), product_);
   }
 
   /// z, w and the objective; |A u - z| / max(|A u|, |z|).
@@ -192,7 +174,7 @@ class Admm {
       add_scaled(w, T(relaxation), gap);
       add_scaled(w, T(1 - relaxation), z);
       copy(w, z);
-      term.shrink(static_cast<T>(weight / system_.penalty), z);
+      term.shrink(static_cast<T>(weight / penalty_), z);
       add_scaled(w, T(-1), z);
       add_scaled(gap, T(-1), z);
       gaps += real_dot(gap, gap);
@@ -205,7 +187,7 @@ class Admm {
 
   /// sum A_j^H y_j, in the place of the right-hand side; how far N rho - b + that is from 0.
   double find_subgradient() {
-    gather(system_.penalty, [](Split<T>& split) -> const Array<Complex<T>>& { return split.dual; });
+    gather(penalty_, [](Split<T>& split) -> const Array<Complex<T>>& { return split.dual; });
     const double force = norm_l2(right_hand_side_);
     copy(right_hand_side_, correction_);
     auto of_image = image_of(correction_, b_.shape());
@@ -216,8 +198,8 @@ class Admm {
   }
 
   void set_penalty(double penalty) {
-    for (auto& split : splits_) scale(split.dual, static_cast<T>(system_.penalty / penalty));
-    system_.penalty = penalty;
+    for (auto& split : splits_) scale(split.dual, static_cast<T>(penalty_ / penalty));
+    penalty_ = penalty;
     if (!preconditioner_of_) return;
     preconditioner_.reset();  // it is as large as the coils
     preconditioner_ = preconditioner_of_(penalty);
@@ -228,8 +210,8 @@ class Admm {
 
   void balance(double feasibility, double stationarity) {
     constexpr double apart = 4, step = 2;
-    if (feasibility > apart * stationarity) set_penalty(system_.penalty * step);
-    if (stationarity > apart * feasibility) set_penalty(system_.penalty / step);
+    if (feasibility > apart * stationarity) set_penalty(penalty_ * step);
+    if (stationarity > apart * feasibility) set_penalty(penalty_ / step);
   }
 
   const Array<Complex<T>>& b_;
@@ -237,10 +219,12 @@ class Admm {
   AdmmSettings settings_;
   const PreconditionerOf<T>& preconditioner_of_;
   Array<Complex<T>> unknowns_, right_hand_side_, correction_, product_;  ///< product: N of the image
-  AugmentedNormal<T> system_;
+  RegularizedNormal<T> quadratic_;                                       ///< N
+  double penalty_ = 1;
   double b_norm_, curvature_ = 0;
   std::vector<Split<T>> splits_;
-  std::shared_ptr<const HermitianOperator<T>> preconditioner_;
+  /// N + penalty sum A_j^H A_j on unknowns [1 + auxiliary][z][y][x], and its preconditioner.
+  std::shared_ptr<const HermitianOperator<T>> system_, preconditioner_;
   SparseSolution<T> result_;
 };
 
