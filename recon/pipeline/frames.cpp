@@ -203,7 +203,7 @@ Model<T> FrameSystems<T>::joint_model() const {
   joint.image_share = 1 / std::sqrt(static_cast<double>(subspace_ ? count_ : 1));
   Problem<T>& problem = joint.problem;
   problem.normal = joint_normal_;
-  for (auto& term : problem.terms) term.term = std::make_shared<StackedTerm<T>>(term.term, image_);
+  for (auto& term : problem.terms) term.term = stacked_term(term.term, image_);
   auto spatial = model_.problem.sparse.begin();
   problem.sparse.clear();
   for (const auto& [kind, strength] : least_squares(context_.settings)->sparse)

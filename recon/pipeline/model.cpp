@@ -179,7 +179,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
   if (model.sense->sets() > 1) {
     auto& term = model.problem.terms.front().term;
-    term = std::make_shared<StackedTerm<T>>(term, model.sense->image());
+    term = stacked_term(term, model.sense->image());
   }
   model.problem.is_real = method.partial_fourier == PartialFourier::phase;
   add_sparse_terms(method, context.device(), model);

@@ -9,6 +9,7 @@
 //
 // A quadratic term says what it adds to the normal operator E^H E; those without squares are SparseTerms.
 #include <array>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,13 +19,11 @@
 namespace fhd {
 
 template <class T>
-class Term {
- public:
-  virtual ~Term() = default;
+struct Term {
   /// out += factor W^H W in; images [z][y][x] on one device.
-  virtual void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const = 0;
-  /// The eigenvalue, at these angles (rad from voxel to voxel along z, y, x), of a circulant that is near W^H W.
-  virtual double circulant(const std::array<double, 3>& angles) const = 0;
+  std::function<void(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out)> add_normal;
+  /// Returns the eigenvalue, at these angles (rad from voxel to voxel along z, y, x), of a circulant that is near W^H W.
+  std::function<double(const std::array<double, 3>& angles)> circulant;
   /// |W image|^2 = Re <image, W^H W image>.
   double value(const Array<Complex<T>>& image) const {
     Array<Complex<T>> product(image.shape(), image.device());

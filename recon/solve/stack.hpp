@@ -32,24 +32,18 @@ std::shared_ptr<const HermitianOperator<T>> stacked_normal(
                                });
 }
 
-/// The sum of a quadratic term over the images.
+/// Returns the sum of a quadratic term over the images.
 template <class T>
-class StackedTerm final : public Term<T> {
- public:
-  StackedTerm(std::shared_ptr<const Term<T>> term, const Shape& image)
-      : term_(std::move(term)), image_(image) {}
-  void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
-    for (std::int64_t i = 0; i < in.size() / image_.size(); ++i) {
-      auto result = one_of(out, image_, i);
-      term_->add_normal(one_of(in, image_, i), factor, result);
-    }
-  }
-  double circulant(const std::array<double, 3>& angles) const override { return term_->circulant(angles); }
-
- private:
-  std::shared_ptr<const Term<T>> term_;
-  Shape image_;
-};
+std::shared_ptr<const Term<T>> stacked_term(const std::shared_ptr<const Term<T>>& term, const Shape& image) {
+  return std::make_shared<const Term<T>>(
+      Term<T>{[term, image](const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) {
+                for (std::int64_t i = 0; i < in.size() / image.size(); ++i) {
+                  auto result = one_of(out, image, i);
+                  term->add_normal(one_of(in, image, i), factor, result);
+                }
+              },
+              term->circulant});
+}
 
 /// The sum of a term without squares over the images. Coefficients are [image][plane][z][y][x].
 template <class T>
