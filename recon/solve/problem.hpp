@@ -90,26 +90,18 @@ class RegularizedNormal final : public HermitianOperator<T> {
       : normal_(std::move(normal)), terms_(std::move(terms)), is_real_(is_real) {}
   Shape domain() const override { return normal_->domain(); }
   Device device() const override { return normal_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    normal_->forward(in, out);
-    add_terms(in, out);
-    if (is_real_) keep_real_part(out);
-  }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override { forward_each(in, out); }
   void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     normal_->forward_each(in, out);
     for (std::int64_t i = 0; i < in.size() / domain().size(); ++i) {
       auto result = one_of(out, domain(), i);
-      add_terms(one_of(in, domain(), i), result);
+      for (const auto& [term, weight] : terms_)
+        if (weight != 0) term->add_normal(one_of(in, domain(), i), static_cast<T>(weight), result);
     }
     if (is_real_) keep_real_part(out);
   }
 
  private:
-  void add_terms(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
-    for (const auto& [term, weight] : terms_)
-      if (weight != 0) term->add_normal(in, static_cast<T>(weight), out);
-  }
-
   std::shared_ptr<const HermitianOperator<T>> normal_;
   std::vector<WeightedTerm<T>> terms_;
   bool is_real_;
