@@ -30,32 +30,25 @@ void for_each_neighbour(const Shape& shape, std::int64_t p, const Function& f) {
   }
 }
 
-/// W + length^4 sum over axes of D2^T D2.
-class Smoothing final : public HermitianOperator<double> {
- public:
-  Smoothing(const Array<double>& weights, double factor) : weights_(weights), factor_(factor) {}
-  Shape domain() const override { return weights_.shape(); }
-  Device device() const override { return Device::cpu(); }
-  void forward(const Array<Complex<double>>& in, Array<Complex<double>>& out) const override {
-    const Shape& shape = weights_.shape();
-    for (std::int64_t p = 0; p < in.size(); ++p) out[p] = weights_[p] * in[p];
+/// Returns W + length^4 sum over axes of D2^T D2.
+std::shared_ptr<const HermitianOperator<double>> smoothing(const Array<double>& weights, double length) {
+  const auto apply = [&weights, factor = std::pow(length, 4)](const auto& in, auto& out) {
+    const Shape& shape = weights.shape();
+    for (std::int64_t p = 0; p < in.size(); ++p) out[p] = weights[p] * in[p];
     std::int64_t stride = 1;
     for (int axis = 2; axis >= 0; --axis) {
       const std::int64_t n = shape[axis];
       for (std::int64_t p = 0; p < in.size(); ++p) {
         const std::int64_t at = p / stride % n;
         if (at == 0 || at + 1 >= n) continue;
-        const double bend = factor_ * (in[p - stride].re - 2 * in[p].re + in[p + stride].re);
+        const double bend = factor * (in[p - stride].re - 2 * in[p].re + in[p + stride].re);
         out[p - stride].re += bend, out[p].re -= 2 * bend, out[p + stride].re += bend;
       }
       stride *= n;
     }
-  }
-
- private:
-  const Array<double>& weights_;
-  double factor_;
-};
+  };
+  return hermitian_operator<double>(weights.shape(), Device::cpu(), apply);
+}
 
 /// Weighted means of pairs of voxels along every axis of eight or more, and the means of the weights.
 void make_coarse(Array<double>& values, Array<double>& weights) {
@@ -110,7 +103,7 @@ Array<double> smoothed(const Array<double>& values, const Array<double>& weights
   settings.iterations = 100;
   settings.tolerance = 1e-6;
   settings.kept_residuals = 0;
-  conjugate_gradient(Smoothing(weights, std::pow(length, 4)), right_hand_side, solution, settings);
+  conjugate_gradient(*smoothing(weights, length), right_hand_side, solution, settings);
   Array<double> result(shape);
   for (std::int64_t p = 0; p < values.size(); ++p) result[p] = solution[p].re;
   return result;
