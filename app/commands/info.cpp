@@ -12,6 +12,7 @@
 #include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
 #include "io/scan/scan_file.hpp"
+#include "recon/domain/slice_stacks.hpp"
 
 namespace fhd::app {
 namespace {
@@ -31,6 +32,18 @@ void print_as_json(const io::ScanSummary& summary) {
                         {"contrast", each.contrast},
                         {"phase", each.phase},
                         {"set", each.set}});
+  auto slices = nlohmann::ordered_json::array();
+  const auto stacks = stacks_of(summary.slice_geometries);
+  for (std::size_t stack = 0; stack < stacks.size(); ++stack)
+    for (const auto slice : stacks[stack].slices) {
+      const auto& at = summary.slice_geometries[slice];
+      slices.push_back({{"slice", slice},
+                        {"stack", stack + 1},
+                        {"position_mm", at.position_mm},
+                        {"read_direction", at.read_direction},
+                        {"phase_direction", at.phase_direction},
+                        {"slice_direction", at.slice_direction}});
+    }
   const auto& geometry = summary.geometry;
   const auto origin = summary.has_sample_time ? name_of(summary.time_origin) : std::string_view();
   const nlohmann::ordered_json json{{"path", summary.path},
@@ -48,6 +61,7 @@ void print_as_json(const io::ScanSummary& summary) {
                                     {"repetition_count", summary.repetition_count},
                                     {"repetition_counters", counters},
                                     {"slice_counters", summary.slice_counters},
+                                    {"slices", slices},
                                     {"repetition_time_s", summary.repetition_time_s},
                                     {"echo_times_s", summary.echo_times_s},
                                     {"cartesian", summary.cartesian},
@@ -83,6 +97,24 @@ void print_names(const io::ScanSummary& summary) {
             fmt::format("{}", fmt::join(slices.begin(), end, ", ")), end == slices.end() ? "" : ", ...");
 }
 
+/// Prints where the stacks of slices lie.
+void print_stacks(const io::ScanSummary& summary) {
+  const auto stacks = stacks_of(summary.slice_geometries);
+  for (std::size_t i = 0; i < std::min(stacks.size(), most_names); ++i) {
+    const auto& stack = stacks[i];
+    const auto& first = summary.slice_geometries[stack.slices.front()];
+    const auto count = stack.slices.size();
+    print_out("    {:<16} {} slice{} from {:g}, {:g}, {:g} mm along {:.3g}, {:.3g}, {:.3g}{}\n",
+              fmt::format("stack {}", i + 1), count, count == 1 ? "" : "s", first.position_mm[0],
+              first.position_mm[1], first.position_mm[2], first.slice_direction[0], first.slice_direction[1],
+              first.slice_direction[2],
+              count == 1           ? std::string()
+              : stack.step_mm == 0 ? std::string(", all at one position")
+              : stack.is_even()    ? fmt::format(", {:.4g} mm apart", stack.step_mm)
+                                   : fmt::format(", {:.4g} mm apart in the mean", stack.step_mm));
+  }
+}
+
 void print_text(const io::ScanSummary& summary) {
   const auto line = [](std::string_view name, const std::string& value) {
     print_out("  {:<18} {}\n", name, value);
@@ -110,6 +142,7 @@ void print_text(const io::ScanSummary& summary) {
   line("images",
        counted(summary.slice_count, "slice") + " x " + counted(summary.repetition_count, "repetition"));
   print_names(summary);
+  print_stacks(summary);
   if (!summary.echo_times_s.empty()) {
     auto times_ms = summary.echo_times_s;
     for (double& time : times_ms) time *= 1e3;

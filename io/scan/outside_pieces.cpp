@@ -4,7 +4,8 @@
 //   trajectory        HDF5 with /trajectory (hdf5_maps.hpp); a BART pair [3][readout][spoke]; the trajectories of an
 //                     ISMRMRD or fhd scan. As many positions as the scan has samples, in their order; discarded samples
 //                     of ISMRMRD readouts count in neither. Units refer to the matrix and FOV that a scan with the
-//                     trajectory states, else to those of this scan.
+//                     trajectory states, else to those of this scan. Its axes may be those of the magnet
+//                     (trajectory_axes.hpp), which the directions of each slice of this scan turn into its own.
 //   sensitivity maps  HDF5 with /sensitivity_maps, or a BART pair [x][y][z][coil]: the coils and matrix of the scan.
 //   noise             HDF5 with /noise; an ISMRMRD measurement (mrd/noise_readouts.hpp); a BART pair with the coils
 //                     along axis 3. Of the coils of the scan. Scaled to its dwell time where both are known.
@@ -25,6 +26,7 @@
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_axes.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/domain/geometry.hpp"
 #include "recon/error.hpp"
@@ -76,10 +78,13 @@ void require_volumes(std::int64_t slices, std::int64_t repetitions, const Source
 Source converted_from(TrajectoryUnit unit, const ReadOptions& options, const Source& stored,
                       ScanSummary& scan) {
   auto k = stored.read(0, 0);
-  look_at_trajectory(scan, unit, options, stored.subject, k);
+  const bool in_magnet = look_at_trajectory(scan, unit, options, stored.subject, k);
   auto source = stored;
-  source.read = [=, geometry = scan.unit_geometry](std::int64_t slice, std::int64_t repetition) {
+  source.read = [=, geometry = scan.unit_geometry, of_first = scan.geometry, slices = scan.slice_geometries](
+                    std::int64_t slice, std::int64_t repetition) {
     auto converted = stored.read(slice, repetition);
+    if (in_magnet)
+      turn_into_image(converted, slices.empty() ? of_first : slices[static_cast<std::size_t>(slice)]);
     convert_to_cycles_per_fov(converted, unit, geometry, stored.subject);
     return converted;
   };
@@ -118,6 +123,7 @@ Source from_scan(const std::string& path, const ReadOptions& options, ScanSummar
   of_file.matrix_size = options.matrix_size;
   of_file.fov_mm = options.fov_mm;
   of_file.trajectory_unit = options.trajectory_unit;
+  of_file.trajectory_axes = options.trajectory_axes;
   const auto file = open_as_stored(path, of_file);
   const auto& summary = file.summary;
   for (const auto& sentence : summary.inferred) scan.inferred.push_back(path + ": " + sentence);

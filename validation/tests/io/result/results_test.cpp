@@ -230,7 +230,7 @@ TEST(RepetitionNames, are_the_counters_that_differ) {
 TEST_F(Results, nifti_affine_is_that_computed_by_hand) {
   const std::array<std::array<double, 4>, 3> expected{{{0, 0, -3, 2}, {-10, 0, 0, 18}, {0, 5, 0, -12}}};
   const auto series = random_series(oblique_geometry(), 2, 1);
-  const auto affine = affine_of(series);
+  const auto affine = affine_of(stacks_of(series).front());
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column) EXPECT_NEAR(affine[row][column], expected[row][column], 1e-12);
 
@@ -257,7 +257,7 @@ TEST_F(Results, nifti_slices_are_spaced_by_their_positions) {
   geometry.fov_mm = {80, 70, 3};
   geometry.position_mm = {0, 0, -8};
   const auto series = random_series(geometry, 1, 5);  // 4 mm apart, 3 mm thick
-  const auto affine = affine_of(series);
+  const auto affine = affine_of(stacks_of(series).front());
   EXPECT_NEAR(affine[2][2], 4, 1e-12);
   EXPECT_NEAR(affine[2][3], -8, 1e-12);
   EXPECT_NEAR(affine[0][3], 40, 1e-12);  // 8 voxels: the centre is voxel 4
@@ -267,7 +267,7 @@ TEST_F(Results, nifti_slices_are_spaced_by_their_positions) {
 TEST_F(Results, nifti_voxels_of_unknown_fov_are_1_mm) {
   Geometry geometry;
   geometry.matrix_size = {8, 8, 1};
-  EXPECT_NEAR(affine_of(random_series(geometry, 1, 1))[0][0], -1, 1e-12);
+  EXPECT_NEAR(affine_of(stacks_of(random_series(geometry, 1, 1)).front())[0][0], -1, 1e-12);
 }
 
 TEST_F(Results, montage_shows_small_slices_large_and_upright) {
@@ -356,11 +356,22 @@ TEST_F(Results, need_a_name_that_is_not_the_scan) {
   }
 }
 
-TEST_F(Results, know_whether_slices_are_equally_spaced) {
-  auto series = random_series(oblique_geometry(), 1, 4);
-  EXPECT_TRUE(lie_on_affine(series));
+TEST_F(Results, say_what_nifti_cannot_say_of_places) {
+  Geometry geometry;
+  geometry.matrix_size = {8, 7, 1};
+  geometry.fov_mm = {80, 70, 3};
+  auto series = random_series(geometry, 1, 4);  // 4 mm apart
+  EXPECT_EQ(note_of_places(stacks_of(series)), "");
   series.images[2].geometry.position_mm[2] += 1;
-  EXPECT_FALSE(lie_on_affine(series));
+  EXPECT_CONTAINS(note_of_places(stacks_of(series)), "up to 1 mm off");
+  series.images[2].geometry.position_mm[2] -= 1;
+  for (std::size_t i = 0; i < 4; ++i) series.images[i].geometry.position_mm[0] = static_cast<double>(i);
+  EXPECT_CONTAINS(note_of_places(stacks_of(series)), "sform alone");
+  write_results(path("out"), series, some_provenance(4));
+  const auto image = nifti_of("out.nii.gz");
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->qform_code, 0);
+  EXPECT_EQ(image->sto_xyz.m[0][2], -1);
 }
 
 TEST_F(Results, images_of_another_shape_are_refused) {
