@@ -144,6 +144,13 @@ void note_time_origin(const ScanSummary& summary, Scan& scan) {
                                        name_of(summary.time_origin))});
 }
 
+std::int64_t slice_by_counter(const ScanSummary& summary, std::int64_t slice) {
+  const auto& counters = summary.slice_counters;
+  if (counters.empty()) return slice;
+  const int own = counters[static_cast<std::size_t>(slice)];
+  return std::ranges::count_if(counters, [own](int counter) { return counter < own; });
+}
+
 void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition) {
   if (slice < 0 || slice >= summary.slice_count)
     throw Error(summary.path, "a slice from 0 to " + std::to_string(summary.slice_count - 1),

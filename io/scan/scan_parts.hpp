@@ -66,6 +66,10 @@ bool are_axes(const Geometry& geometry);
 /// Says in the messages of a scan with a field map, once, what it means that its times do not count from the excitation.
 void note_time_origin(const ScanSummary& summary, Scan& scan);
 
+/// Returns the place of a slice among those of the scan in the order of their counters, in which files hold pieces of slices;
+/// the slice itself where a scan does not count.
+std::int64_t slice_by_counter(const ScanSummary& summary, std::int64_t slice);
+
 /// Throws Error when a slice or repetition does not exist.
 void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition);
 

@@ -51,7 +51,8 @@ class IsmrmrdFile {
       const std::lock_guard lock(mutex_);
       idle_.push_back(std::move(reader));
     }
-    read_maps(measurement_.file, volumes.map_matrix_size(), slice, repetition, precision_, scan);
+    read_maps(measurement_.file, volumes.map_matrix_size(), slice_by_counter(summary_, slice), repetition,
+              precision_, scan);
     return scan;
   }
 
