@@ -124,6 +124,29 @@ TEST_F(ScanFile, keeps_slices_and_repetitions_apart) {
                  "one slice and one repetition");
 }
 
+TEST_F(ScanFile, keeps_maps_with_the_slices_that_it_sorts) {
+  ScanSeries series{1, 3, 10, {}};
+  for (unsigned i = 0; i < 3; ++i) {
+    series.scans.push_back(random_scan({16, 16, 1}, 2, 10, 4, i));
+    series.scans.back().geometry.position_mm = {0, 0, i == 0 ? 7.0 : 3.0 * i};  // 7, 3, 6
+  }
+  write_scan(path("scan.h5"), ScanFormat::ismrmrd, series);
+  write_scan(path("pieces.cfl"), ScanFormat::bart, series);
+  ReadOptions options;
+  options.outside.trajectory = path("pieces_traj.cfl");
+  options.outside.sensitivity_maps = path("pieces_sens.cfl");
+  for (const auto& each : {ReadOptions{}, options}) {
+    const auto file = open_scan(path("scan.h5"), each);
+    EXPECT_EQ(file->summary().slice_counters, (std::vector{1, 2, 0}));
+    const auto read = read_all(*file);
+    for (std::size_t place = 0; place < 3; ++place) {
+      const auto& own = series.scans[(place + 1) % 3];
+      expect_same_values(own, read.scans[place], float_rounding(own));
+      expect_same_geometry(own, read.scans[place]);
+    }
+  }
+}
+
 // Three times the number of slices overflowed: found by the fuzz target of these files. More are claimed than stored.
 TEST_F(ScanFile, of_more_slices_than_any_file_holds_is_refused) {
   auto made = hdf5::File::create(path("scan.h5"), path("scan.h5"));
