@@ -28,11 +28,11 @@ class AxesEvidence {
   /// Takes a position as the file gives it, of a slice of these directions.
   void add(int slice, const std::array<double, 3>& k, const AxisDirections& directions);
 
-  /// The root mean square of k along the third axis over that of k, the largest of all slices.
+  /// Returns the root mean square of k along the third axis over that of k, the largest of all slices.
   double third_axis(bool in_magnet) const;
-  /// The same across the plane that fits the samples of a slice best: 0 where they lie in one.
+  /// Returns the same across the plane that fits the samples of a slice best: 0 where they lie in one.
   double out_of_plane() const;
-  /// The coupling of the third axis with others, 0 ... 1.
+  /// Returns the coupling of the third axis with others, 0 ... 1.
   double coupling(bool in_magnet) const;
   /// Returns whether both readings give the same positions.
   bool readings_agree() const;

@@ -60,7 +60,8 @@ void check_positions(const std::vector<Geometry>& slices, Findings& findings) {
         "The position is 0, 0, 0: the scanner's isocentre, or not stated. Images will be centred there.",
         "write position (ISMRMRD) or position_mm (fhd) into the file");
   if (const auto places = io::note_of_places(stacks_of(slices)); !places.empty())
-    findings.add(Severity::warning, "positions", places, "--slices chooses others");
+    findings.add(Severity::warning, "positions", fmt::format("Places of slices: {}.", places),
+                 "--slices chooses others");
 }
 
 }  // namespace fhd::doctor
