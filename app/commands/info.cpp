@@ -142,7 +142,7 @@ void print_text(const io::ScanSummary& summary) {
   line("images",
        counted(summary.slice_count, "slice") + " x " + counted(summary.repetition_count, "repetition"));
   print_names(summary);
-  print_stacks(summary);
+  if (summary.slice_count > 1) print_stacks(summary);
   if (!summary.echo_times_s.empty()) {
     auto times_ms = summary.echo_times_s;
     for (double& time : times_ms) time *= 1e3;

@@ -262,17 +262,13 @@ void VolumeAssembler::order_slices(const std::function<int(const ReadoutHead&)>&
     geometries.push_back(geometry_of(*head, summary_.geometry));
     counters.push_back(counter);
   }
-  const auto stacks = stacks_of(geometries);
-  for (const auto& stack : stacks)
+  for (const auto& stack : stacks_of(geometries))
     for (const auto i : stack.slices) {
       summary_.slice_counters.push_back(counters[i]);
       summary_.slice_geometries.push_back(geometries[i]);
     }
   summary_.slice_count = std::ssize(counters);
   summary_.geometry = summary_.slice_geometries.front();
-  if (stacks.size() > 1)
-    summary_.facts.emplace_back(
-        "stacks", fmt::format("{}, of slices of like directions that lie behind each other", stacks.size()));
   if (counters != summary_.slice_counters)
     summary_.inferred.push_back(
         "The slices are in the order of their places in the patient, not of the file's slice counters.");

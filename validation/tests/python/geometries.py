@@ -99,17 +99,17 @@ def _geometries():
     g["uneven, interleaved, oblique"] = Geometry(
         stack(rotation(12), [-14, -6, 1, 4, 13], interleaved(5)), even=False, note="not equally spaced")
     g["each place twice"] = Geometry(stack(AXIAL, even(4)) + stack(AXIAL, even(4), first=4), stacks=2)
-    g["slab"] = Geometry(stack(AXIAL, [1.3]), matrix=(24, 24, 12), fov=(150.0, 150.0, 96.0))
-    g["slab, double oblique"] = Geometry(stack(rotation(13), [1.3]), matrix=(24, 24, 12), fov=(150.0, 150.0, 96.0))
+    g["slab"] = Geometry(stack(AXIAL, [1.3]), matrix=(24, 24, 16), fov=(150.0, 150.0, 96.0))
+    g["slab, double oblique"] = Geometry(stack(rotation(13), [1.3]), matrix=(24, 24, 16), fov=(150.0, 150.0, 96.0))
     g["two slabs, left-handed"] = Geometry(
-        stack(MIRROR @ rotation(14), [20, -20], offset=(2.3, 1.1)), stacks=2, matrix=(24, 24, 12), fov=(150.0, 150.0, 96.0))
+        stack(MIRROR @ rotation(14), [10, -10]), stacks=2, matrix=(24, 24, 16), fov=(150.0, 150.0, 96.0))
     g["magnet axes, oblique"] = Geometry(stack(tilted("x", 25), even(3)), trajectory="radial", axes="magnet")
     g["magnet axes, double oblique, interleaved"] = Geometry(
         stack(rotation(15), even(4), interleaved(4)), trajectory="radial", axes="magnet")
     g["magnet axes, localizer"] = Geometry(
         stack(rotation(16), even(2)) + stack(rotation(17), even(2), first=2), stacks=2, trajectory="radial", axes="magnet")
     g["magnet axes, slab"] = Geometry(
-        stack(rotation(18), [1.3]), matrix=(24, 24, 8), fov=(150.0, 150.0, 80.0), trajectory="stars", axes="magnet")
+        stack(rotation(18), [1.3]), matrix=(24, 24, 16), fov=(150.0, 150.0, 96.0), trajectory="stars", axes="magnet")
     return g
 
 
