@@ -264,6 +264,40 @@ TEST_F(Results, nifti_slices_are_spaced_by_their_positions) {
   EXPECT_NEAR(affine[1][3], 30, 1e-12);  // 7 voxels: the centre is voxel 3
 }
 
+TEST_F(Results, of_several_stacks_of_slices_have_a_nifti_file_and_a_picture_for_each) {
+  Geometry geometry;
+  geometry.matrix_size = {8, 7, 1};
+  geometry.fov_mm = {80, 70, 3};
+  auto series = random_series(geometry, 2, 3);
+  for (const std::size_t i : {1U, 4U}) {
+    auto& own = series.images[i].geometry;
+    own.phase_direction = {0, 0, -1}, own.slice_direction = {0, 1, 0};
+  }
+  const auto written = write_results({path("out"), {{"phase", ""}}}, series, some_provenance(6));
+  ResultRequest request(path("out"), {{"phase", ""}});
+  request.stack_count = 2;
+  EXPECT_EQ(written, files_of_results(request));
+  for (const char* name : {"out_1.nii.gz", "out_2.nii.gz", "out_1.png", "out_2.png", "out_2_phase.nii.gz"})
+    EXPECT_TRUE(std::filesystem::exists(path(name))) << name;
+  const auto image = nifti_of("out_1.nii.gz");
+  ASSERT_TRUE(image);
+  EXPECT_EQ((std::array{image->nz, image->nt}), (std::array{2, 2}));
+  EXPECT_EQ(image->dz, 8.0F) << "from slice 0 to slice 2";
+  const auto* data = static_cast<const float*>(image->data);
+  constexpr std::size_t images[]{0, 2, 3, 5};
+  for (int i = 0; i < 4 * 56; ++i) EXPECT_EQ(data[i], abs(series.images[images[i / 56]].values[i % 56]));
+  const auto read = read_image(path("out.h5"));
+  EXPECT_EQ(read.images[4].geometry.slice_direction, (std::array<double, 3>{0, 1, 0}));
+  EXPECT_EQ(read.images[5].geometry.slice_direction, (std::array<double, 3>{0, 0, 1}));
+
+  // The name of a stack may also be that of another result.
+  std::filesystem::rename(path("out_1.nii.gz"), path("other_1.nii.gz"));
+  write_text(path("other_1.json"), "{}");
+  request.prefix = path("other");
+  EXPECT_CONTAINS(error_of([&] { require_replaceable(request, "scan.h5", ChecksumInBackground::of("a")); }),
+                  "other_1.nii.gz");
+}
+
 TEST_F(Results, nifti_voxels_of_unknown_fov_are_1_mm) {
   Geometry geometry;
   geometry.matrix_size = {8, 8, 1};
@@ -314,7 +348,7 @@ TEST_F(Results, nothing_appears_and_nothing_changes_when_the_disk_is_full) {
   const auto before = contents_of(folder());
   ASSERT_EQ(before.size(), 4u);
   Geometry geometry;
-  geometry.matrix_size = {32, 32, 4};
+  geometry.matrix_size = {64, 64, 1};
   const auto series = random_series(geometry, 1, 2);
   int failures = 0;
   // Each limit stops the first and largest file, OUT.h5, at another point.
