@@ -130,7 +130,8 @@ void ReconCommand::finish(ScanRun& run, const io::OutputLock& lock, const std::s
   // A phase, map or picture of an earlier run is no part of this result, nor are files of other stacks of slices.
   io::ResultRequest maps(prefix, {{"phase", ""}}), of_stacks(prefix, {{"phase", ""}});
   maps.add_noise_maps();
-  of_stacks.stack_count = std::max<std::size_t>(run.results.stack_count(), 1) + 1;
+  of_stacks.stack_count = stacks_of(run.file->summary().slice_geometries).size() + 1;  // of all slices
+  if (of_stacks.stack_count < 2) of_stacks.stack_count = 2;
   auto may_be_there = io::files_of_results(maps);
   std::ranges::copy(io::files_of_results(of_stacks), std::back_inserter(may_be_there));
   for (const auto& older : may_be_there) {
