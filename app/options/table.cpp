@@ -353,6 +353,10 @@ Rows missing_facts() {
                 [](RunOptions& o, const std::string& text) {
                   o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
                 }},
+      choice("--trajectory-axes", FHD_FIELD(read_options.trajectory_axes),
+             "axes of k-space positions: those of the image, or of the magnet, the patient's L, P, S as the "
+             "directions are stated; auto: as the samples fit the directions",
+             {"auto", "image", "magnet"}),
       choice("--zeros", FHD_FIELD(read_options.zeros_are_measured),
              "samples that are zero in every coil; auto: left out where they are a mask",
              {"auto", "measured"}),

@@ -361,9 +361,14 @@ io::ResultRequest request_of(const RunOptions& options, const std::string& prefi
   return request;
 }
 
+io::ResultRequest request_of(const ScanRun& run, const std::string& prefix) {
+  auto request = request_of(run.settings->options, prefix);
+  request.stack_count = run.results.stack_count();
+  return request;
+}
+
 std::vector<std::string> write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix) {
-  const RunOptions& options = run.settings->options;
-  return run.results.write(lock, request_of(options, prefix), options.compression);
+  return run.results.write(lock, request_of(run, prefix), run.settings->options.compression);
 }
 
 }  // namespace fhd::app
