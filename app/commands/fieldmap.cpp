@@ -71,6 +71,7 @@ void print_found(const std::vector<Echo>& echoes, const FieldMaps& found) {
   print_out("echoes    {} at {} ms; without wraps between voxels +-{:.3g} Hz{}\n", echoes.size(),
             fmt::format("{:g}", fmt::join(times_ms, ", ")), 0.5 / shortest, openness(echoes));
   print_out("field     {:.3g} ... {:.3g} Hz\n", lowest, highest);
+  if (!found.caveat.empty()) say("note", found.caveat);
 }
 
 int FieldMapCommand::run() {

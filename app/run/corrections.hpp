@@ -45,6 +45,7 @@ struct FieldMaps {
   std::vector<Array<float>> maps{};
   std::vector<Geometry> geometries{};
   std::string remark{};
+  std::string caveat{};  ///< what may be wrong with the maps; empty: nothing known
 };
 /// Is called with the report of each image that a map is made of.
 using OnEcho = std::function<void(std::int64_t slice, std::size_t echo, const Report&)>;
