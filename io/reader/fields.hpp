@@ -56,6 +56,7 @@ FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan,
                 has_sample_time, time_origin, geometry, unit_geometry, outside_pieces, acquisition, facts,
                 inferred, missing)
 FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
-FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, precision, zeros_are_measured, group, outside)
+FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, precision, zeros_are_measured, anonymous,
+            group, outside)
 
 }  // namespace fhd::io::reader

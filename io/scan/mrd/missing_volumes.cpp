@@ -32,7 +32,7 @@ bool is_flagged_as_last(const ReadoutHead& head) {
 }
 
 /// Returns whether the readouts are the first of others, as their encoding steps tell.
-bool begin(const ReadoutList& others, const ReadoutList& readouts, const Source& source) {
+bool is_beginning_of(const ReadoutList& others, const ReadoutList& readouts, const Source& source) {
   return std::equal(readouts.begin(), readouts.end(), others.begin(), [&](const auto& a, const auto& b) {
     const auto own = source(a.number).head.idx, other = source(b.number).head.idx;
     return own.kspace_encode_step_1 == other.kspace_encode_step_1 &&
@@ -51,7 +51,7 @@ Ending ending_of(const Brothers& brothers, const Source& source) {
   if (last == brothers.begin() || own.size() >= least || is_flagged_as_last(source(own.back().number).head))
     return Ending::whole;
   const bool is_clear = brothers.size() > 3 || std::any_of(brothers.begin(), last, [&](const auto& other) {
-                          return begin(other.second, own, source);
+                          return is_beginning_of(other.second, own, source);
                         });
   return 2 * own.size() < least && is_clear ? Ending::stopped : Ending::shorter;
 }

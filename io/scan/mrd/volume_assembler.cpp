@@ -305,7 +305,7 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   if (std::all_of(stamps.begin(), stamps.end(), is_zero)) stamps.clear();
   if (is_missing) {
     scan.kspace.values.fill_zero();
-    scan.messages = {{missing_volume, Severity::warning, "the scan has no readout of this image, which is zero"}};
+    scan.messages = {{missing_volume, Severity::warning, "the scan had no readout of this image, which is zero"}};
   } else {
     scan.calibration = calibration(slice, repetition, source, ghost);
   }

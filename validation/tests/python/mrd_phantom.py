@@ -64,7 +64,7 @@ def spoke(n, angle, step, coils=1):
 GOLDEN = np.pi * (np.sqrt(5) - 1) / 2
 
 
-def write(path, n, readouts, trajectory="cartesian", limits=True, times_ms=(), edit=lambda header: None):
+def write(path, n, readouts, trajectory="cartesian", limits=True, times_ms=(), edit=lambda header: None, first_stamp=0):
     """Writes readouts: dictionaries of `line` or `spoke` with the counters `repetition`, `slice`, ... that are not 0."""
     size = xsd.matrixSizeType(x=n, y=n, z=1)
     fov = xsd.fieldOfViewMm(x=200, y=200, z=5)
@@ -87,6 +87,8 @@ def write(path, n, readouts, trajectory="cartesian", limits=True, times_ms=(), e
             made.scan_counter = number
             made.center_sample = values.shape[1] // 2
             made.sample_time_us = 4
+            made.acquisition_time_stamp = first_stamp + number if first_stamp else 0
+            made.measurement_uid = 17
             made.idx.kspace_encode_step_1 = one["step"]
             for counter in ("repetition", "slice", "contrast", "phase", "set", "average"):
                 setattr(made.idx, counter, one.get(counter, 0))

@@ -172,15 +172,16 @@ def test_bipolar_echoes_are_images_of_one_place_without_a_ghost(tmp_path, n, coi
     times_ms = [2 + 1.5 * e for e in range(echoes)]
     frequencies_hz = [40, -60]  # of two objects beside each other
     objects = [(1, -0.2, 0.05, 0.15, 0.3, 0.2), (0.8, 0.22, -0.05, 0.14, 0.28, -0.1)]
-    readouts = []
+    readouts, seen = [], []
     for echo, time_ms in enumerate(times_ms):
         at_echo = [(one[0] * np.exp(-2j * np.pi * hz * time_ms * 1e-3), *one[1:]) for one, hz in zip(objects, frequencies_hz)]
+        seen.append(at_echo)
         backwards = (echo % 2 == 1) != first
         readouts += [line(n, step, coils, at_echo, backwards) | {"contrast": echo} for step in range(n)]
     write(tmp_path / "scan.h5", n, readouts, times_ms=times_ms)
     images, said, _ = recon(tmp_path, *SHARP)
     assert images.shape[:2] == (echoes, 1) and "ghost" not in said
-    assert max(error(images[e, 0], truth(n, coils, objects)) for e in range(echoes)) < 0.08
+    assert max(error(images[e, 0], truth(n, coils, seen[e])) for e in range(echoes)) < (1e-3 if coils == 1 else 0.06)
     done = subprocess.run([os.environ["FHD_PROGRAM"], "fieldmap", "scan.h5", "-o", "map.h5", "--smoothing", "0"], cwd=tmp_path,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
