@@ -148,7 +148,7 @@ class ResultHandle {
   }
   /// Returns the text of OUT.json.
   std::string report() const {
-    const auto made = io::report_text(results().series(), results().provenance());
+    const auto made = io::report_text(results().series(), results().provenance(), results().companions());
     return io::joined_report(made.report, made.environment);
   }
   /// Returns the matrix of each slice from voxel (x, y, z, 1) to LPS, mm.

@@ -57,6 +57,6 @@ FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan,
                 acquisition, facts, inferred, missing)
 FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
 FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, trajectory_axes, precision, zeros_are_measured,
-            group, outside)
+            anonymous, group, outside)
 
 }  // namespace fhd::io::reader

@@ -65,7 +65,8 @@ struct ReadOptions {
   /// double_precision: values in double are kept so, beside the same in single (`in_double` of the parts of a Scan).
   Precision precision = Precision::single_precision;
   bool zeros_are_measured = false;  ///< keeps samples that leave_out_zeros would leave out
-  std::string group;                ///< of an ISMRMRD file with several measurements; empty: the only one
+  bool anonymous = false;  ///< a copy is written without what identifies a patient (mrd/anonymous.hpp)
+  std::string group;       ///< of an ISMRMRD file with several measurements; empty: the only one
   OutsidePieces outside;
 };
 

@@ -4,16 +4,20 @@
 // ISMRMRD -> ISMRMRD: readouts keep their flags, counters and time stamps, and the header stays. Trajectories whose unit
 // the header does not state, or that the user states, are written in cycles/FOV.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <pugixml.hpp>
+#include <set>
 #include <sstream>
 #include <vector>
 
 #include "io/files/in_reader.hpp"
 #include "io/scan/hdf5_maps.hpp"
+#include "io/scan/mrd/anonymous.hpp"
 #include "io/scan/mrd/records.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -224,20 +228,39 @@ Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options,
     for_each_readout(measurement.records, false,
                      [&](const mrd::Readout& readout) { left_out += converted.leaves_out(readout.head); });
 
+  std::uint32_t first_stamp = std::numeric_limits<std::uint32_t>::max();
+  if (options.anonymous)
+    for_each_readout(measurement.records, false, [&](const mrd::Readout& readout) {
+      first_stamp = std::min(first_stamp, readout.head.acquisition_time_stamp);
+    });
+  std::set<std::string> unnamed;
+  const auto header = options.anonymous ? mrd::anonymous_header(xml, unnamed) : xml;
   auto file = hdf5::File::create(temporary, path);
-  mrd::RecordWriter writer(file, converted.converts() ? with_unit(xml) : xml,
+  mrd::RecordWriter writer(file, converted.converts() ? with_unit(header) : header,
                            measurement.records.count() - left_out);
   for_each_readout(measurement.records, true, [&](const mrd::Readout& readout) {
-    if (!converted.leaves_out(readout.head)) writer.write(converted(readout));
+    if (converted.leaves_out(readout.head)) return;
+    auto written = converted(readout);
+    if (options.anonymous) written.head = mrd::anonymous_head(written.head, first_stamp);
+    writer.write(written);
   });
   writer.close();
-  copy_waveforms(measurement.file, measurement.group, file);
+  if (!options.anonymous) copy_waveforms(measurement.file, measurement.group, file);
+  if (options.anonymous && measurement.file.has(measurement.group + "/waveforms"))
+    unnamed.insert("waveforms");
   copy_maps(measurement.file, file);
   file.close();
-  if (left_out == 0) return {};
-  return {fmt::format(
-      "{} readouts of other encoding spaces are not written: the unit of their trajectories is not known.",
-      left_out)};
+  Sentences lost;
+  if (left_out > 0)
+    say(lost,
+        "{} readouts of other encoding spaces are not written: the unit of their trajectories is not known.",
+        left_out);
+  if (options.anonymous)
+    say(lost,
+        "Left out, because they may identify somebody (--anonymous): {}. Time stamps count from the first "
+        "readout.",
+        unnamed.empty() ? "nothing that the header holds" : fmt::format("{}", fmt::join(unnamed, ", ")));
+  return lost;
 }
 
 Sentences copy_ismrmrd(FileSet& files, const std::string& from, const ReadOptions& options,

@@ -90,14 +90,16 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   placing_.positions = choose_positions(header_, header_.trajectory_unit, options_, space_, extent_, length,
                                         subjects_, summary_.inferred);
   sort_references(source, with_values);
+  leave_out_stopped(source);
   group_by_volume();
+  tell_missing();
   require_references_in_place();
   tell_repetition_time(source);
   tell_ghost();
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
   const auto in_image = placing_.positions.in_magnet ? in_axes_of_image(source) : source;
-  for (const auto& [number, head] : readouts_of(0, 0)) {
+  for (const auto& [number, head] : volumes_.begin()->second) {
     copy_positions(number, in_image(number), *head, placing_, trajectory.k, m);
     m += head->sample_count();
   }
@@ -147,7 +149,8 @@ void VolumeAssembler::tell_ghost() {
     say(summary_.missing,
         "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
         "taken to be equally spaced; the image is distorted along x unless they were regridded.");
-  if (!has_both(image_readouts_)) return;
+  // Echoes of one direction each, as of a bipolar gradient echo, have no ghost.
+  if (std::ranges::none_of(volumes_, [&](const auto& volume) { return has_both(volume.second); })) return;
   if (!has_both(navigators_))
     say(summary_.missing,
         "No phase-correction readouts of both directions tell how echoes of opposite directions are delayed: "
@@ -209,11 +212,6 @@ void VolumeAssembler::group_by_volume() {
   volumes_ = grouped(image_readouts_);
   reference_volumes_ = grouped(references_);
   navigator_volumes_ = grouped(navigators_);
-  const auto expected = summary_.slice_count * summary_.repetition_count;
-  if (std::ssize(volumes_) < expected)
-    say(summary_.missing,
-        "{} of {} slices and repetitions have no readout; choose others with --slices and --repetitions.",
-        expected - std::ssize(volumes_), expected);
   const auto& first = volumes_.begin()->second;
   summary_.samples_per_scan = sample_count(first);
   summary_.has_sample_time = states_times(first);
@@ -238,7 +236,7 @@ void VolumeAssembler::tell_repetition_time(const Source& source) {
     if (key.second == 0) stamps.push_back(source(readouts.front().number).head.acquisition_time_stamp);
     if (is_other_kind(summary_.repetition_counters[static_cast<std::size_t>(key.first)])) return;
   }
-  if (stamps.size() < 2 || stamps.size() != summary_.repetition_counters.size()) return;
+  if (has_gaps_ || stamps.size() < 2 || stamps.size() != summary_.repetition_counters.size()) return;
   const auto [seconds, origin] = repetition_time(header_, stamps, most_readouts);
   summary_.repetition_time_s = seconds;
   if (seconds > 0)
@@ -323,6 +321,7 @@ void VolumeAssembler::add_facts() {
 
 Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& source) const {
   const auto& readouts = readouts_of(slice, repetition);
+  const bool is_missing = !volumes_.contains({repetition, slice});
   Scan scan;
   scan.geometry =
       geometry_of(*readouts.front().head, summary_.slice_geometries[static_cast<std::size_t>(slice)]);
@@ -338,7 +337,12 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   collect(readouts, placing_, noting_stamps, ghost, scan.trajectory, scan.kspace);
   const auto is_zero = [](const auto& times) { return times == std::array<std::uint32_t, 3>{}; };
   if (std::all_of(stamps.begin(), stamps.end(), is_zero)) stamps.clear();
-  scan.calibration = calibration(slice, repetition, source, ghost);
+  if (is_missing) {
+    scan.kspace.values.fill_zero();
+    scan.messages = {{missing_volume, Severity::warning, "the scan had no readout of this image, which is zero"}};
+  } else {
+    scan.calibration = calibration(slice, repetition, source, ghost);
+  }
   if (!noise_readouts_.empty()) scan.noise = noise(source);
   if (!states_times(readouts)) return scan;
   double* time_s = scan.sample_time_s.emplace(Shape{sample_count(readouts)}).data();
@@ -441,14 +445,15 @@ bool VolumeAssembler::states_times(const ReadoutList& readouts) const {
   return header_.trajectory != "epi" && std::ranges::all_of(readouts, has_dwell);
 }
 
+/// Returns the readouts of a volume; of one that is missing, those of another repetition of its slice.
 const ReadoutList& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t repetition) const {
-  const auto found = volumes_.find({repetition, slice});
-  if (found == volumes_.end())
+  const auto* found = of_volume(volumes_, slice, repetition);
+  if (found == nullptr || repetition >= summary_.repetition_count)
     throw Error(
         subjects_.measurement,
         "readouts of slice " + std::to_string(slice) + " and repetition " + std::to_string(repetition),
         "none");
-  return found->second;
+  return *found;
 }
 
 /// Puts the positions of a readout at sample m of k [axis][sample].

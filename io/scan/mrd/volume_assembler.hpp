@@ -14,6 +14,8 @@
 //     combination of repetition, contrast, phase and set is one repetition of the output, in that order.
 //   - Slices are ordered by their stack of like directions and by their place in it (recon/domain/slice_stacks.hpp), not
 //     by their counters. Each has the directions and the position of its own readouts.
+//   - Volumes in which the measurement was stopped are left out; other volumes without a readout are zero:
+//     missing_volumes.cpp.
 //   - k-space positions: see sample_positions.hpp. Sample times count from the start of the readout, discarded samples
 //     too; sample times of an echo train ('epi'), whose lines share an excitation, are unknown.
 #include <cstdint>
@@ -68,6 +70,8 @@ class VolumeAssembler {
   bool are_embedded(const Source& source) const;
   void place_references(const Source& source, const Source& with_values);
   void group_by_volume();
+  void leave_out_stopped(const Source& source);
+  void tell_missing();
   void require_references_in_place();
   void tell_repetition_time(const Source& source);
   void tell_ghost();
@@ -103,6 +107,7 @@ class VolumeAssembler {
   TrajectoryExtent extent_, reference_extent_;
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too
+  bool has_gaps_ = false;  ///< repetitions are missing in the middle of the series
 };
 
 /// Readouts of one measurement in memory, in the order in which they were acquired, as they come over a connection.
