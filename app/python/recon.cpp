@@ -51,6 +51,7 @@ class Watched {
   /// interpreter is held before and after.
   template <class Work>
   void run(const Work& work) {
+    begin_work();
     auto done = std::async(std::launch::async, [&] {
       omp_set_num_threads(app::default_threads());
       work();
@@ -149,6 +150,7 @@ class ResultHandle {
     return voxel_to_lps_mm(results().series().images.front().geometry);
   }
   void save(const std::string& prefix, bool force) {
+    begin_work();
     const std::string name = io::without_result_ending(prefix);
     const auto request = app::request_of(run_->settings->options, name);
     io::check_writable(request, is_of_file_ ? results().inputs() : std::vector<std::string>{});
