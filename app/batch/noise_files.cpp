@@ -30,11 +30,12 @@ std::uintmax_t size_of(const BatchScan& scan) {
 }
 
 std::vector<NoiseFile> noise_files_of(const std::vector<BatchScan*>& folder) {
+  constexpr std::size_t few = 32;  // milliseconds each
   std::uintmax_t longest = 0;
   for (const auto* scan : folder) longest = std::max(longest, size_of(*scan));
   std::vector<NoiseFile> noise;
   for (auto* scan : folder)
-    if (const auto size = size_of(*scan); size > 0 && size <= longest / 4)
+    if (const auto size = size_of(*scan); size > 0 && (size <= longest / 4 || folder.size() <= few))
       if (auto kind = io::mrd::kind_of_measurement(scan->path); kind && kind->is_noise_alone)
         noise.push_back({scan, std::move(*kind)});
   return noise;

@@ -66,14 +66,14 @@ ForeignFile named(const char* name, std::string remedy, const std::string& path)
   return {name, std::move(remedy)};
 }
 
-/// GE writes its name, or that of data that are no images, at a place that depends on the version.
+/// Returns whether GE's name, or that of data that are no images, is in the head, where its place depends on the version.
 bool is_p_file(std::string_view head) {
   const auto begin = head.substr(0, 256);
   return begin.find("GE_MED_NMR") != begin.npos || begin.find("INVALIDNMR") != begin.npos;
 }
 
-/// Siemens VD and later: a list of 1 to 64 measurements, of which the first lies behind it. VB: the length of the protocol
-/// and the number of its parts, of which the first is called Config.
+/// Returns whether a head is Siemens's. VD and later: a list of 1 to 64 measurements, of which the first lies behind it. VB:
+/// the length of the protocol and the number of its parts, of which the first is called Config.
 bool is_twix(std::string_view head) {
   const auto first = number_at(head, 0), count = number_at(head, 4);
   const bool is_list = first < 10000 && count >= 1 && count <= 64 && number_at(head, 16) == 10240;
@@ -95,7 +95,7 @@ bool lies_beside(std::filesystem::path path, std::initializer_list<const char*> 
   });
 }
 
-/// The raw data of Philips have no first bytes of their own, but come in sets of one name.
+/// Returns the set that a file of Philips belongs to: such files have no first bytes of their own.
 std::optional<ForeignFile> philips_file(const std::string& path) {
   const auto ending = ending_of(path);
   if (((ending == ".raw" || ending == ".lab") && lies_beside(path, {".sin", ".SIN", ".lab", ".LAB"})) ||
@@ -118,7 +118,14 @@ std::string head_of(const InputFile& file) {
 std::optional<ForeignFile> foreign_file(const std::string& path) {
   const InputFile file(path);
   const auto head = head_of(file);
-  if (is_gzip(file)) return named("a file compressed by gzip", "decompress it: gunzip -k NAME", path);
+  if (is_gzip(file)) {
+    const auto inside = content_of_gzip(file, 4096);
+    const std::string_view begin(reinterpret_cast<const char*>(inside.data()), inside.size());
+    for (const auto& row : magics)
+      if (row.remedy == images && holds(begin, row.offset, row.bytes))
+        return named(row.name, row.remedy, path);
+    return named("a file compressed by gzip", "decompress it: gunzip -k NAME", path);
+  }
   if (const auto philips = philips_file(path)) return philips;
   for (const auto& row : magics)
     if (holds(head, row.offset, row.bytes)) return named(row.name, row.remedy, path);

@@ -432,6 +432,7 @@ void VolumeAssembler::tell_times(const std::vector<TimedReadout>& readouts, cons
   const auto times = sample_times(header_, trains, readouts, trajectory.k);
   summary_.has_sample_time = times.has_value();
   if (times) summary_.time_origin = times->origin;
+  if (trains) summary_.readout_time_s = 0;  // no excitation for each
   if (trains && times)
     say(summary_.inferred,
         "Sample times follow the echo trains by the header's echo spacing; the last is {:.3g} ms.",

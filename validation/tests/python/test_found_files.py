@@ -35,7 +35,9 @@ def lib(files):
 
 
 def run(*arguments, cwd):
-    return subprocess.run([os.environ["FHD_PROGRAM"], *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+    return subprocess.run(
+        [os.environ["FHD_PROGRAM"], *map(str, arguments)], check=False, cwd=cwd, capture_output=True, text=True
+    )
 
 
 def reconstructed(path, folder, *options):
@@ -76,22 +78,20 @@ def test_files_are_read(lib, files, tmp_path, name, n, bound, words):
     assert done.stderr == ""
 
 
-def test_radians_per_metre_are_the_same_image_as_per_metre(lib, files, tmp_path):
-    image, _ = reconstructed(files / "trajectory_rad_per_m.h5", tmp_path)
-    shutil.copy(files / "trajectory_rad_per_m.h5", tmp_path / "metre.h5")
-    os.chmod(tmp_path / "metre.h5", 0o644)
-    with ismrmrd.Dataset(tmp_path / "metre.h5", "dataset") as file:
-        for i in range(file.number_of_acquisitions()):
-            acquisition = file.read_acquisition(i)
-            acquisition.traj[:] = acquisition.traj / (2 * np.pi)
-            file.write_acquisition(acquisition, i) if hasattr(file, "write_acquisition") else None
-    with h5py.File(tmp_path / "metre.h5", "r+") as file:
-        data = file["dataset/data"][...]
-        for record in data:
-            record["traj"] = (record["traj"] / (2 * np.pi)).astype(np.float32)
-        file["dataset/data"][...] = data
-    per_metre, _ = reconstructed(tmp_path / "metre.h5", tmp_path)
-    assert lib.error(image, per_metre) < 1e-3
+@pytest.mark.parametrize("n, fov_mm", [(32, 200.0), (32, 320.0), (48, 160.0), (40, 300.0), (24, 100.0)])
+@pytest.mark.parametrize("per_mm", [False, True])
+def test_radians_per_length_are_the_same_image_as_cycles_or_named(lib, tmp_path, n, fov_mm, per_mm):
+    k, images = lib.radial(n, 51), []
+    samples = lib.samples(k[..., 0], k[..., 1], 2)
+    for scale in (1.0, 2 * np.pi / (fov_mm if per_mm else fov_mm / 1000)):
+        spokes = [lib.acquisition(samples[:, i], k[i] * scale, dt=5.0, kspace_encode_step_1=i) for i in range(51)]
+        lib.write(tmp_path / "scan.h5", lib.header("radial", (n, n, 1), (fov_mm, fov_mm, 5), coils=2), spokes)
+        options = []
+        if per_mm and scale != 1 and (line := run("info", "scan.h5", cwd=tmp_path).stderr):
+            assert "--trajectory-unit radians/mm" in line
+            options = ["--trajectory-unit", "radians/mm"]
+        images.append(reconstructed("scan.h5", tmp_path, *options)[0])
+    assert lib.error(images[1], images[0]) < 1e-3
 
 
 def test_an_echo_train_called_cartesian_is_corrected_by_its_own_times(lib, files, tmp_path):
@@ -189,7 +189,7 @@ def test_flags_that_accompany_a_purpose_do_not_hide_it(lib, tmp_path, navigator_
         lambda xml: xml[: xml.index("<encodingLimits>")] + xml[xml.index("</encodingLimits>") + 17 :],
         lambda xml: xml[: xml.index("<acquisitionSystem")] + xml[xml.index("</acquisitionSystemInformation>") + 31 :],
         lambda xml: xml[: xml.index("<experimental")] + xml[xml.index("</experimentalConditions>") + 25 :],
-        lambda xml: xml.replace("<trajectory>cartesian</trajectory>", ""),
+        lambda xml: xml.replace("<trajectory>cartesian</trajectory>", "<trajectory>Cartesian</trajectory>"),
         lambda xml: xml.replace("<encoding>", "<!-- made by hand --><encoding>"),
     ],
 )
@@ -294,3 +294,26 @@ def test_noise_alone_in_a_folder_serves_the_scans_that_name_it(lib, tmp_path, de
         assert ("noise.h5" in json.dumps(json.loads((tmp_path / "results" / (name + ".json")).read_text()))) == served
     again = run("batch", "scans", "-o", "results", cwd=tmp_path)
     assert "2 unchanged" in again.stdout
+
+
+# --- Words
+
+
+def test_a_long_series_has_each_warning_once(files, tmp_path):
+    image, done = reconstructed(files / ".." / "hostile" / "400_slices.h5", tmp_path)
+    assert len(image) == 400
+    assert done.stderr.count("fhd: warning: ") == 3
+    assert "density: so in 400 of 400 images" in done.stdout
+
+
+def test_commands_are_listed_without_arguments(tmp_path):
+    alone, helped = run(cwd=tmp_path), run("help", cwd=tmp_path)
+    assert alone.returncode == 2 and helped.returncode == 0
+    assert "reconstruct an image from a scan file" in alone.stdout == helped.stdout
+    assert run("help", "recon", cwd=tmp_path).stdout == run("recon", "--help", cwd=tmp_path).stdout
+
+
+def test_names_behind_two_dashes_may_look_like_options(files, tmp_path):
+    shutil.copy(files / "header_ns0.h5", tmp_path / "--matrix")
+    assert "32 x 32" in run("info", "--", "--matrix", cwd=tmp_path).stdout
+    assert "unknown option" not in run("compare", "--", "--matrix", "--matrix", cwd=tmp_path).stderr

@@ -32,7 +32,8 @@ const Row rows[]{
     {"a.npy", at(0, std::string("\x93NUMPY\1\0", 8)), "a NumPy array (.npy)", "fhd.reconstruct"},
     {"a.npz", "PK\3\4" + at(26, "kspace.npy"), "NumPy arrays (.npz)", "fhd.reconstruct"},
     {"a.zip", "PK\3\4" + at(26, "scan.dat"), "a zip archive", "unzip"},
-    {"a.h5.gz", at(0, "\x1f\x8b\x08"), "gzip", "decompress it"},
+    {"a.h5.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\3\xab\0\0\x83\x16\xdc\x8c\1\0\0\0", 21), "gzip",
+     "decompress it"},
     {"a.h5.xz",
      at(0, std::string("\xFD"
                        "7zXZ\0",
