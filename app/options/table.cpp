@@ -11,7 +11,6 @@
 #include <type_traits>
 
 #include "app/options/nearest_word.hpp"
-#include "io/files/input_memory.hpp"
 #include "io/reader/limits.hpp"
 #include "io/scan/checksum.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -151,7 +150,7 @@ void set_noise_map(RunOptions& o, const std::string& text) {
                   "100 tell the deviation to 5 %");
     request.replicas = static_cast<std::int64_t>(number);
   }
-  o.noise_map.wanted = request;
+  o.noise_map = request;
 }
 
 /// Sets --field-map of commands that can make one of the echoes.
@@ -383,9 +382,7 @@ Rows input_limits() {
        "GiB of memory that reading a file may take [192 MiB and 8 times its size, or 1 GiB where that can "
        "be compressed into it]",
        [](RunOptions&, const std::string& text) {
-         const double gib = number_of("--input-memory", text, 0.001, 1e6);
-         io::reader::limits().memory_gib = gib;
-         io::set_input_memory(static_cast<std::uint64_t>(gib * 0x1p30));  // also of files that are read here
+         io::reader::limits().memory_gib = number_of("--input-memory", text, 0.001, 1e6);
        }},
       {"--input-seconds", "N",
        "s that opening a file or reading a volume may take [30, and 1 for 20 MB; of a processor 1.2, and 1 "

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <utility>
 
 #include "io/files/atomic_file.hpp"
 #include "io/files/blocks.hpp"
