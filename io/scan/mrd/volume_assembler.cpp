@@ -127,7 +127,10 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
 void VolumeAssembler::require_agreement() {
   if (image_readouts_.empty())
     throw Error(subjects_.readouts, "readouts of an image",
-                fmt::format("{} readouts, all flagged as noise, calibration or dummy", added_));
+                fmt::format("{} readouts, all flagged as noise, calibration or dummy", added_),
+                added_ > 0 && std::ssize(noise_readouts_) == added_
+                    ? "give the file as --noise to the scan whose noise it is"
+                    : "");
   const auto& first = *image_readouts_.front().head;
   summary_.coil_count = first.active_channels, summary_.readout_length = first.sample_count();
   extent_.axis_count = first.trajectory_dimensions;
