@@ -32,7 +32,7 @@ struct NoiseMeasurement {
 /// Reads an ISMRMRD file of one measurement: its readouts flagged as noise or, where none is, all. Throws Error.
 NoiseMeasurement read_noise_measurement(const std::string& path);
 
-/// What a file of one ISMRMRD measurement is to others: whether it holds noise, or noise alone.
+/// Tells what a file of one ISMRMRD measurement may serve others with: noise, or noise alone.
 struct MeasurementKind {
   bool has_noise = false, is_noise_alone = false;
   std::string id;                               ///< measurementID
