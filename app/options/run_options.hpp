@@ -62,11 +62,9 @@ struct RunOptions {
   // Volumes and outputs
   VolumeSelection selection;
   bool no_gridded_image = false, phase = false, strict = false;
-  /// Further formats beside the results: NAME_dicom/ and NAME_images.h5, or, where these name them, other places.
-  bool dicom = false, ismrmrd_images = false;
-  std::string dicom_folder, ismrmrd_images_file;
-  std::optional<int> compression;            ///< of NIfTI and PNG files, 0 ... 9
-  std::optional<NoiseMapRequest> noise_map;  ///< of one volume
+  std::map<std::string, std::string> formats;  ///< further ones, as ResultRequest::paths
+  std::optional<int> compression;              ///< of NIfTI and PNG files, 0 ... 9
+  std::optional<NoiseMapRequest> noise_map;    ///< of one volume
   // Reading
   io::ReadOptions read_options;
   FieldMapChoice field_map = FieldMapChoice::of_scan;

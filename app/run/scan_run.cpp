@@ -355,12 +355,9 @@ void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summa
 // --- Files
 
 io::ResultRequest request_of(const RunOptions& options, const std::string& prefix) {
-  io::ResultRequest request(prefix);
+  io::ResultRequest request(prefix, options.formats);
   if (options.phase) request.add("phase");
   if (options.noise_map) request.add_noise_maps();
-  if (options.dicom || !options.dicom_folder.empty()) request.add("dicom", options.dicom_folder);
-  if (options.ismrmrd_images || !options.ismrmrd_images_file.empty())
-    request.add("ismrmrd", options.ismrmrd_images_file);
   return request;
 }
 
