@@ -353,7 +353,7 @@ Rows missing_facts() {
       OptionRow{"--fov-mm", "X,Y,Z", "field of view in mm: F, X,Y or X,Y,Z [as the file says]",
                 [](RunOptions& o, const std::string& text) { o.read_options.fov_mm = parse_fov_mm(text); }},
       OptionRow{"--trajectory-unit",
-                "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
+                "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|radians/m|radians/mm|kmax",
                 "unit of k-space positions; kmax: 1 at the edge [auto]",
                 [](RunOptions& o, const std::string& text) {
                   o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");

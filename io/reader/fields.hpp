@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "io/result/results.hpp"
+#include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/gradient_response.hpp"
 #include "recon/domain/scan.hpp"
@@ -41,6 +42,7 @@ FHD_MEMBERS(Scan, geometry, trajectory, kspace, sensitivity_maps, noise, calibra
             messages, second_maps)
 FHD_MEMBERS(Image, values, geometry, in_double)
 FHD_MEMBERS_BUT(stored, ImageSeries, repetition_count, slice_count, images)
+FHD_MEMBERS(mrd::MeasurementKind, has_noise, is_noise_alone, id, noise_measurements, coil_count)
 FHD_MEMBERS(Volume, values, voxel_to_lps)
 FHD_MEMBERS(GradientResponse, frequencies_hz, values)
 FHD_MEMBERS(RepetitionCounters, repetition, contrast, phase, set)

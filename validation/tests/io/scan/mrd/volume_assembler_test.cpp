@@ -174,6 +174,22 @@ TEST(VolumeAssembler, takes_noise_and_leaves_out_what_is_not_of_the_image) {
   EXPECT_EQ((*found)[samples - 3], (Complex<float>{7, 103}));
 }
 
+TEST(VolumeAssembler, takes_readouts_flagged_as_surface_coil_correction_where_there_are_no_others) {
+  for (const bool with_others : {false, true}) {
+    Stream stream;
+    for (int i = 0; i < 4; ++i) {
+      auto readout = line_readout(i, i);
+      if (!with_others || i == 0)
+        readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA);
+      stream.deliver(readout);
+    }
+    stream.assembler.finish(stream.source(), stream.source());
+    const auto& summary = stream.assembler.summary();
+    EXPECT_EQ(summary.samples_per_scan, (with_others ? 3 : 4) * samples);
+    EXPECT_EQ(says(summary.inferred, "because no others are"), !with_others);
+  }
+}
+
 TEST(VolumeAssembler, places_cartesian_readouts_by_their_encoding_steps_and_direction) {
   auto header = header_8x8();
   header.trajectory = "epi";
