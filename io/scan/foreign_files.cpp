@@ -80,29 +80,29 @@ bool is_twix(std::string_view head) {
   return is_list || (count >= 1 && count <= 64 && first > 64 && holds(head, 8, "Config\0"sv));
 }
 
-/// Returns the ending of a name in lower case: ".raw".
+/// Returns the suffix of a name in lower case: ".raw".
 std::string ending_of(const std::filesystem::path& path) {
-  auto ending = path.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  return ending;
+  auto suffix = path.extension().string();
+  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return std::tolower(c); });
+  return suffix;
 }
 
 /// Returns whether a file of the same name with one of these endings lies beside it.
 bool lies_beside(std::filesystem::path path, std::initializer_list<const char*> endings) {
   std::error_code status;
-  return std::ranges::any_of(endings, [&](const char* ending) {
-    return std::filesystem::exists(path.replace_extension(ending), status);
+  return std::ranges::any_of(endings, [&](const char* suffix) {
+    return std::filesystem::exists(path.replace_extension(suffix), status);
   });
 }
 
 /// Returns the set that a file of Philips belongs to: such files have no first bytes of their own.
 std::optional<ForeignFile> philips_file(const std::string& path) {
-  const auto ending = ending_of(path);
-  if (((ending == ".raw" || ending == ".lab") && lies_beside(path, {".sin", ".SIN", ".lab", ".LAB"})) ||
-      (ending == ".sin" && lies_beside(path, {".lab", ".LAB", ".raw", ".RAW"})))
+  const auto suffix = ending_of(path);
+  if (((suffix == ".raw" || suffix == ".lab") && lies_beside(path, {".sin", ".SIN", ".lab", ".LAB"})) ||
+      (suffix == ".sin" && lies_beside(path, {".lab", ".LAB", ".raw", ".RAW"})))
     return named("Philips raw data (.raw, .lab, .sin)", philips_converter, path);
-  if ((ending == ".data" && lies_beside(path, {".list", ".LIST"})) ||
-      (ending == ".list" && lies_beside(path, {".data", ".DATA"})))
+  if ((suffix == ".data" && lies_beside(path, {".list", ".LIST"})) ||
+      (suffix == ".list" && lies_beside(path, {".data", ".DATA"})))
     return named("Philips raw data (.list, .data)", list_data, path);
   return std::nullopt;
 }
