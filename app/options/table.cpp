@@ -312,6 +312,11 @@ Rows coils_and_trajectory() {
   return {choice("--coils", FHD_FIELD(chosen.coils.maps),
                  "sensitivity maps: of the file, or found here (joint: with an image, where calibration is "
                  "thin); auto: the file's, else espirit for cg; none: root of the sum of squares"),
+          choice("--maps-from", FHD_FIELD(maps_from),
+                 "find the maps from one volume, or from all repetitions together, which take turns in what "
+                 "they sample; auto: from all where one does not tell them",
+                 {"auto", "series", "volume"})
+              .in(making),
           choice("--map-sets", FHD_FIELD(chosen.coils.map_sets),
                  "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; "
                  "auto: where they are"),
@@ -353,6 +358,10 @@ Rows missing_facts() {
                 [](RunOptions& o, const std::string& text) {
                   o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
                 }},
+      choice("--trajectory-axes", FHD_FIELD(read_options.trajectory_axes),
+             "axes of k-space positions: those of the image, or of the magnet, the patient's L, P, S as the "
+             "directions are stated; auto: as the samples fit the directions",
+             {"auto", "image", "magnet"}),
       choice("--zeros", FHD_FIELD(read_options.zeros_are_measured),
              "samples that are zero in every coil; auto: left out where they are a mask",
              {"auto", "measured"}),

@@ -1,7 +1,14 @@
 #include "io/scan/mrd/copy_readouts.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
 #include <vector>
 
+#include "io/scan/mrd/anonymous.hpp"
 #include "io/scan/mrd/header.hpp"
 #include "io/scan/mrd/records.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -28,6 +35,8 @@ class Conversion {
   Readout operator()(Readout readout) {
     const auto axes = readout.head.trajectory_dimensions;
     if (!converts_ || axes == 0) return readout;
+    const auto in_image = in_axes_of_image([&](std::int64_t) { return readout; });
+    if (positions_.in_magnet) readout = in_image(0);
     k_.assign(readout.trajectory.begin(), readout.trajectory.end());
     // A third axis that is no position (density weights) stays.
     const std::size_t converted = axes > 2 && positions_.matrix_size[2] > 1 && !positions_.stacked ? 3 : 2;
@@ -50,23 +59,42 @@ Sentences copy_readouts(const ReadoutsToCopy& readouts, const SamplePositions& p
                         const ReadOptions& options, hdf5::File& file) {
   const auto& xml = readouts.header;
   Conversion converted(positions, options.trajectory_unit != TrajectoryUnit::automatic ||
+                                      options.trajectory_axes != TrajectoryAxes::automatic ||
                                       !states_unit(xml, readouts.header_subject));
   std::int64_t left_out = 0;
-  if (converted.converts()) {
+  std::uint32_t first_stamp = std::numeric_limits<std::uint32_t>::max();
+  if (converted.converts() || options.anonymous) {
     const auto heads = readouts.reader_of(false);
-    for (std::int64_t number = 0; number < readouts.count; ++number)
-      left_out += converted.leaves_out(heads(number).head);
+    for (std::int64_t number = 0; number < readouts.count; ++number) {
+      const auto head = heads(number).head;
+      left_out += converted.leaves_out(head);
+      first_stamp = std::min(first_stamp, head.acquisition_time_stamp);
+    }
   }
-  RecordWriter writer(file, converted.converts() ? with_unit(xml) : xml, readouts.count - left_out);
+  std::set<std::string> unnamed;
+  if (options.anonymous && readouts.has_waveforms) unnamed.insert("waveforms");
+  const auto header = options.anonymous ? anonymous_header(xml, unnamed) : xml;
+  RecordWriter writer(file, converted.converts() ? with_unit(header) : header, readouts.count - left_out);
   const auto whole = readouts.reader_of(true);
-  for (std::int64_t number = 0; number < readouts.count; ++number)
-    if (const auto readout = whole(number); !converted.leaves_out(readout.head))
-      writer.write(converted(readout));
+  for (std::int64_t number = 0; number < readouts.count; ++number) {
+    const auto readout = whole(number);
+    if (converted.leaves_out(readout.head)) continue;
+    auto written = converted(readout);
+    if (options.anonymous) written.head = anonymous_head(written.head, first_stamp);
+    writer.write(written);
+  }
   writer.close();
-  if (left_out == 0) return {};
-  return {fmt::format(
-      "{} readouts of other encoding spaces are not written: the unit of their trajectories is not known.",
-      left_out)};
+  Sentences lost;
+  if (left_out > 0)
+    say(lost,
+        "{} readouts of other encoding spaces are not written: the unit of their trajectories is not known.",
+        left_out);
+  if (options.anonymous)
+    say(lost,
+        "Left out, because they may identify somebody (--anonymous): {}. Time stamps count from the first "
+        "readout.",
+        unnamed.empty() ? "nothing that the header holds" : fmt::format("{}", fmt::join(unnamed, ", ")));
+  return lost;
 }
 
 }  // namespace fhd::io::mrd

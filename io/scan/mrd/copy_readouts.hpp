@@ -1,6 +1,7 @@
 #pragma once
 // ISMRMRD -> ISMRMRD: readouts keep their flags, counters and time stamps, and the header stays. Trajectories whose unit
-// the header does not state, or that the user states, are written in cycles/FOV.
+// the header does not state, or that the user states, are written in cycles/FOV. With options.anonymous without what
+// identifies somebody: anonymous.hpp.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,6 +17,7 @@ struct ReadoutsToCopy {
   std::string header, header_subject;
   std::int64_t count = 0;
   std::function<Source(bool with_values)> reader_of;
+  bool has_waveforms = false;
 };
 
 /// Writes header and readouts to `file`. `positions`: of the image. Returns what is not written. Throws Error.

@@ -53,7 +53,8 @@ class IsmrmrdFile {
       const std::lock_guard lock(mutex_);
       idle_.push_back(std::move(reader));
     }
-    read_maps(measurement_.file, volumes.map_matrix_size(), slice, repetition, precision_, scan);
+    read_maps(measurement_.file, volumes.map_matrix_size(), slice_by_counter(summary_, slice), repetition,
+              precision_, scan);
     return scan;
   }
 
@@ -145,6 +146,7 @@ Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options,
   if (mrd::is_stream(from)) return copy_stream(from, options, temporary, path);
   const auto measurement = open_measurement(from, options);
   const auto header_name = mrd::header_name(measurement.group);
+  const bool has_waveforms = measurement.file.has(measurement.group + "/waveforms");
   auto file = hdf5::File::create(temporary, path);
   const auto reader_of = [&](bool with_values) -> mrd::Source {
     return [reader = std::make_shared<mrd::RecordReader>(measurement.records, with_values)](
@@ -152,9 +154,9 @@ Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options,
   };
   auto lost =
       mrd::copy_readouts({measurement.file.read_text(header_name), measurement.file.subject(header_name),
-                          measurement.records.count(), reader_of},
+                          measurement.records.count(), reader_of, has_waveforms},
                          measurement.volumes.positions(), options, file);
-  copy_waveforms(measurement.file, measurement.group, file);
+  if (!options.anonymous) copy_waveforms(measurement.file, measurement.group, file);
   copy_maps(measurement.file, file);
   file.close();
   return lost;

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <numbers>
 #include <set>
+#include <tuple>
 
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/mrd/sample_times.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/slice_stacks.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -31,6 +33,15 @@ std::array<double, 3> position_mm(const ReadoutHead& head) {
   for (int axis = 0; axis < 3; ++axis)
     position[axis] = std::isfinite(head.position[axis]) ? head.position[axis] : 0;
   return position;
+}
+
+/// Returns `geometry` with the directions that a readout states; empty where they are not at right angles.
+std::optional<Geometry> with_directions(Geometry geometry, const ReadoutHead& head) {
+  const auto stated = directions_of(head);
+  if (!stated) return std::nullopt;
+  std::tie(geometry.read_direction, geometry.phase_direction, geometry.slice_direction) =
+      std::tuple_cat(*stated);
+  return geometry;
 }
 
 }  // namespace
@@ -100,20 +111,24 @@ void VolumeAssembler::choose_image_readouts() {
 void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   choose_image_readouts();
   require_agreement();
-  const auto length = [&](int axes) { return object_length(image_readouts_, source, with_values, axes); };
+  const auto length = [&](int axes, bool in_magnet) {
+    return object_length(image_readouts_, source, with_values, axes, in_magnet);
+  };
   placing_.positions = choose_positions(header_, header_.trajectory_unit, options_, space_, extent_, length,
                                         subjects_, summary_.inferred);
   sort_references(source, with_values);
+  leave_out_stopped(source);
   group_by_volume();
+  tell_missing();
   require_references_in_place();
   tell_repetition_time(source);
   tell_ghost();
-  read_directions();
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
   std::vector<TimedReadout> timed;
-  for (const auto& [number, head] : readouts_of(0, 0)) {
-    const auto readout = source(number);
+  const auto in_image = placing_.positions.in_magnet ? in_axes_of_image(source) : source;
+  for (const auto& [number, head] : volumes_.begin()->second) {
+    const auto readout = in_image(number);
     timed.emplace_back(readout.head);
     copy_positions(number, readout, *head, placing_, trajectory.k, m);
     m += head->sample_count();
@@ -163,7 +178,9 @@ void VolumeAssembler::tell_ghost() {
     say(summary_.missing,
         "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
         "taken to be equally spaced; the image is distorted along x unless they were regridded.");
-  if (!has_both_directions(image_readouts_)) return;
+  // Echoes of one direction each, as of a bipolar gradient echo, have no ghost.
+  if (std::ranges::none_of(volumes_, [&](const auto& volume) { return has_both_directions(volume.second); }))
+    return;
   if (!has_both_directions(navigators_))
     say(summary_.missing,
         "No phase-correction readouts of both directions tell how echoes of opposite directions are delayed: "
@@ -195,39 +212,36 @@ void VolumeAssembler::group_by_volume() {
         "same, though the readouts count slices.");
   const auto slice_of = [&](const ReadoutHead& head) { return one_slice ? 0 : int{head.idx.slice}; };
   std::set<RepetitionCounters> repetitions;
-  std::set<int> slices, averages;
+  std::set<int> averages;
   for (const auto& [number, head] : image_readouts_) {
     repetitions.insert(repetition_of(*head));
-    slices.insert(slice_of(*head));
     averages.insert(head->idx.average);
   }
   auto& counters = summary_.repetition_counters;
   counters.assign(repetitions.begin(), repetitions.end());
-  summary_.slice_counters.assign(slices.begin(), slices.end());
-  summary_.slice_count = std::ssize(slices), summary_.repetition_count = std::ssize(counters);
+  order_slices(slice_of);
+  summary_.repetition_count = std::ssize(counters);
   if (std::ranges::any_of(counters, [&](const RepetitionCounters& own) { return is_other_kind(own); }))
     say(summary_.inferred, "Each combination of repetition, contrast, phase and set is one repetition.");
   if (averages.size() > 1)
     say(summary_.inferred, "The {} averages are further samples of the same image.", averages.size());
-  const auto rank = [](const auto& all, const auto& value) -> std::int64_t {
-    const auto found = std::ranges::lower_bound(all, value);
-    return found == all.end() || *found != value ? -1 : found - all.begin();
+  const auto repetition_number = [&](const RepetitionCounters& own) -> std::int64_t {
+    const auto found = std::ranges::lower_bound(counters, own);
+    return found == counters.end() || *found != own ? -1 : found - counters.begin();
   };
+  std::map<int, std::int64_t> slice_numbers;
+  for (const auto counter : summary_.slice_counters)
+    slice_numbers.emplace(counter, std::ssize(slice_numbers));
   const auto grouped = [&](const ReadoutList& readouts) {
     Volumes volumes;
     for (const auto& readout : readouts)
-      if (const auto slice = rank(summary_.slice_counters, slice_of(*readout.head)); slice >= 0)
-        volumes[{rank(counters, repetition_of(*readout.head)), slice}].push_back(readout);
+      if (const auto slice = slice_numbers.find(slice_of(*readout.head)); slice != slice_numbers.end())
+        volumes[{repetition_number(repetition_of(*readout.head)), slice->second}].push_back(readout);
     return volumes;
   };
   volumes_ = grouped(image_readouts_);
   reference_volumes_ = grouped(references_);
   navigator_volumes_ = grouped(navigators_);
-  const auto expected = summary_.slice_count * summary_.repetition_count;
-  if (std::ssize(volumes_) < expected)
-    say(summary_.missing,
-        "{} of {} slices and repetitions have no readout; choose others with --slices and --repetitions.",
-        expected - std::ssize(volumes_), expected);
   const auto& first = volumes_.begin()->second;
   summary_.samples_per_scan = sample_count(first);
 }
@@ -250,38 +264,55 @@ void VolumeAssembler::tell_repetition_time(const Source& source) {
     if (key.second == 0) stamps.push_back(source(readouts.front().number).head.acquisition_time_stamp);
     if (is_other_kind(summary_.repetition_counters[static_cast<std::size_t>(key.first)])) return;
   }
-  if (stamps.size() < 2 || stamps.size() != summary_.repetition_counters.size()) return;
+  if (has_gaps_ || stamps.size() < 2 || stamps.size() != summary_.repetition_counters.size()) return;
   const auto [seconds, origin] = repetition_time(header_, stamps, most_readouts);
   summary_.repetition_time_s = seconds;
   if (seconds > 0)
     summary_.facts.emplace_back("repetition time", fmt::format("{:g} s ({})", seconds, origin));
 }
 
-void VolumeAssembler::read_directions() {
-  auto& geometry = summary_.geometry;
-  const auto& head = *volumes_.begin()->second.front().head;
-  const auto unit_vector = [](const float(&from)[3], std::array<double, 3>& to) {
-    const double length = std::hypot(double{from[0]}, double{from[1]}, double{from[2]});
-    for (int axis = 0; axis < 3; ++axis) to[axis] = from[axis] / length;
-    return std::isfinite(length) && length > 0;
-  };
-  Geometry read = geometry;
-  summary_.states_directions = unit_vector(head.read_dir, read.read_direction) &&
-                               unit_vector(head.phase_dir, read.phase_direction) &&
-                               unit_vector(head.slice_dir, read.slice_direction) && are_axes(read);
-  if (summary_.states_directions)
-    geometry = read;
-  else
+/// Orders the slices by stack and place, and says where each lies.
+void VolumeAssembler::order_slices(const std::function<int(const ReadoutHead&)>& slice_of) {
+  std::map<int, const ReadoutHead*> first_heads;  // by the counter of the slice
+  for (const auto& [number, head] : image_readouts_) first_heads.emplace(slice_of(*head), head);
+  summary_.states_directions = std::ranges::all_of(first_heads, [&](const auto& slice) {
+    return with_directions(summary_.geometry, *slice.second).has_value();
+  });
+  if (!summary_.states_directions)
     say(summary_.inferred,
         "The directions of the image are not stated, or not at right angles: x, y, z are taken to be the "
         "patient's left, posterior and superior.");
-  geometry.position_mm = position_mm(head);
+  std::vector<Geometry> geometries;
+  std::vector<int> counters;
+  for (const auto& [counter, head] : first_heads) {
+    geometries.push_back(geometry_of(*head, summary_.geometry));
+    counters.push_back(counter);
+  }
+  for (const auto& stack : stacks_of(geometries))
+    for (const auto i : stack.slices) {
+      summary_.slice_counters.push_back(counters[i]);
+      summary_.slice_geometries.push_back(geometries[i]);
+    }
+  summary_.slice_count = std::ssize(counters);
+  summary_.geometry = summary_.slice_geometries.front();
+  if (counters != summary_.slice_counters)
+    summary_.inferred.push_back(
+        "The slices are in the order of their places in the patient, not of the file's slice counters.");
+}
+
+/// Returns the geometry of the volume that a readout is of; that of its slice where the readout states no directions.
+Geometry VolumeAssembler::geometry_of(const ReadoutHead& head, const Geometry& slice) const {
+  auto geometry = summary_.states_directions ? with_directions(slice, head) : std::nullopt;
+  if (!geometry) geometry = slice;
+  geometry->position_mm = position_mm(head);
+  return *geometry;
 }
 
 /// Returns the length of the object along the axes of the trajectory (in 1 / its unit), from the first volume among
 /// `readouts`.
 std::array<double, 3> VolumeAssembler::object_length(const ReadoutList& readouts, const Source& source,
-                                                     const Source& with_values, int axes) const {
+                                                     const Source& with_values, int axes,
+                                                     bool in_magnet) const {
   const bool one_slice = is_one_slice();
   const auto volume_of = [&](const ListedReadout& readout) {
     return std::pair(repetition_of(*readout.head), one_slice ? 0 : int{readout.head->idx.slice});
@@ -290,7 +321,9 @@ std::array<double, 3> VolumeAssembler::object_length(const ReadoutList& readouts
   std::vector<std::int64_t> numbers;
   for (const auto& readout : readouts)
     if (volume_of(readout) == first) numbers.push_back(readout.number);
-  return mrd::object_length(std::move(numbers), source, with_values, axes, subjects_);
+  if (!in_magnet) return mrd::object_length(std::move(numbers), source, with_values, axes, subjects_);
+  return mrd::object_length(std::move(numbers), in_axes_of_image(source), in_axes_of_image(with_values), axes,
+                            subjects_);
 }
 
 void VolumeAssembler::add_facts() {
@@ -316,9 +349,10 @@ void VolumeAssembler::add_facts() {
 
 Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& source) const {
   const auto& readouts = readouts_of(slice, repetition);
+  const bool is_missing = !volumes_.contains({repetition, slice});
   Scan scan;
-  scan.geometry = summary_.geometry;
-  scan.geometry.position_mm = position_mm(*readouts.front().head);
+  scan.geometry =
+      geometry_of(*readouts.front().head, summary_.slice_geometries[static_cast<std::size_t>(slice)]);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
   auto found = ghost_correction(slice, repetition, source, scan.messages);
   auto* const ghost = found ? &*found : nullptr;
@@ -333,7 +367,13 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   collect(readouts, placing_, noting_stamps, ghost, scan.trajectory, scan.kspace);
   const auto is_zero = [](const auto& times) { return times == std::array<std::uint32_t, 3>{}; };
   if (std::all_of(stamps.begin(), stamps.end(), is_zero)) stamps.clear();
-  scan.calibration = calibration(slice, repetition, source, ghost);
+  if (is_missing) {
+    scan.kspace.values.fill_zero();
+    scan.messages = {
+        {missing_volume, Severity::warning, "the scan had no readout of this image, which is zero"}};
+  } else {
+    scan.calibration = calibration(slice, repetition, source, ghost);
+  }
   if (!noise_readouts_.empty()) scan.noise = noise(source);
   if (auto times = sample_times(header_, are_trains(timed), timed, scan.trajectory.k))
     scan.sample_time_s = std::move(times->seconds);
@@ -347,8 +387,9 @@ void VolumeAssembler::collect(const ReadoutList& readouts, const Placing& placin
   trajectory.k = Array<double>({3, samples});
   kspace.values = Array<Complex<float>>({summary_.coil_count, samples});
   std::int64_t m = 0;
+  const auto in_image = placing.positions.in_magnet ? in_axes_of_image(source) : source;
   for (const auto& [number, head] : readouts) {
-    const auto readout = source(number);
+    const auto readout = in_image(number);
     copy_positions(number, readout, *head, placing, trajectory.k, m);
     copy_values(readout, *head, subjects_.readout(number), kspace.values, m);
     if (ghost != nullptr && head->is_reversed() && head->sample_count() == ghost->sample_count())
@@ -448,14 +489,15 @@ void VolumeAssembler::tell_times(const std::vector<TimedReadout>& readouts, cons
         header_.trajectory);
 }
 
+/// Returns the readouts of a volume; of one that is missing, those of another repetition of its slice.
 const ReadoutList& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t repetition) const {
-  const auto found = volumes_.find({repetition, slice});
-  if (found == volumes_.end())
+  const auto* found = of_volume(volumes_, slice, repetition);
+  if (found == nullptr || repetition >= summary_.repetition_count)
     throw Error(
         subjects_.measurement,
         "readouts of slice " + std::to_string(slice) + " and repetition " + std::to_string(repetition),
         "none");
-  return found->second;
+  return *found;
 }
 
 /// Puts the positions of a readout at sample m of k [axis][sample].

@@ -12,6 +12,10 @@
 //   - Echo-planar readouts of opposite directions are aligned by navigators (flagged as phase correction): epi_ghost.hpp.
 //   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one image. Each
 //     combination of repetition, contrast, phase and set is one repetition of the output, in that order.
+//   - Slices are ordered by their stack of like directions and by their place in it (recon/domain/slice_stacks.hpp), not
+//     by their counters. Each has the directions and the position of its own readouts.
+//   - Volumes in which the measurement was stopped are left out; other volumes without a readout are zero:
+//     missing_volumes.cpp.
 //   - k-space positions: see sample_positions.hpp; times of samples: sample_times.hpp.
 #include <cstdint>
 #include <functional>
@@ -67,12 +71,15 @@ class VolumeAssembler {
   bool are_embedded(const Source& source) const;
   void place_references(const Source& source, const Source& with_values);
   void group_by_volume();
+  void leave_out_stopped(const Source& source);
+  void tell_missing();
   void require_references_in_place();
   void tell_repetition_time(const Source& source);
   void tell_ghost();
-  void read_directions();
+  void order_slices(const std::function<int(const ReadoutHead&)>& slice_of);
+  Geometry geometry_of(const ReadoutHead& head, const Geometry& slice) const;
   std::array<double, 3> object_length(const ReadoutList& readouts, const Source& source,
-                                      const Source& with_values, int axes) const;
+                                      const Source& with_values, int axes, bool in_magnet) const;
   void add_facts();
   double noise_scale() const;
   Array<Complex<float>> noise(const Source& source) const;
@@ -102,6 +109,7 @@ class VolumeAssembler {
   TrajectoryExtent extent_, surface_coil_extent_, reference_extent_;
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too
+  bool has_gaps_ = false;  ///< repetitions are missing in the middle of the series
 };
 
 /// Readouts of one measurement in memory, in the order in which they were acquired, as they come over a connection.
