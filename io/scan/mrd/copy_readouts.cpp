@@ -77,11 +77,11 @@ Sentences copy_readouts(const ReadoutsToCopy& readouts, const SamplePositions& p
   RecordWriter writer(file, converted.converts() ? with_unit(header) : header, readouts.count - left_out);
   const auto whole = readouts.reader_of(true);
   for (std::int64_t number = 0; number < readouts.count; ++number) {
-    auto readout = whole(number);
+    const auto readout = whole(number);
     if (converted.leaves_out(readout.head)) continue;
-    readout = converted(readout);
-    if (options.anonymous) readout.head = anonymous_head(readout.head, first_stamp);
-    writer.write(readout);
+    auto written = converted(readout);
+    if (options.anonymous) written.head = anonymous_head(written.head, first_stamp);
+    writer.write(written);
   }
   writer.close();
   Sentences lost;

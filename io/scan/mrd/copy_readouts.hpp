@@ -1,7 +1,7 @@
 #pragma once
 // ISMRMRD -> ISMRMRD: readouts keep their flags, counters and time stamps, and the header stays. Trajectories whose unit
-// the header does not state, or that the user states, are written in cycles/FOV, in axes of the image. Anonymous: without
-// what may identify somebody (anonymous.hpp).
+// the header does not state, or that the user states, are written in cycles/FOV. With options.anonymous without what
+// identifies somebody: anonymous.hpp.
 #include <cstdint>
 #include <functional>
 #include <string>

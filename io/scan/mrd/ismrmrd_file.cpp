@@ -146,15 +146,16 @@ Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options,
   if (mrd::is_stream(from)) return copy_stream(from, options, temporary, path);
   const auto measurement = open_measurement(from, options);
   const auto header_name = mrd::header_name(measurement.group);
+  const bool has_waveforms = measurement.file.has(measurement.group + "/waveforms");
   auto file = hdf5::File::create(temporary, path);
   const auto reader_of = [&](bool with_values) -> mrd::Source {
     return [reader = std::make_shared<mrd::RecordReader>(measurement.records, with_values)](
                std::int64_t number) { return (*reader)(number); };
   };
-  auto lost = mrd::copy_readouts(
-      {measurement.file.read_text(header_name), measurement.file.subject(header_name),
-       measurement.records.count(), reader_of, measurement.file.has(measurement.group + "/waveforms")},
-      measurement.volumes.positions(), options, file);
+  auto lost =
+      mrd::copy_readouts({measurement.file.read_text(header_name), measurement.file.subject(header_name),
+                          measurement.records.count(), reader_of, has_waveforms},
+                         measurement.volumes.positions(), options, file);
   if (!options.anonymous) copy_waveforms(measurement.file, measurement.group, file);
   copy_maps(measurement.file, file);
   file.close();

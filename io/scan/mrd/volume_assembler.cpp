@@ -125,8 +125,8 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   tell_ghost();
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
-  const auto in_image = placing_.positions.in_magnet ? in_axes_of_image(source) : source;
   std::vector<TimedReadout> timed;
+  const auto in_image = placing_.positions.in_magnet ? in_axes_of_image(source) : source;
   for (const auto& [number, head] : volumes_.begin()->second) {
     const auto readout = in_image(number);
     timed.emplace_back(readout.head);
@@ -179,7 +179,7 @@ void VolumeAssembler::tell_ghost() {
         "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
         "taken to be equally spaced; the image is distorted along x unless they were regridded.");
   // Echoes of one direction each, as of a bipolar gradient echo, have no ghost.
-  if (std::ranges::none_of(volumes_, [](const auto& volume) { return has_both_directions(volume.second); }))
+  if (std::ranges::none_of(volumes_, [&](const auto& volume) { return has_both_directions(volume.second); }))
     return;
   if (!has_both_directions(navigators_))
     say(summary_.missing,
