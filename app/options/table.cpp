@@ -12,6 +12,7 @@
 
 #include "app/options/nearest_word.hpp"
 #include "io/reader/limits.hpp"
+#include "io/result/formats.hpp"
 #include "io/scan/checksum.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
@@ -183,26 +184,33 @@ Rows outputs() {
             "level of the .nii.gz, 0 (none, fastest) to 9 (smallest); the .png is made smaller from 6 on [1]",
             0, 9)
           .in(making),
-      text("--dicom", FHD_FIELD(dicom_folder), "DIR",
-           "also write the magnitudes as a DICOM series: a folder, new, empty or with an earlier series of "
-           "this scan")
-          .in(in_recon)
-          .not_for_recipes(),
-      flag("--dicom", FHD_FIELD(dicom), "also write NAME_dicom/, the magnitudes as a DICOM series")
-          .in(in_batch),
-      text("--ismrmrd-images", FHD_FIELD(ismrmrd_images_file), "FILE",
-           "also write the magnitudes as ISMRMRD images: /dataset/image_0 of this HDF5 file")
-          .in(in_recon)
-          .not_for_recipes(),
-      flag("--ismrmrd-images", FHD_FIELD(ismrmrd_images),
-           "also write NAME_images.h5, the magnitudes as ISMRMRD images")
-          .in(in_batch),
       text("--truth", FHD_FIELD(truth), "FILE",
            "HDF5 file with the true /image [SCAN.truth.h5 of 'fhd simulate', where it exists]")
           .in(in_compare),
       whole("--slice", FHD_FIELD(slice), "which slice of a scan of several [0]", 0).in(in_compare),
       whole("--repetition", FHD_FIELD(repetition), "which repetition of a scan of several [0]", 0)
           .in(in_compare)};
+}
+
+/// Returns the options of the formats of results that have one: `fhd recon` is told a place, `fhd batch` writes beside
+/// the others.
+Rows further_formats() {
+  Rows rows;
+  for (const auto* format : io::result_formats()) {
+    if (format->option == nullptr) continue;
+    const auto add = [format](RunOptions& o, const std::string& place) { o.formats[format->name] = place; };
+    rows.push_back(OptionRow{format->option, format->is_folder ? "DIR" : "FILE",
+                             fmt::format("also write {}", format->help), add}
+                       .in(in_recon)
+                       .not_for_recipes());
+    rows.push_back(OptionRow{
+        format->option, "", fmt::format("also write NAME{}, {}", format->ending, format->help),
+        [=](RunOptions& o, const std::string& text) {
+          o.formats.erase(format->name);
+          if (place_of(format->option, text, {"false", "true"}) == 1) add(o, "");
+        }}.in(in_batch));
+  }
+  return rows;
 }
 
 Rows further_images() {
@@ -304,6 +312,11 @@ Rows coils_and_trajectory() {
   return {choice("--coils", FHD_FIELD(chosen.coils.maps),
                  "sensitivity maps: of the file, or found here (joint: with an image, where calibration is "
                  "thin); auto: the file's, else espirit for cg; none: root of the sum of squares"),
+          choice("--maps-from", FHD_FIELD(maps_from),
+                 "find the maps from one volume, or from all repetitions together, which take turns in what "
+                 "they sample; auto: from all where one does not tell them",
+                 {"auto", "series", "volume"})
+              .in(making),
           choice("--map-sets", FHD_FIELD(chosen.coils.map_sets),
                  "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; "
                  "auto: where they are"),
@@ -340,7 +353,7 @@ Rows missing_facts() {
       OptionRow{"--fov-mm", "X,Y,Z", "field of view in mm: F, X,Y or X,Y,Z [as the file says]",
                 [](RunOptions& o, const std::string& text) { o.read_options.fov_mm = parse_fov_mm(text); }},
       OptionRow{"--trajectory-unit",
-                "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
+                "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|radians/m|radians/mm|kmax",
                 "unit of k-space positions; kmax: 1 at the edge [auto]",
                 [](RunOptions& o, const std::string& text) {
                   o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
@@ -410,6 +423,7 @@ const std::vector<OptionRow>& option_table() {
       }
     };
     add(outputs(), "Options", making | in_plan | in_forward, Effect::files);
+    add(further_formats(), "Options", making, Effect::files);
     add(further_images(), "Options", making | in_plan, Effect::image);
     add(devices(), "Options", starting, Effect::machine);
     add(missing_facts(), "Options", reading, Effect::image);

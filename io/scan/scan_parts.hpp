@@ -14,6 +14,8 @@
 namespace fhd::io {
 
 using Sentences = std::vector<std::string>;
+/// The code of the message on a volume without a readout, which is zero.
+inline constexpr auto missing_volume = "missing";
 /// Adds a sentence, for ScanSummary::inferred and others.
 template <class... T>
 void say(Sentences& sentences, fmt::format_string<T...> text, T&&... values) {
