@@ -1,5 +1,5 @@
 #pragma once
-// What OUT.json says by the names that BIDS gives (https://bids-specification.readthedocs.io), so that it is the sidecar of
+// OUT.json names facts as BIDS does (https://bids-specification.readthedocs.io), so that it is the sidecar of
 // OUT.nii.gz. Nothing in it identifies a patient, a study or a site.
 #include <nlohmann/json.hpp>
 #include <string>

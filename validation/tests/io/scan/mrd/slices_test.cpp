@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "validation/tests/io/scan/mrd/readout_stream.hpp"
+#include "validation/tests/io/scan/mrd/readouts.hpp"
 
 namespace fhd::io::mrd {
 namespace {

@@ -1,5 +1,7 @@
 #pragma once
-// Readouts made by hand, without a file.
+// Readouts made by hand, and a stream of them, for tests of what they mean.
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "io/scan/mrd/volume_assembler.hpp"
@@ -52,4 +54,29 @@ class Stream {
   std::vector<OwnedReadout> readouts_;
 };
 
+/// Readout `number` of a Cartesian scan at encoding step `step`.
+inline OwnedReadout cartesian(int number, int step, std::initializer_list<int> flags = {}) {
+  auto readout = line_readout(number, 0);
+  readout.trajectory.clear();
+  readout.head.trajectory_dimensions = 0;
+  readout.head.center_sample = samples / 2;
+  readout.head.idx.kspace_encode_step_1 = static_cast<std::uint16_t>(step);
+  for (const int flag : flags) readout.head.set_flag(flag);
+  return readout;
+}
+inline Header cartesian_header() {
+  auto header = header_8x8();
+  header.trajectory = "cartesian";
+  header.step_1 = Limit{7, 4};
+  return header;
+}
+inline constexpr int only = ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION,
+                     also = ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING;
+
+inline Scan scan_of(Stream& stream, std::int64_t repetition = 0) {
+  stream.assembler.finish(stream.source(), stream.source());
+  auto scan = stream.assembler.volume(0, repetition, stream.source());
+  scan.validate("stream");
+  return scan;
+}
 }  // namespace fhd::io::mrd
