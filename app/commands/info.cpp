@@ -1,4 +1,4 @@
-// fhd info: prints what a scan file holds, what was inferred and why, what is missing.
+// fhd info: prints what a scan file, or a Pulseq sequence, holds, what was inferred and why, what is missing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +11,7 @@
 #include "app/commands/commands.hpp"
 #include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
+#include "io/scan/pulseq/sequence.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
@@ -132,15 +133,33 @@ void print_text(const io::ScanSummary& summary) {
   list("missing", summary.missing);
 }
 
+int tell_sequence(const InfoOptions& options) {
+  const auto [facts, remarks] = io::pulseq::describe_sequence(options.input);
+  if (options.json) {
+    nlohmann::ordered_json json{{"path", options.input}};
+    for (const auto& [name, value] : facts) json[name] = value;
+    json["inferred"] = remarks;
+    print_json(json);
+    return 0;
+  }
+  print_out("{}\n", options.input);
+  for (const auto& [name, value] : facts) print_out("  {:<18} {}\n", name, value);
+  if (!remarks.empty()) print_out("inferred\n");
+  for (const auto& remark : remarks) print_out("  - {}\n", remark);
+  return 0;
+}
+
 }  // namespace
 
 Run add_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
-  app.add_option("SCAN", options->input, "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory")
+  app.add_option("SCAN", options->input,
+                 "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory; or a Pulseq sequence")
       ->required();
   app.add_flag("--json", options->json, "print JSON");
   add_options(app, options->run, in_info);
   return [options] {
+    if (io::pulseq::is_sequence(options->input)) return tell_sequence(*options);
     const auto file = io::open_scan(options->input, options->run.read_options);
     if (options->json)
       print_as_json(file->summary());

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "io/result/results.hpp"
+#include "io/scan/pulseq/sequence.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/gradient_response.hpp"
 #include "recon/domain/scan.hpp"
@@ -56,6 +57,7 @@ FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan,
                 has_sample_time, time_origin, geometry, unit_geometry, outside_pieces, acquisition, facts,
                 inferred, missing)
 FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
+FHD_MEMBERS(pulseq::SequenceDescription, facts, remarks)
 FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, precision, zeros_are_measured, group, outside)
 
 }  // namespace fhd::io::reader

@@ -146,17 +146,20 @@ struct ScanSource {
   ScanSummary summary;
   std::function<Scan(std::int64_t slice, std::int64_t repetition)> read;  ///< throws Error
   bool reads_concurrently = false;  ///< several threads may call `read` at once
+  bool follows_sequence = false;  ///< its volumes are as the Pulseq sequence of OutsidePieces has played them
 };
 
 /// Makes a source of a reader that has `summary()` and `read(slice, repetition)`; the source keeps it.
 template <class Reader>
 ScanSource source_of(std::shared_ptr<Reader> reader, bool reads_concurrently = false) {
   auto summary = reader->summary();
+  bool follows_sequence = false;
+  if constexpr (requires { reader->follows_sequence(); }) follows_sequence = reader->follows_sequence();
   return {std::move(summary),
           [reader = std::move(reader)](std::int64_t slice, std::int64_t repetition) {
             return reader->read(slice, repetition);
           },
-          reads_concurrently};
+          reads_concurrently, follows_sequence};
 }
 
 /// The volume that a correction is given. A correction that leaves out samples changes `readout_length`.
@@ -174,6 +177,7 @@ class ScanFile {
       : source_(std::move(source)), stored_readout_length_(source_.summary.readout_length) {}
   const ScanSummary& summary() const { return source_.summary; }
   bool reads_concurrently() const { return source_.reads_concurrently; }
+  bool follows_sequence() const { return source_.follows_sequence; }
   /// Reads and validates one slice (or volume) of one repetition. Afterwards the summary's readout_length is that of this
   /// volume: 0 where a correction has left out single samples. Throws Error, also where a file has changed.
   Scan read(std::int64_t slice, std::int64_t repetition);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "io/scan/mrd/noise_readouts.hpp"
+#include "io/scan/pulseq/sequence_volumes.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
@@ -38,6 +39,13 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
   summary_.geometry = space_.geometry;
   summary_.unit_geometry = space_.unit_reference.encoded;
   summary_.echo_times_s = header_.echo_times_s, summary_.acquisition = header_.acquisition;
+}
+
+void VolumeAssembler::follow(std::shared_ptr<const SequenceReadouts> sequence) {
+  sequence_ = std::move(sequence);
+  if (!sequence_) return;
+  for (const auto& sentence : sequence_->sentences()) summary_.inferred.push_back(sentence);
+  sequence_scale_ = pulseq::scale_of(sequence_->sequence(), summary_);
 }
 
 void VolumeAssembler::add(const Readout& readout) {
@@ -129,8 +137,7 @@ void VolumeAssembler::tell_ghost() {
         readouts, &ReadoutHead::is_reversed, [](const auto& each) -> auto& { return *each.head; });
     return reversed > 0 && reversed < std::ssize(readouts);
   };
-  const bool has_trajectory = extent_.axis_count > 0;
-  if (!has_trajectory && header_.ramp_sampled)
+  if (!has_trajectory() && header_.ramp_sampled)
     say(summary_.missing,
         "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
         "taken to be equally spaced; the image is distorted along x unless they were regridded.");
@@ -139,7 +146,7 @@ void VolumeAssembler::tell_ghost() {
     say(summary_.missing,
         "No phase-correction readouts of both directions tell how echoes of opposite directions are delayed: "
         "the image may have a ghost at half the FOV.");
-  else if (has_trajectory)
+  else if (has_trajectory())
     say(summary_.missing,
         "Echoes of opposite directions are taken as the trajectory says: phase-correction readouts are not "
         "used.");
@@ -202,7 +209,8 @@ void VolumeAssembler::group_by_volume() {
   const auto& first = volumes_.begin()->second;
   summary_.samples_per_scan = sample_count(first);
   summary_.has_sample_time = states_times(first);
-  if (summary_.has_sample_time) summary_.time_origin = TimeOrigin::readout_start;
+  if (summary_.has_sample_time)
+    summary_.time_origin = sequence_ ? TimeOrigin::excitation : TimeOrigin::readout_start;
 }
 
 /// Returns whether a repetition is another contrast, phase or set than the first.
@@ -308,9 +316,12 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   if (!noise_readouts_.empty()) scan.noise = noise(source);
   if (!states_times(readouts)) return scan;
   double* time_s = scan.sample_time_s.emplace(Shape{sample_count(readouts)}).data();
-  for (const auto& [number, head] : readouts)
-    for (std::int64_t s = 0; s < head->sample_count(); ++s)
-      *time_s++ = static_cast<double>(head->first_sample() + s) * head->sample_time_us * 1e-6;
+  for (const auto& [number, head] : readouts) {
+    if (sequence_) sequence_->times(number, *head, time_s);
+    for (std::int64_t s = 0; s < head->sample_count() && !sequence_; ++s)
+      time_s[s] = static_cast<double>(head->first_sample() + s) * head->sample_time_us * 1e-6;
+    time_s += head->sample_count();
+  }
   return scan;
 }
 
@@ -347,7 +358,7 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
   const auto& lines = readouts_of(slice, repetition);
   const auto* navigators = of_volume(navigator_volumes_, slice, repetition);
   const auto coils = summary_.coil_count, length = lines.front().head->sample_count();
-  if (navigators == nullptr || extent_.axis_count > 0 ||
+  if (navigators == nullptr || has_trajectory() ||
       std::ranges::none_of(lines, [](const auto& line) { return line.head->is_reversed(); }))
     return std::nullopt;
   Array<Complex<double>> sums[2]{Array<Complex<double>>({coils, length}),
@@ -402,6 +413,7 @@ double VolumeAssembler::noise_scale() const {
 /// Returns whether sample times are known: lines of an echo train share an excitation, and their heads do not say when
 /// each begins.
 bool VolumeAssembler::states_times(const ReadoutList& readouts) const {
+  if (sequence_) return sequence_->has_times();
   const auto has_dwell = [](const ListedReadout& readout) { return readout.head->sample_time_us > 0; };
   return header_.trajectory != "epi" && std::ranges::all_of(readouts, has_dwell);
 }
@@ -420,6 +432,7 @@ const ReadoutList& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t
 void VolumeAssembler::copy_positions(std::int64_t number, const Readout& readout, const ReadoutHead& head,
                                      const Placing& placing, Array<double>& k, std::int64_t m) const {
   require_trajectory(readout, head, number);
+  if (sequence_) return sequence_->place(number, head, sequence_scale_, k, m);
   const auto samples = k.extent(1);
   for (std::int64_t s = 0; s < head.sample_count(); ++s) {
     const auto position = placing.positions.of(readout, head.first_sample() + s);
@@ -437,13 +450,21 @@ void VolumeAssembler::require_trajectory(const Readout& readout, const ReadoutHe
 ReadoutScan::ReadoutScan(Header header, const ReadOptions& options, Subjects subjects,
                          std::vector<SharedReadout> readouts)
     : readouts_(std::move(readouts)), volumes_(std::move(header), options, std::move(subjects)) {
-  for (const auto& one : readouts_) volumes_.add(one->view());
-  const auto source = [this](std::int64_t number) { return readout(number); };
-  volumes_.finish(source, source);
+  const auto count = std::ssize(readouts_);
+  sequence_ = SequenceReadouts::find(options, count, source(), volumes_.summary().path);
+  volumes_.follow(sequence_);
+  const auto labelled = source();
+  for (std::int64_t number = 0; number < count; ++number) volumes_.add(labelled(number));
+  volumes_.finish(labelled, labelled);
+}
+
+Source ReadoutScan::source() const {
+  return SequenceReadouts::labelled(
+      sequence_, [this](std::int64_t number) { return readouts_[static_cast<std::size_t>(number)]->view(); });
 }
 
 Scan ReadoutScan::read(std::int64_t slice, std::int64_t repetition) const {
-  return volumes_.volume(slice, repetition, [this](std::int64_t number) { return readout(number); });
+  return volumes_.volume(slice, repetition, source());
 }
 
 }  // namespace fhd::io::mrd

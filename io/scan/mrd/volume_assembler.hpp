@@ -12,7 +12,7 @@
 //   - Echo-planar readouts of opposite directions are aligned by navigators (flagged as phase correction): epi_ghost.hpp.
 //   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one image. Each
 //     combination of repetition, contrast, phase and set is one repetition of the output, in that order.
-//   - k-space positions: see sample_positions.hpp. Sample times count from the start of the readout, discarded samples
+//   - k-space positions: see sample_positions.hpp; of a Pulseq sequence, with the times: sequence_readouts.hpp. Sample times count from the start of the readout, discarded samples
 //     too; sample times of an echo train ('epi'), whose lines share an excitation, are unknown.
 #include <cstdint>
 #include <functional>
@@ -24,6 +24,7 @@
 
 #include "io/scan/mrd/epi_ghost.hpp"
 #include "io/scan/mrd/sample_positions.hpp"
+#include "io/scan/mrd/sequence_readouts.hpp"
 
 namespace fhd::io::mrd {
 
@@ -35,6 +36,10 @@ class VolumeAssembler {
   VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects,
                   std::vector<std::string> inferred = {});
   VolumeAssembler(VolumeAssembler&&) = default;
+  /// Takes positions and times of all readouts from the sequence that has played them; null: from the readouts. Called ahead
+  /// of `add`; then all sources deliver readouts with the labels of the sequence.
+  void follow(std::shared_ptr<const SequenceReadouts> sequence);
+  bool follows_sequence() const { return sequence_ != nullptr; }
   /// Takes the next readout, whose values are not needed. Throws Error when it contradicts its head.
   void add(const Readout& readout);
   /// Ends the measurement, after the last readout. `source` need not deliver values; `with_values` does, and is asked for a few readouts
@@ -76,6 +81,7 @@ class VolumeAssembler {
   double noise_scale() const;
   Array<Complex<float>> noise(const Source& source) const;
   bool states_times(const ReadoutList& readouts) const;
+  bool has_trajectory() const { return extent_.axis_count > 0 || sequence_; }
   static const ReadoutList* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
   std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
                                                   const Source& source, std::vector<Message>& messages) const;
@@ -100,6 +106,8 @@ class VolumeAssembler {
   TrajectoryExtent extent_, reference_extent_;
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too
+  std::shared_ptr<const SequenceReadouts> sequence_;
+  std::array<double, 3> sequence_scale_{};  ///< from 1/m to cycles/FOV
 };
 
 /// Readouts of one measurement in memory, in the order in which they were acquired, as they come over a connection.
@@ -110,14 +118,17 @@ class ReadoutScan {
   ReadoutScan(Header header, const ReadOptions& options, Subjects subjects,
               std::vector<SharedReadout> readouts);
   const ScanSummary& summary() const { return volumes_.summary(); }
+  bool follows_sequence() const { return volumes_.follows_sequence(); }
   Scan read(std::int64_t slice, std::int64_t repetition) const;
   /// Returns how trajectories became positions.
   const SamplePositions& positions() const { return volumes_.positions(); }
 
  private:
-  Readout readout(std::int64_t number) const { return readouts_[static_cast<std::size_t>(number)]->view(); }
+  /// Returns what delivers the readouts, with the labels of the sequence that has played them.
+  Source source() const;
   std::vector<SharedReadout> readouts_;
   VolumeAssembler volumes_;
+  std::shared_ptr<const SequenceReadouts> sequence_;
 };
 
 }  // namespace fhd::io::mrd
