@@ -99,21 +99,18 @@ void SequenceReadouts::put_labels(std::int64_t number, ReadoutHead& head) const 
                             : ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION);
 }
 
-void SequenceReadouts::place(std::int64_t number, const ReadoutHead& head, const std::array<double, 3>& scale,
-                             Array<double>& k, std::int64_t m) const {
+void SequenceReadouts::place(std::int64_t number, const ReadoutHead& head, Array<double>& k,
+                             std::int64_t m) const {
   const auto [adc, first] = place_of(number);
   const auto count = head.sample_count(), samples = k.extent(1);
-  std::array<double*, 3> at{};
-  for (std::int64_t axis = 0; axis < 3; ++axis)
-    at[static_cast<std::size_t>(axis)] = k.data() + axis * samples + m;
+  double* const at = k.data() + m;
   if (adc < 0) {
-    for (double* axis : at) std::fill_n(axis, count, 0);
+    for (std::int64_t axis = 0; axis < 3; ++axis) std::fill_n(at + axis * samples, count, 0);
     return;
   }
   std::vector<double> times_s(static_cast<std::size_t>(count));
-  sequence_.played().sample(adc, first + head.first_sample(), count, at, times_s.data());
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    for (std::int64_t s = 0; s < count; ++s) at[axis][s] *= scale[axis];
+  sequence_.played().sample(adc, first + head.first_sample(), count, {at, at + samples, at + 2 * samples},
+                            times_s.data());
 }
 
 void SequenceReadouts::times(std::int64_t number, const ReadoutHead& head, double* times_s) const {

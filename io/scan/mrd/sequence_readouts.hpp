@@ -26,9 +26,8 @@ class SequenceReadouts {
   const std::vector<std::string>& sentences() const { return sentences_; }
   /// Returns whether every readout but noise comes after an excitation.
   bool has_times() const { return has_times_; }
-  /// Puts the positions of a readout, in 1/m times `scale`, at sample m of k [axis][sample].
-  void place(std::int64_t number, const ReadoutHead& head, const std::array<double, 3>& scale,
-             Array<double>& k, std::int64_t m) const;
+  /// Puts the positions of a readout, in 1/m along the axes of the sequence, at sample m of k [axis][sample].
+  void place(std::int64_t number, const ReadoutHead& head, Array<double>& k, std::int64_t m) const;
   /// Computes the times of the samples of a readout, s.
   void times(std::int64_t number, const ReadoutHead& head, double* times_s) const;
 

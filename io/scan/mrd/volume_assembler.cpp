@@ -48,6 +48,19 @@ void VolumeAssembler::follow(std::shared_ptr<const SequenceReadouts> sequence) {
   sequence_scale_ = pulseq::scale_of(sequence_->sequence(), summary_);
 }
 
+/// Says so where the sequence moves along an axis of one voxel, z.
+void VolumeAssembler::tell_played_axes() {
+  constexpr double negligible = 0.01;  // cycles/FOV
+  if (!sequence_ || summary_.geometry.matrix_size[2] > 1) return;
+  double largest = 0;
+  for (const auto& [number, head] : readouts_of(0, 0)) {
+    Array<double> k({3, head->sample_count()});
+    sequence_->place(number, *head, k, 0);
+    largest = std::max(largest, largest_magnitude(k)[2] * summary_.geometry.fov_mm[2] * 1e-3);
+  }
+  if (largest > negligible) note_ignored_third_axis({0, 0, largest}, summary_.geometry, summary_.inferred);
+}
+
 void VolumeAssembler::add(const Readout& readout) {
   const auto number = added_++;
   const auto& head = readout.head;
@@ -97,6 +110,7 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
     m += head->sample_count();
   }
   summary_.cartesian = lies_on_grid(trajectory);
+  tell_played_axes();
   note_missing_fov(summary_);
   add_facts();
 }
@@ -432,8 +446,14 @@ const ReadoutList& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t
 void VolumeAssembler::copy_positions(std::int64_t number, const Readout& readout, const ReadoutHead& head,
                                      const Placing& placing, Array<double>& k, std::int64_t m) const {
   require_trajectory(readout, head, number);
-  if (sequence_) return sequence_->place(number, head, sequence_scale_, k, m);
   const auto samples = k.extent(1);
+  if (sequence_) {
+    sequence_->place(number, head, k, m);
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      for (std::int64_t s = 0; s < head.sample_count(); ++s)
+        k[axis * samples + m + s] *= sequence_scale_[static_cast<std::size_t>(axis)];
+    return;
+  }
   for (std::int64_t s = 0; s < head.sample_count(); ++s) {
     const auto position = placing.positions.of(readout, head.first_sample() + s);
     for (int axis = 0; axis < 3; ++axis) k[axis * samples + m + s] = position[axis] * placing.scale[axis];

@@ -74,6 +74,7 @@ class VolumeAssembler {
   void require_references_in_place();
   void tell_repetition_time(const Source& source);
   void tell_ghost();
+  void tell_played_axes();
   void read_directions();
   std::array<double, 3> object_length(const ReadoutList& readouts, const Source& source,
                                       const Source& with_values, int axes) const;
@@ -107,7 +108,7 @@ class VolumeAssembler {
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too
   std::shared_ptr<const SequenceReadouts> sequence_;
-  std::array<double, 3> sequence_scale_{};  ///< from 1/m to cycles/FOV
+  std::array<double, 3> sequence_scale_{};  ///< from 1/m to cycles/FOV; 0 along an axis of one voxel
 };
 
 /// Readouts of one measurement in memory, in the order in which they were acquired, as they come over a connection.

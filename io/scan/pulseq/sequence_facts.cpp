@@ -17,11 +17,12 @@ namespace {
 struct SampleRanges {
   std::array<double, 3> least{}, most{};
   double first_s = std::numeric_limits<double>::infinity(), last_s = -first_s;
-  std::int64_t step = 1;  ///< 1: of every ADC event; 2: of every second one, ...
+  std::int64_t step = 1;    ///< 1: of every ADC event; 2: of every second one, ...
+  bool is_partial = false;  ///< not all samples of these ADC events
 };
 
 SampleRanges ranges_of(const PlayedSequence& played) {
-  constexpr std::int64_t most_samples_at_once = 1 << 16, most_samples_of_all = std::int64_t{1} << 25;
+  constexpr std::int64_t most_samples_at_once = 1 << 16, most_samples_of_all = std::int64_t{1} << 23;
   std::int64_t total = 0;
   for (std::int64_t adc = 0; adc < played.acquisition_count(); ++adc) total += played.sample_count(adc);
   SampleRanges ranges;
@@ -30,8 +31,11 @@ SampleRanges ranges_of(const PlayedSequence& played) {
   for (auto& numbers : room) numbers.resize(static_cast<std::size_t>(std::min(total, most_samples_at_once)));
   std::int64_t done = 0;
   for (std::int64_t adc = 0; adc < played.acquisition_count(); adc += ranges.step)
-    for (std::int64_t first = 0; first < played.sample_count(adc) && done < 2 * most_samples_of_all;
-         first += most_samples_at_once) {
+    for (std::int64_t first = 0; first < played.sample_count(adc); first += most_samples_at_once) {
+      if (done > 2 * most_samples_of_all) {
+        ranges.is_partial = true;
+        return ranges;
+      }
       const auto count = std::min(most_samples_at_once, played.sample_count(adc) - first);
       done += count;
       played.sample(adc, first, count, {room[0].data(), room[1].data(), room[2].data()}, room[3].data());
@@ -81,7 +85,9 @@ std::vector<std::pair<std::string, std::string>> Sequence::facts() const {
                                 adc_count() > 0 ? events_by_length(played_) : ""));
   if (adc_count() == 0) return facts;
   const auto ranges = ranges_of(played_);
-  const std::string about = ranges.step > 1 ? fmt::format(" (of one ADC event in {})", ranges.step) : "";
+  const std::string about = ranges.is_partial ? " (of the first samples)"
+                            : ranges.step > 1 ? fmt::format(" (of one ADC event in {})", ranges.step)
+                                              : "";
   for (std::size_t axis = 0; axis < 3; ++axis) {
     auto extent = fmt::format("{:.6g} ... {:.6g} 1/m", ranges.least[axis], ranges.most[axis]);
     if (const double fov_m = fov_mm_[axis] * 1e-3; fov_m > 0)

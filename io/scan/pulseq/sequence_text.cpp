@@ -179,7 +179,7 @@ class SequenceParser {
   }
 
   void add_block(const SequenceRow& row) {
-    row.require_count({8, 7}, "a block");
+    row.require_count({8, found_.minor == 2 ? 7U : 8U}, "a block");
     Block block{row.id(0),
                 row.integer(1, 0, std::int64_t{1} << 40),
                 row.id(2),

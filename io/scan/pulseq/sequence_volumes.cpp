@@ -34,7 +34,7 @@ std::array<double, 3> scale_of(const Sequence& sequence, ScanSummary& scan) {
     if (counts && !(fov[axis] > 0))
       throw Error(scan.path, "a known FOV to convert the positions of " + sequence.path() + " from 1/m",
                   std::string("none along ") + name, "give it with --fov-mm X,Y,Z");
-    scale[axis] = fov[axis] * 1e-3;
+    if (counts) scale[axis] = fov[axis] * 1e-3;
   }
   return scale;
 }

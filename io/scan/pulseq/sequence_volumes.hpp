@@ -9,7 +9,7 @@
 
 namespace fhd::io::pulseq {
 
-/// Returns the factors from 1/m to cycles/FOV of the scan. Where the scan states no FOV, puts that of the sequence there; says so, and
+/// Returns the factors from 1/m to cycles/FOV of the scan, 0 along axes of one voxel. Where the scan states no FOV, puts that of the sequence there; says so, and
 /// where both differ, in `inferred`. Throws Error where an axis of several voxels has none.
 std::array<double, 3> scale_of(const Sequence& sequence, ScanSummary& scan);
 

@@ -166,7 +166,8 @@ TEST(Sequence, says_what_it_takes_for_granted) {
   text.adc = "1 4 10000 0 0 0 50 0 7\n";
   text.extensions = "1 1 1 2\n2 2 1 0\nextension DELAYS 1\n1 0 0 1 TE\nextension SHIMS 2\n1 0\n";
   std::string all;
-  for (const auto& remark : played(text.all()).remarks()) all += remark + "\n";
+  const auto sequence = played(text.all());
+  for (const auto& remark : sequence.remarks()) all += remark + "\n";
   for (const char* part : {"mm", "soft delays", "frequency offsets", "modulate", "SHIMS"})
     EXPECT_NE(all.find(part), all.npos) << part;
 }
@@ -185,7 +186,7 @@ TEST(Sequence, that_is_damaged_is_refused_in_one_line) {
       {changed("minor 5", "minor 6"), "1.2 to 1.5"},
       {changed("major 1", "major 2"), "1.2 to 1.5"},
       {changed("[TRAP]", "[TRAPS]"), "'[TRAPS]'"},
-      {changed("1 100 1 0 0 0 0 0", "1 100 1 0 0 0 0"), "ADC event"},  // an old block: 7 numbers
+      {changed("1 100 1 0 0 0 0 0", "1 100 1 0 0 0 0"), "numbers of a block"},  // as of 1.2
       {changed("1 100 1 0 0 0 0 0", "1 100 1"), "numbers of a block"},
       {changed("1 100 1 0 0 0 0 0", "1 100 9 0 0 0 0 0"), "RF pulse 9"},
       {changed("1 100 1 0 0 0 0 0", "1 1e30 1 0 0 0 0 0"), "a whole number"},
