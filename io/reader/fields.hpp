@@ -54,8 +54,8 @@ FHD_MEMBERS(AcquisitionInfo, patient_name, patient_id, patient_birth_date, patie
 FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan, readout_length, slice_count,
                 repetition_count, repetition_counters, slice_counters, echo_times_s, repetition_time_s,
                 readout_time_s, states_directions, cartesian, has_sensitivity_maps, has_field_map,
-                has_sample_time, time_origin, geometry, unit_geometry, outside_pieces, acquisition, facts,
-                inferred, missing)
+                has_sample_time, follows_sequence, time_origin, geometry, unit_geometry, outside_pieces,
+                acquisition, facts, inferred, missing)
 FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
 FHD_MEMBERS(pulseq::SequenceDescription, facts, remarks)
 FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, precision, zeros_are_measured, group, outside)

@@ -406,7 +406,7 @@ void add_outside_pieces(ScanFile& file, const ReadOptions& options) {
       scan.validate(path);  // it was valid before: what is wrong now is the piece
     });
   };
-  if (file.follows_sequence())
+  if (summary.follows_sequence)
     file.add([remark = remark_on_trajectory(options)](Scan& scan, VolumeContext&) {
       scan.messages.push_back({"trajectory", Severity::note, remark});
     });

@@ -107,6 +107,8 @@ struct ScanSummary {
   bool states_directions = true;  ///< of the axes in the patient; else those of `geometry` are assumed
   bool cartesian = false;         ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
+  bool follows_sequence =
+      false;  ///< positions and times are of the Pulseq sequence OutsidePieces::trajectory
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some
   Geometry geometry;
   Geometry unit_geometry;  ///< that the unit of the trajectory refers to: with the file's own matrix
@@ -153,13 +155,11 @@ struct ScanSource {
 template <class Reader>
 ScanSource source_of(std::shared_ptr<Reader> reader, bool reads_concurrently = false) {
   auto summary = reader->summary();
-  bool follows_sequence = false;
-  if constexpr (requires { reader->follows_sequence(); }) follows_sequence = reader->follows_sequence();
   return {std::move(summary),
           [reader = std::move(reader)](std::int64_t slice, std::int64_t repetition) {
             return reader->read(slice, repetition);
           },
-          reads_concurrently, follows_sequence};
+          reads_concurrently};
 }
 
 /// The volume that a correction is given. A correction that leaves out samples changes `readout_length`.
@@ -177,7 +177,6 @@ class ScanFile {
       : source_(std::move(source)), stored_readout_length_(source_.summary.readout_length) {}
   const ScanSummary& summary() const { return source_.summary; }
   bool reads_concurrently() const { return source_.reads_concurrently; }
-  bool follows_sequence() const { return source_.follows_sequence; }
   /// Reads and validates one slice (or volume) of one repetition. Afterwards the summary's readout_length is that of this
   /// volume: 0 where a correction has left out single samples. Throws Error, also where a file has changed.
   Scan read(std::int64_t slice, std::int64_t repetition);

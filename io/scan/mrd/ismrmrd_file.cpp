@@ -27,9 +27,8 @@ namespace {
 struct Measurement {
   hdf5::File file;
   mrd::RecordDataset records;
-  std::shared_ptr<const mrd::SequenceReadouts> sequence;  ///< null: none has played the readouts
-  mrd::VolumeAssembler volumes;                           ///< has seen every readout
-  std::string group;                                      ///< "/name"
+  mrd::VolumeAssembler volumes;  ///< has seen every readout
+  std::string group;             ///< "/name"
 };
 
 class IsmrmrdFile {
@@ -42,14 +41,12 @@ class IsmrmrdFile {
   }
 
   const ScanSummary& summary() const { return summary_; }
-  bool follows_sequence() const { return measurement_.volumes.follows_sequence(); }
 
   Scan read(std::int64_t slice, std::int64_t repetition) {
     hdf5::be_silent();
     const auto& volumes = measurement_.volumes;
     auto reader = take_reader();
-    auto scan = volumes.volume(slice, repetition,
-                               mrd::SequenceReadouts::labelled(measurement_.sequence, std::ref(*reader)));
+    auto scan = volumes.volume(slice, repetition, std::ref(*reader));
     {
       const std::lock_guard lock(mutex_);
       idle_.push_back(std::move(reader));
@@ -110,12 +107,10 @@ Measurement open_measurement(const std::string& path, const ReadOptions& options
   mrd::RecordDataset records(file, group);
   mrd::VolumeAssembler volumes(std::move(header), options, subjects, std::move(inferred));
   mrd::RecordReader trajectories(records, false), whole(records, true);
-  auto sequence = mrd::SequenceReadouts::find(options, records.count(), std::ref(trajectories), path);
-  volumes.follow(sequence);
-  const auto heads = mrd::SequenceReadouts::labelled(sequence, std::ref(trajectories));
-  for (std::int64_t number = 0; number < records.count(); ++number) volumes.add(heads(number));
-  volumes.finish(heads, mrd::SequenceReadouts::labelled(sequence, std::ref(whole)));
-  return {std::move(file), std::move(records), std::move(sequence), std::move(volumes), group};
+  volumes.follow_sequence(records.count(), std::ref(trajectories));
+  for (std::int64_t number = 0; number < records.count(); ++number) volumes.add(trajectories(number));
+  volumes.finish(std::ref(trajectories), std::ref(whole));
+  return {std::move(file), std::move(records), std::move(volumes), group};
 }
 
 /// Returns the header with the unit cycles/FOV.

@@ -19,7 +19,9 @@ class SequenceReadouts {
   static std::shared_ptr<const SequenceReadouts> find(const ReadOptions& options, std::int64_t count,
                                                       const Source& heads, const std::string& scan);
 
-  /// Returns `source`, its readouts with their labels.
+  /// Puts the labels of a readout into its head. Throws Error where they are no counters.
+  void put_labels(std::int64_t number, ReadoutHead& head) const;
+  /// Returns `source`, its readouts with their labels; `source` itself where there is no sequence.
   static Source labelled(std::shared_ptr<const SequenceReadouts> sequence, Source source);
 
   const pulseq::Sequence& sequence() const { return sequence_; }
@@ -40,7 +42,6 @@ class SequenceReadouts {
 
   explicit SequenceReadouts(pulseq::Sequence sequence) : sequence_(std::move(sequence)) {}
   void look_at(std::int64_t count, const Source& heads, const std::string& scan);
-  void put_labels(std::int64_t number, ReadoutHead& head) const;
   const pulseq::AdcPlace& place_of(std::int64_t number) const {
     return places_[static_cast<std::size_t>(number)];
   }

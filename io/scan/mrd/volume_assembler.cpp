@@ -41,8 +41,9 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
   summary_.echo_times_s = header_.echo_times_s, summary_.acquisition = header_.acquisition;
 }
 
-void VolumeAssembler::follow(std::shared_ptr<const SequenceReadouts> sequence) {
-  sequence_ = std::move(sequence);
+void VolumeAssembler::follow_sequence(std::int64_t count, const Source& heads) {
+  sequence_ = SequenceReadouts::find(options_, count, heads, subjects_.measurement);
+  summary_.follows_sequence = sequence_ != nullptr;
   if (!sequence_) return;
   for (const auto& sentence : sequence_->sentences()) summary_.inferred.push_back(sentence);
   sequence_scale_ = pulseq::scale_of(sequence_->sequence(), summary_);
@@ -61,8 +62,10 @@ void VolumeAssembler::tell_played_axes() {
   if (largest > negligible) note_ignored_third_axis({0, 0, largest}, summary_.geometry, summary_.inferred);
 }
 
-void VolumeAssembler::add(const Readout& readout) {
+void VolumeAssembler::add(const Readout& stored) {
   const auto number = added_++;
+  auto readout = stored;
+  if (sequence_) sequence_->put_labels(number, readout.head);
   const auto& head = readout.head;
   const auto [role, name] = role_of(head);
   const ListedReadout listed{number, kinds_.of(head)};
@@ -92,7 +95,9 @@ void VolumeAssembler::add(const Readout& readout) {
   }
 }
 
-void VolumeAssembler::finish(const Source& source, const Source& with_values) {
+void VolumeAssembler::finish(const Source& stored, const Source& stored_with_values) {
+  const auto source = SequenceReadouts::labelled(sequence_, stored),
+             with_values = SequenceReadouts::labelled(sequence_, stored_with_values);
   require_agreement();
   const auto length = [&](int axes) { return object_length(image_readouts_, source, with_values, axes); };
   placing_.positions = choose_positions(header_, header_.trajectory_unit, options_, space_, extent_, length,
@@ -309,7 +314,8 @@ void VolumeAssembler::add_facts() {
   image_readouts_ = {};  // held by volume now
 }
 
-Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& source) const {
+Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& stored) const {
+  const auto source = SequenceReadouts::labelled(sequence_, stored);
   const auto& readouts = readouts_of(slice, repetition);
   Scan scan;
   scan.geometry = summary_.geometry;
@@ -470,21 +476,14 @@ void VolumeAssembler::require_trajectory(const Readout& readout, const ReadoutHe
 ReadoutScan::ReadoutScan(Header header, const ReadOptions& options, Subjects subjects,
                          std::vector<SharedReadout> readouts)
     : readouts_(std::move(readouts)), volumes_(std::move(header), options, std::move(subjects)) {
-  const auto count = std::ssize(readouts_);
-  sequence_ = SequenceReadouts::find(options, count, source(), volumes_.summary().path);
-  volumes_.follow(sequence_);
-  const auto labelled = source();
-  for (std::int64_t number = 0; number < count; ++number) volumes_.add(labelled(number));
-  volumes_.finish(labelled, labelled);
-}
-
-Source ReadoutScan::source() const {
-  return SequenceReadouts::labelled(
-      sequence_, [this](std::int64_t number) { return readouts_[static_cast<std::size_t>(number)]->view(); });
+  const auto source = [this](std::int64_t number) { return readout(number); };
+  volumes_.follow_sequence(std::ssize(readouts_), source);
+  for (const auto& one : readouts_) volumes_.add(one->view());
+  volumes_.finish(source, source);
 }
 
 Scan ReadoutScan::read(std::int64_t slice, std::int64_t repetition) const {
-  return volumes_.volume(slice, repetition, source());
+  return volumes_.volume(slice, repetition, [this](std::int64_t number) { return readout(number); });
 }
 
 }  // namespace fhd::io::mrd

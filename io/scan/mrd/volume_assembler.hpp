@@ -36,10 +36,9 @@ class VolumeAssembler {
   VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects,
                   std::vector<std::string> inferred = {});
   VolumeAssembler(VolumeAssembler&&) = default;
-  /// Takes positions and times of all readouts from the sequence that has played them; null: from the readouts. Called ahead
-  /// of `add`; then all sources deliver readouts with the labels of the sequence.
-  void follow(std::shared_ptr<const SequenceReadouts> sequence);
-  bool follows_sequence() const { return sequence_ != nullptr; }
+  /// Takes positions, times and labels of the `count` readouts from the Pulseq sequence that ReadOptions::outside names, if
+  /// it names one. Called ahead of `add`; `heads` need not deliver values. Throws Error where they do not agree.
+  void follow_sequence(std::int64_t count, const Source& heads);
   /// Takes the next readout, whose values are not needed. Throws Error when it contradicts its head.
   void add(const Readout& readout);
   /// Ends the measurement, after the last readout. `source` need not deliver values; `with_values` does, and is asked for a few readouts
@@ -119,17 +118,14 @@ class ReadoutScan {
   ReadoutScan(Header header, const ReadOptions& options, Subjects subjects,
               std::vector<SharedReadout> readouts);
   const ScanSummary& summary() const { return volumes_.summary(); }
-  bool follows_sequence() const { return volumes_.follows_sequence(); }
   Scan read(std::int64_t slice, std::int64_t repetition) const;
   /// Returns how trajectories became positions.
   const SamplePositions& positions() const { return volumes_.positions(); }
 
  private:
-  /// Returns what delivers the readouts, with the labels of the sequence that has played them.
-  Source source() const;
+  Readout readout(std::int64_t number) const { return readouts_[static_cast<std::size_t>(number)]->view(); }
   std::vector<SharedReadout> readouts_;
   VolumeAssembler volumes_;
-  std::shared_ptr<const SequenceReadouts> sequence_;
 };
 
 }  // namespace fhd::io::mrd

@@ -62,7 +62,7 @@ void expect_echo(const Scan& scan, int echo, std::int64_t at = 0) {
 
 TEST_F(SequenceReadoutsTest, take_positions_and_times_from_the_sequence) {
   const auto scan = scan_of(options_of("LIN"), {readout(1), readout(2)});
-  EXPECT_TRUE(scan.follows_sequence());
+  EXPECT_TRUE(scan.summary().follows_sequence);
   EXPECT_EQ(scan.summary().time_origin, TimeOrigin::excitation);
   EXPECT_EQ(scan.summary().geometry.fov_mm[1], 100);
   const auto volume = scan.read(0, 0);
