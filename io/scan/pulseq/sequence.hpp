@@ -58,7 +58,7 @@ bool is_sequence(const std::string& path);
 /// Reads a sequence. Throws Error.
 Sequence read_sequence(const std::string& path);
 
-/// What `fhd info` tells about a sequence.
+/// The content of a sequence for `fhd info`.
 struct SequenceDescription {
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<std::string> remarks;

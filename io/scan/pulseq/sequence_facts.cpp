@@ -1,4 +1,4 @@
-// What `fhd info` tells about a sequence.
+// Describes a sequence for `fhd info`.
 #include <fmt/format.h>
 
 #include <algorithm>
