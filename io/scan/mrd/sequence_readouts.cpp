@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "recon/error.hpp"
 
@@ -32,6 +33,7 @@ std::shared_ptr<const SequenceReadouts> SequenceReadouts::find(const ReadOptions
 
 void SequenceReadouts::look_at(std::int64_t count, const Source& heads, const std::string& scan) {
   std::vector<pulseq::MeasuredReadout> readouts(static_cast<std::size_t>(count));
+  std::vector<float> dwell_us(static_cast<std::size_t>(count));
   for (std::int64_t number = 0; number < count; ++number) {
     const auto head = heads(number).head;
     readouts[static_cast<std::size_t>(number)] = {
@@ -40,6 +42,7 @@ void SequenceReadouts::look_at(std::int64_t count, const Source& heads, const st
         head.idx.average,
         head.idx.repetition,
         {head.idx.slice, head.idx.contrast, head.idx.phase, head.idx.set}};
+    dwell_us[static_cast<std::size_t>(number)] = head.sample_time_us;
     flags_ |= head.flags;
     for (std::size_t i = 0; i < counters.size(); ++i) {
       const int value = head.idx.*counters[i].counter;
@@ -60,10 +63,24 @@ void SequenceReadouts::look_at(std::int64_t count, const Source& heads, const st
   if (!used.empty())
     sentences_.push_back(
         fmt::format("Readouts are counted by the labels {} of the sequence, as the scan does not.", used));
+  tell_dwell_times(dwell_us);
   for (std::size_t i = 0; i < places_.size(); ++i)
     has_times_ = has_times_ && (places_[i].adc < 0 || readouts[i].is_noise ||
                                 sequence_.label(places_[i].adc, LabelName::NOISE) != 0 ||
                                 sequence_.played().is_excited(places_[i].adc));
+}
+
+/// Says where the scan states another dwell time than the sequence: it may be another sequence's scan.
+void SequenceReadouts::tell_dwell_times(const std::vector<float>& dwell_us) {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].adc < 0 || !(dwell_us[i] > 0)) continue;
+    const double played_us = sequence_.played().dwell_s(places_[i].adc) * 1e6;
+    if (std::abs(dwell_us[i] - played_us) <= 0.01 * played_us) continue;
+    sentences_.push_back(fmt::format(
+        "Readout {} has a dwell time of {:g} us and its ADC event {:g} us: times are those of the sequence.",
+        i, dwell_us[i], played_us));
+    return;
+  }
 }
 
 Source SequenceReadouts::labelled(std::shared_ptr<const SequenceReadouts> sequence, Source source) {

@@ -42,6 +42,7 @@ class SequenceReadouts {
 
   explicit SequenceReadouts(pulseq::Sequence sequence) : sequence_(std::move(sequence)) {}
   void look_at(std::int64_t count, const Source& heads, const std::string& scan);
+  void tell_dwell_times(const std::vector<float>& dwell_us);
   const pulseq::AdcPlace& place_of(std::int64_t number) const {
     return places_[static_cast<std::size_t>(number)];
   }
