@@ -156,7 +156,9 @@ Source from_scan(const std::string& path, const ReadOptions& options, ScanSummar
 Source from_sequence(const std::string& path, ScanSummary& scan) {
   const auto volumes = std::make_shared<pulseq::SequenceVolumes>(pulseq::read_sequence(path), scan);
   Source source{path, volumes->shape(), [=](std::int64_t slice, std::int64_t repetition) {
-                  return volumes->read(slice, repetition).k;
+                  auto k = volumes->read(slice, repetition).k;
+                  multiply_axes(k, volumes->scale());
+                  return k;
                 }};
   if (volumes->has_times())
     source.times = [=](std::int64_t slice, std::int64_t repetition) {

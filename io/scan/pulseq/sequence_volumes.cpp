@@ -83,9 +83,6 @@ SequenceVolumes::Samples SequenceVolumes::read(std::int64_t slice, std::int64_t 
     played.sample(adc, 0, count, {k, k + samples, k + 2 * samples}, found.time_s.data() + m);
     m += count;
   }
-  for (std::int64_t axis = 0; axis < 3; ++axis)
-    for (std::int64_t s = 0; s < samples; ++s)
-      found.k[axis * samples + s] *= scale_[static_cast<std::size_t>(axis)];
   return found;
 }
 

@@ -21,11 +21,13 @@ class SequenceVolumes {
   /// Says in `inferred` what was taken for granted.
   SequenceVolumes(Sequence sequence, ScanSummary& scan);
   struct Samples {
-    Array<double> k;       ///< cycles/FOV, [axis][sample]
-    Array<double> time_s;  ///< empty: not known
+    Array<double> k;       ///< 1/m, [axis][sample]
+    Array<double> time_s;  ///< of no meaning without has_times()
   };
   Samples read(std::int64_t slice, std::int64_t repetition) const;
   bool has_times() const { return has_times_; }
+  /// Returns the factors from 1/m to cycles/FOV.
+  const std::array<double, 3>& scale() const { return scale_; }
   /// Returns ": " and the number of ADC events of a volume.
   std::string shape() const;
 

@@ -27,11 +27,12 @@ TEST(SequenceVolumes, are_told_by_labels) {
   const auto second = of_two.read(1, 0), all = of_one.read(0, 0);
   ASSERT_EQ(second.k.extent(1), 10);
   ASSERT_EQ(all.k.extent(1), 20);
-  EXPECT_NEAR(second.k[0], -100 * 0.2, 1e-10);
-  EXPECT_NEAR(second.k[10], 55 * 0.1, 1e-10);
+  EXPECT_NEAR(second.k[0], -100, 1e-9);
+  EXPECT_NEAR(second.k[10], 55, 1e-9);
+  EXPECT_EQ(of_two.scale(), (std::array<double, 3>{0.2, 0.1, 0}));
   EXPECT_NEAR(second.time_s[9], 1.8e-3 + 0.95e-3, 1e-12);
-  EXPECT_NEAR(all.k[0], -100 * 0.4, 1e-10) << "with the FOV of the scan";
-  EXPECT_NEAR(all.k[20 + 10], 55 * 0.3, 1e-10);
+  EXPECT_NEAR(all.k[20 + 10], 55, 1e-9);
+  EXPECT_EQ(of_one.scale(), (std::array<double, 3>{0.4, 0.3, 0})) << "with the FOV of the scan";
   EXPECT_FALSE(one.inferred.empty()) << "which differs from that of the sequence";
 }
 
