@@ -19,7 +19,7 @@ class SequenceReadoutsTest : public tests::ScratchTest {
     auto text = pulseq::tests::gradient_echo(5);
     for (std::size_t at = 0; (at = text.find(" LIN", at)) != text.npos; ++at) text.replace(at + 1, 3, label);
     if (noise) {
-      text.insert(text.find("1 100 1 0"), "0 100 0 0 0 0 1 3\n");
+      text.insert(text.find("1 100 1 0"), "0 120 0 0 0 0 1 3\n");
       text.insert(text.find("1 1 1 0"), "3 1 2 0\n4 1 3 1\n");
       text.insert(text.find("extension LABELINC"), "2 1 NOISE\n3 0 NOISE\n");
       text.replace(text.find("3 120 0 2 0 0 1 1"), 17, "3 120 0 2 0 0 1 4");
