@@ -168,10 +168,8 @@ class WorkerProcess {
     } catch (const io::NoRoom& error) {
       no_room = error.number();
       fails(error.what());
-    } catch (const std::bad_alloc&) {
-      fails(job.scan.path + ": out of memory");
-    } catch (const std::exception& error) {
-      fails(error.what());
+    } catch (...) {
+      fails(failure_of_exception());
     }
   }
 
@@ -275,7 +273,7 @@ class WorkerProcess {
   /// whatever its content was.
   static void require_replaceable(const Job& job) {
     const auto folder = std::filesystem::path(job.prefix).parent_path();
-    const auto request = request_of(job.run->settings->options, job.prefix);
+    const auto request = request_of(*job.run, job.prefix);
     for (const auto& name : io::files_of_results(request)) {
       const auto is_it = [&](const io::Product& product) {
         const auto file = (folder / product.name).string();
@@ -296,7 +294,7 @@ class WorkerProcess {
     ScanRun& run = *job.run;
     io::Manifest& manifest = job.manifest;
     run.results.require_trust(run.settings->options.strict);
-    io::check_writable(request_of(run.settings->options, job.prefix), run.results.inputs());
+    io::check_writable(request_of(run, job.prefix), run.results.inputs());
     require_replaceable(job);
     manifest.products = io::products_of(std::filesystem::path(job.prefix).parent_path().string(),
                                         write_results(run, io::OutputLock(job.prefix), job.prefix));

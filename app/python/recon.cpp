@@ -112,6 +112,13 @@ nb::object to_python(const io::ImageSeries& series) {
                                                  : stacked(series, &Image::in_double);
 }
 
+/// Returns the matrix of each slice from voxel (x, y, z, 1) to LPS, mm.
+std::vector<Affine> affines_of(const io::ImageSeries& series) {
+  auto maps = io::voxel_maps_of(series);
+  maps.resize(static_cast<std::size_t>(series.slice_count));
+  return maps;
+}
+
 /// The results of a run; the arrays of Python are copies.
 class ResultHandle {
  public:
@@ -144,13 +151,11 @@ class ResultHandle {
     const auto made = io::report_text(results().series(), results().provenance());
     return io::joined_report(made.report, made.environment);
   }
-  /// Returns the matrix from voxel (x, y, z, 1) of the first slice to LPS, mm.
-  std::array<std::array<double, 4>, 3> affine() const {
-    return voxel_to_lps_mm(results().series().images.front().geometry);
-  }
+  /// Returns the matrix of each slice from voxel (x, y, z, 1) to LPS, mm.
+  std::vector<Affine> affines() const { return affines_of(results().series()); }
   void save(const std::string& prefix, bool force) {
     const std::string name = io::without_result_ending(prefix);
-    const auto request = app::request_of(run_->settings->options, name);
+    const auto request = app::request_of(*run_, name);
     io::check_writable(request, is_of_file_ ? results().inputs() : std::vector<std::string>{});
     io::require_replaceable(request, results().path(),
                             io::ChecksumInBackground::of(results().provenance().input_checksum),
@@ -186,7 +191,9 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
     const CurrentDevice current(chosen.device);
     app::start_reading(*run);
     const auto make = [&](const app::ChosenDevice& where, int) { return app::make_engine(*settings, where); };
-    app::reconstruct(*run, {{chosen}, make}, {.progress = progress});
+    app::RunEvents events{.progress = progress};
+    events.on_fallback = app::print_fallback;
+    app::reconstruct(*run, {{chosen}, make}, events);
     run->results.set_checksum(checksum.get());
     run->results.require_trust(settings->options.strict);
     result = std::make_shared<ResultHandle>(std::move(run), scan->arrays == nullptr);
@@ -209,7 +216,7 @@ nb::dict load(const std::string& path) {
   reported["image"] = to_python(images);
   reported["gridded"] = to_python(gridded);
   reported["report"] = nb::cast(report);
-  reported["affine"] = nb::cast(voxel_to_lps_mm(images.images.front().geometry));
+  reported["affines"] = nb::cast(affines_of(images));
   return reported;
 }
 
@@ -232,7 +239,7 @@ void bind_recon(nb::module_& module) {
       .def_prop_ro("image", &ResultHandle::image)
       .def_prop_ro("gridded", &ResultHandle::gridded)
       .def_prop_ro("diagnostics", &ResultHandle::diagnostics)
-      .def_prop_ro("affine", &ResultHandle::affine)
+      .def_prop_ro("affines", &ResultHandle::affines)
       .def_prop_ro("report", &ResultHandle::report)
       .def("save", &ResultHandle::save, nb::arg("prefix"), nb::arg("force"),
            nb::call_guard<nb::gil_scoped_release>());

@@ -52,12 +52,13 @@ FHD_MEMBERS(AcquisitionInfo, patient_name, patient_id, patient_birth_date, patie
             station, protocol, field_strength_t, resonance_frequency_hz, sequence, excitation_time_s,
             flip_angle_deg)
 FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan, readout_length, slice_count,
-                repetition_count, repetition_counters, slice_counters, echo_times_s, repetition_time_s,
-                readout_time_s, states_directions, cartesian, has_sensitivity_maps, has_field_map,
-                has_sample_time, follows_sequence, time_origin, geometry, unit_geometry, outside_pieces,
-                acquisition, facts, inferred, missing)
+                repetition_count, repetition_counters, slice_counters, slice_geometries, echo_times_s,
+                repetition_time_s, readout_time_s, states_directions, cartesian, has_sensitivity_maps,
+                has_field_map, has_sample_time, follows_sequence, time_origin, geometry, unit_geometry,
+                outside_pieces, acquisition, facts, inferred, missing)
 FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
 FHD_MEMBERS(pulseq::SequenceDescription, facts, remarks)
-FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, precision, zeros_are_measured, group, outside)
+FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, trajectory_axes, precision, zeros_are_measured,
+            group, outside)
 
 }  // namespace fhd::io::reader

@@ -48,6 +48,7 @@ void require_sane(const ScanSummary& summary, const std::string& path) {
                     is_length(summary.readout_length) &&
                     is_number_of(summary.repetition_counters.size(), summary.repetition_count) &&
                     is_number_of(summary.slice_counters.size(), summary.slice_count) &&
+                    is_number_of(summary.slice_geometries.size(), summary.slice_count) &&
                     std::all_of(summary.echo_times_s.begin(), summary.echo_times_s.end(), is_time) &&
                     is_time(summary.repetition_time_s) && is_time(summary.readout_time_s) &&
                     summary.time_origin <= TimeOrigin::readout_start &&

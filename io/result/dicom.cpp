@@ -109,7 +109,7 @@ std::string note_of_pseudonym(const AcquisitionInfo& acquisition, const std::str
 
 namespace {
 
-void write_dicom(const AtomicFile& to, ResultContent& results) {
+void write_dicom(const AtomicFile& to, ResultContent& results, std::size_t) {
   const auto& series = results.series;
   for (const auto& image : series.images)
     require_dicom_geometry(image.geometry, series.slice_count, to.path());
@@ -142,6 +142,9 @@ const ResultFormat dicom_format{.name = "dicom",
                                 .ending = "_dicom",
                                 .is_folder = true,
                                 .option = "--dicom",
+                                .help =
+                                    "the magnitudes as a DICOM series, in a folder that is new, empty or "
+                                    "has an earlier series of this scan",
                                 .require_available = [] { dicom_module(); },
                                 .require_room =
                                     [](const ResultLayout& layout, const std::string& subject) {

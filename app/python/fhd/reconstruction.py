@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 import numpy as np
 
 from fhd import _native
-from fhd._native import DeviceError, Error
+from fhd._native import Error
 from fhd.arguments import table, values_of
 from fhd.progress import listener_of
 from fhd.scan import Scan, read
@@ -26,13 +26,17 @@ class Result:
     gridded: the conventional image of the same scan, likewise; None where it was left out.
     report: what `fhd recon` writes as OUT.json; `report["images"][i]` of every image.
     diagnostics: sensitivity_maps [coil][y][x], point_spread [y][x], ... of the first image.
-    affine: voxel (x, y, z, 1) of the first slice to mm in the patient, LPS, 3 x 4.
+    affines: voxel (x, y, z, 1) of each slice to mm in the patient, LPS, [slice] x 3 x 4; affine: that of the first.
     """
 
-    def __init__(self, image: np.ndarray, gridded: Any, report: dict, diagnostics: dict, affine: Any, handle: Any = None):
+    def __init__(self, image: np.ndarray, gridded: Any, report: dict, diagnostics: dict, affines: Any, handle: Any = None):
         self.image, self.gridded, self.report, self.diagnostics = image, gridded, report, diagnostics
-        self.affine = affine
+        self.affines = affines
         self._handle = handle
+
+    @property
+    def affine(self) -> np.ndarray:
+        return self.affines[0]
 
     @property
     def certificate(self) -> Optional[dict]:
@@ -85,23 +89,14 @@ def _recon(scan: Any, options: dict[str, Any], stacklevel: int) -> Result:
     values = values_of(options)
     call = f"fhd.recon({', '.join(['scan', *(f'{name}={value!r}' for name, value in options.items())])})"
 
-    def run(device: str) -> Any:
-        with listener_of(progress) as listener:
-            return _native.recon(scan._handle, values, device, call, listener)
-
-    try:
-        handle = run(device)
-    except DeviceError as error:
-        if device != "auto":
-            raise
-        warnings.warn(f"the GPU failed, the CPU goes on: {error}", stacklevel=stacklevel)
-        handle = run("cpu")
+    with listener_of(progress) as listener:
+        handle = _native.recon(scan._handle, values, device, call, listener)
     result = Result(
         handle.image,
         handle.gridded,
         json.loads(handle.report),
         handle.diagnostics,
-        np.array(handle.affine),
+        np.array(handle.affines),
         handle,
     )
     for sentence in result.warnings:
@@ -134,7 +129,7 @@ def load(path: Any) -> Result:
         report = json.loads(reported["report"])
     except (ValueError, RecursionError):
         raise Error(f"{os.fspath(path)}:/report/json: expected the report of 'fhd recon', found text that is not JSON") from None
-    return Result(reported["image"], reported["gridded"], report, {}, np.array(reported["affine"]))
+    return Result(reported["image"], reported["gridded"], report, {}, np.array(reported["affines"]))
 
 
 def load_image(path: Any, dataset: str = "/image") -> np.ndarray:

@@ -51,7 +51,8 @@ class IsmrmrdFile {
       const std::lock_guard lock(mutex_);
       idle_.push_back(std::move(reader));
     }
-    read_maps(measurement_.file, volumes.map_matrix_size(), slice, repetition, precision_, scan);
+    read_maps(measurement_.file, volumes.map_matrix_size(), slice_by_counter(summary_, slice), repetition,
+              precision_, scan);
     return scan;
   }
 
@@ -159,6 +160,8 @@ class Conversion {
   mrd::Readout operator()(mrd::Readout readout) {
     const auto axes = readout.head.trajectory_dimensions;
     if (!converts_ || axes == 0) return readout;
+    const auto in_image = mrd::in_axes_of_image([&](std::int64_t) { return readout; });
+    if (positions_.in_magnet) readout = in_image(0);
     k_.assign(readout.trajectory.begin(), readout.trajectory.end());
     // A third axis that is no position (density weights) stays.
     const std::size_t converted = axes > 2 && positions_.matrix_size[2] > 1 && !positions_.stacked ? 3 : 2;
@@ -214,7 +217,9 @@ Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options,
   const auto subject = measurement.file.subject(header_name);
   const auto xml = measurement.file.read_text(header_name);
   Conversion converted(measurement.volumes.positions(),
-                       options.trajectory_unit != TrajectoryUnit::automatic || !states_unit(xml, subject));
+                       options.trajectory_unit != TrajectoryUnit::automatic ||
+                           options.trajectory_axes != TrajectoryAxes::automatic ||
+                           !states_unit(xml, subject));
   std::int64_t left_out = 0;
   if (converted.converts())
     for_each_readout(measurement.records, false,

@@ -25,6 +25,11 @@ class SequenceReadouts {
   static Source labelled(std::shared_ptr<const SequenceReadouts> sequence, Source source);
 
   const pulseq::Sequence& sequence() const { return sequence_; }
+  /// Returns whether a readout has the label NOROT.
+  bool is_along_magnet(std::int64_t number) const {
+    const auto adc = place_of(number).adc;
+    return adc >= 0 && sequence_.label(adc, pulseq::LabelName::NOROT) != 0;
+  }
   const std::vector<std::string>& sentences() const { return sentences_; }
   /// Returns whether every readout but noise comes after an excitation.
   bool has_times() const { return has_times_; }

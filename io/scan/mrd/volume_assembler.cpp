@@ -6,10 +6,11 @@
 #include <cmath>
 #include <numbers>
 #include <set>
+#include <tuple>
 
 #include "io/scan/mrd/noise_readouts.hpp"
-#include "io/scan/pulseq/sequence_volumes.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/slice_stacks.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -27,6 +28,15 @@ std::array<double, 3> position_mm(const ReadoutHead& head) {
   return position;
 }
 
+/// Returns `geometry` with the directions that a readout states; empty where they are not at right angles.
+std::optional<Geometry> with_directions(Geometry geometry, const ReadoutHead& head) {
+  const auto stated = directions_of(head);
+  if (!stated) return std::nullopt;
+  std::tie(geometry.read_direction, geometry.phase_direction, geometry.slice_direction) =
+      std::tuple_cat(*stated);
+  return geometry;
+}
+
 }  // namespace
 
 VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects,
@@ -39,27 +49,6 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
   summary_.geometry = space_.geometry;
   summary_.unit_geometry = space_.unit_reference.encoded;
   summary_.echo_times_s = header_.echo_times_s, summary_.acquisition = header_.acquisition;
-}
-
-void VolumeAssembler::follow_sequence(std::int64_t count, const Source& heads) {
-  sequence_ = SequenceReadouts::find(options_, count, heads, subjects_.measurement);
-  summary_.follows_sequence = sequence_ != nullptr;
-  if (!sequence_) return;
-  for (const auto& sentence : sequence_->sentences()) summary_.inferred.push_back(sentence);
-  sequence_scale_ = pulseq::scale_of(sequence_->sequence(), summary_);
-}
-
-/// Says so where the sequence moves along an axis of one voxel, z.
-void VolumeAssembler::tell_played_axes() {
-  constexpr double negligible = 0.01;  // cycles/FOV
-  if (!sequence_ || summary_.geometry.matrix_size[2] > 1) return;
-  double largest = 0;
-  for (const auto& [number, head] : readouts_of(0, 0)) {
-    Array<double> k({3, head->sample_count()});
-    sequence_->place(number, *head, k, 0);
-    largest = std::max(largest, largest_magnitude(k)[2] * summary_.geometry.fov_mm[2] * 1e-3);
-  }
-  if (largest > negligible) note_ignored_third_axis({0, 0, largest}, summary_.geometry, summary_.inferred);
 }
 
 void VolumeAssembler::add(const Readout& stored) {
@@ -99,7 +88,9 @@ void VolumeAssembler::finish(const Source& stored, const Source& stored_with_val
   const auto source = SequenceReadouts::labelled(sequence_, stored),
              with_values = SequenceReadouts::labelled(sequence_, stored_with_values);
   require_agreement();
-  const auto length = [&](int axes) { return object_length(image_readouts_, source, with_values, axes); };
+  const auto length = [&](int axes, bool in_magnet) {
+    return object_length(image_readouts_, source, with_values, axes, in_magnet);
+  };
   placing_.positions = choose_positions(header_, header_.trajectory_unit, options_, space_, extent_, length,
                                         subjects_, summary_.inferred);
   sort_references(source, with_values);
@@ -107,11 +98,11 @@ void VolumeAssembler::finish(const Source& stored, const Source& stored_with_val
   require_references_in_place();
   tell_repetition_time(source);
   tell_ghost();
-  read_directions();
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
+  const auto in_image = placing_.positions.in_magnet ? in_axes_of_image(source) : source;
   for (const auto& [number, head] : readouts_of(0, 0)) {
-    copy_positions(number, source(number), *head, placing_, trajectory.k, m);
+    copy_positions(number, in_image(number), *head, placing_, trajectory.k, m);
     m += head->sample_count();
   }
   summary_.cartesian = lies_on_grid(trajectory);
@@ -192,29 +183,31 @@ void VolumeAssembler::group_by_volume() {
         "same, though the readouts count slices.");
   const auto slice_of = [&](const ReadoutHead& head) { return one_slice ? 0 : int{head.idx.slice}; };
   std::set<RepetitionCounters> repetitions;
-  std::set<int> slices, averages;
+  std::set<int> averages;
   for (const auto& [number, head] : image_readouts_) {
     repetitions.insert(repetition_of(*head));
-    slices.insert(slice_of(*head));
     averages.insert(head->idx.average);
   }
   auto& counters = summary_.repetition_counters;
   counters.assign(repetitions.begin(), repetitions.end());
-  summary_.slice_counters.assign(slices.begin(), slices.end());
-  summary_.slice_count = std::ssize(slices), summary_.repetition_count = std::ssize(counters);
+  order_slices(slice_of);
+  summary_.repetition_count = std::ssize(counters);
   if (std::ranges::any_of(counters, [&](const RepetitionCounters& own) { return is_other_kind(own); }))
     say(summary_.inferred, "Each combination of repetition, contrast, phase and set is one repetition.");
   if (averages.size() > 1)
     say(summary_.inferred, "The {} averages are further samples of the same image.", averages.size());
-  const auto rank = [](const auto& all, const auto& value) -> std::int64_t {
-    const auto found = std::ranges::lower_bound(all, value);
-    return found == all.end() || *found != value ? -1 : found - all.begin();
+  const auto repetition_number = [&](const RepetitionCounters& own) -> std::int64_t {
+    const auto found = std::ranges::lower_bound(counters, own);
+    return found == counters.end() || *found != own ? -1 : found - counters.begin();
   };
+  std::map<int, std::int64_t> slice_numbers;
+  for (const auto counter : summary_.slice_counters)
+    slice_numbers.emplace(counter, std::ssize(slice_numbers));
   const auto grouped = [&](const ReadoutList& readouts) {
     Volumes volumes;
     for (const auto& readout : readouts)
-      if (const auto slice = rank(summary_.slice_counters, slice_of(*readout.head)); slice >= 0)
-        volumes[{rank(counters, repetition_of(*readout.head)), slice}].push_back(readout);
+      if (const auto slice = slice_numbers.find(slice_of(*readout.head)); slice != slice_numbers.end())
+        volumes[{repetition_number(repetition_of(*readout.head)), slice->second}].push_back(readout);
     return volumes;
   };
   volumes_ = grouped(image_readouts_);
@@ -257,31 +250,48 @@ void VolumeAssembler::tell_repetition_time(const Source& source) {
     summary_.facts.emplace_back("repetition time", fmt::format("{:g} s ({})", seconds, origin));
 }
 
-void VolumeAssembler::read_directions() {
-  auto& geometry = summary_.geometry;
-  const auto& head = *volumes_.begin()->second.front().head;
-  const auto unit_vector = [](const float(&from)[3], std::array<double, 3>& to) {
-    const double length = std::hypot(double{from[0]}, double{from[1]}, double{from[2]});
-    for (int axis = 0; axis < 3; ++axis) to[axis] = from[axis] / length;
-    return std::isfinite(length) && length > 0;
-  };
-  Geometry read = geometry;
-  summary_.states_directions = unit_vector(head.read_dir, read.read_direction) &&
-                               unit_vector(head.phase_dir, read.phase_direction) &&
-                               unit_vector(head.slice_dir, read.slice_direction) && are_axes(read);
-  if (summary_.states_directions)
-    geometry = read;
-  else
+/// Orders the slices by stack and place, and says where each lies.
+void VolumeAssembler::order_slices(const std::function<int(const ReadoutHead&)>& slice_of) {
+  std::map<int, const ReadoutHead*> first_heads;  // by the counter of the slice
+  for (const auto& [number, head] : image_readouts_) first_heads.emplace(slice_of(*head), head);
+  summary_.states_directions = std::ranges::all_of(first_heads, [&](const auto& slice) {
+    return with_directions(summary_.geometry, *slice.second).has_value();
+  });
+  if (!summary_.states_directions)
     say(summary_.inferred,
         "The directions of the image are not stated, or not at right angles: x, y, z are taken to be the "
         "patient's left, posterior and superior.");
-  geometry.position_mm = position_mm(head);
+  std::vector<Geometry> geometries;
+  std::vector<int> counters;
+  for (const auto& [counter, head] : first_heads) {
+    geometries.push_back(geometry_of(*head, summary_.geometry));
+    counters.push_back(counter);
+  }
+  for (const auto& stack : stacks_of(geometries))
+    for (const auto i : stack.slices) {
+      summary_.slice_counters.push_back(counters[i]);
+      summary_.slice_geometries.push_back(geometries[i]);
+    }
+  summary_.slice_count = std::ssize(counters);
+  summary_.geometry = summary_.slice_geometries.front();
+  if (counters != summary_.slice_counters)
+    summary_.inferred.push_back(
+        "The slices are in the order of their places in the patient, not of the file's slice counters.");
+}
+
+/// Returns the geometry of the volume that a readout is of; that of its slice where the readout states no directions.
+Geometry VolumeAssembler::geometry_of(const ReadoutHead& head, const Geometry& slice) const {
+  auto geometry = summary_.states_directions ? with_directions(slice, head) : std::nullopt;
+  if (!geometry) geometry = slice;
+  geometry->position_mm = position_mm(head);
+  return *geometry;
 }
 
 /// Returns the length of the object along the axes of the trajectory (in 1 / its unit), from the first volume among
 /// `readouts`.
 std::array<double, 3> VolumeAssembler::object_length(const ReadoutList& readouts, const Source& source,
-                                                     const Source& with_values, int axes) const {
+                                                     const Source& with_values, int axes,
+                                                     bool in_magnet) const {
   const bool one_slice = is_one_slice();
   const auto volume_of = [&](const ListedReadout& readout) {
     return std::pair(repetition_of(*readout.head), one_slice ? 0 : int{readout.head->idx.slice});
@@ -290,7 +300,9 @@ std::array<double, 3> VolumeAssembler::object_length(const ReadoutList& readouts
   std::vector<std::int64_t> numbers;
   for (const auto& readout : readouts)
     if (volume_of(readout) == first) numbers.push_back(readout.number);
-  return mrd::object_length(std::move(numbers), source, with_values, axes, subjects_);
+  if (!in_magnet) return mrd::object_length(std::move(numbers), source, with_values, axes, subjects_);
+  return mrd::object_length(std::move(numbers), in_axes_of_image(source), in_axes_of_image(with_values), axes,
+                            subjects_);
 }
 
 void VolumeAssembler::add_facts() {
@@ -318,8 +330,8 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   const auto source = SequenceReadouts::labelled(sequence_, stored);
   const auto& readouts = readouts_of(slice, repetition);
   Scan scan;
-  scan.geometry = summary_.geometry;
-  scan.geometry.position_mm = position_mm(*readouts.front().head);
+  scan.geometry =
+      geometry_of(*readouts.front().head, summary_.slice_geometries[static_cast<std::size_t>(slice)]);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
   auto found = ghost_correction(slice, repetition, source, scan.messages);
   auto* const ghost = found ? &*found : nullptr;
@@ -352,8 +364,9 @@ void VolumeAssembler::collect(const ReadoutList& readouts, const Placing& placin
   trajectory.k = Array<double>({3, samples});
   kspace.values = Array<Complex<float>>({summary_.coil_count, samples});
   std::int64_t m = 0;
+  const auto in_image = placing.positions.in_magnet ? in_axes_of_image(source) : source;
   for (const auto& [number, head] : readouts) {
-    const auto readout = source(number);
+    const auto readout = in_image(number);
     copy_positions(number, readout, *head, placing, trajectory.k, m);
     copy_values(readout, *head, subjects_.readout(number), kspace.values, m);
     if (ghost != nullptr && head->is_reversed() && head->sample_count() == ghost->sample_count())
@@ -454,7 +467,7 @@ void VolumeAssembler::copy_positions(std::int64_t number, const Readout& readout
   require_trajectory(readout, head, number);
   const auto samples = k.extent(1);
   if (sequence_) {
-    sequence_->place(number, head, k, m);
+    copy_played_positions(number, head, k, m);
     for (std::int64_t axis = 0; axis < 3; ++axis)
       for (std::int64_t s = 0; s < head.sample_count(); ++s)
         k[axis * samples + m + s] *= sequence_scale_[static_cast<std::size_t>(axis)];

@@ -12,6 +12,8 @@
 //   - Echo-planar readouts of opposite directions are aligned by navigators (flagged as phase correction): epi_ghost.hpp.
 //   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one image. Each
 //     combination of repetition, contrast, phase and set is one repetition of the output, in that order.
+//   - Slices are ordered by their stack of like directions and by their place in it (recon/domain/slice_stacks.hpp), not
+//     by their counters. Each has the directions and the position of its own readouts.
 //   - k-space positions: see sample_positions.hpp; of a Pulseq sequence, with the times: sequence_readouts.hpp. Sample times count from the start of the readout, discarded samples
 //     too; sample times of an echo train ('epi'), whose lines share an excitation, are unknown.
 #include <cstdint>
@@ -74,9 +76,12 @@ class VolumeAssembler {
   void tell_repetition_time(const Source& source);
   void tell_ghost();
   void tell_played_axes();
-  void read_directions();
+  void copy_played_positions(std::int64_t number, const ReadoutHead& head, Array<double>& k,
+                             std::int64_t m) const;
+  void order_slices(const std::function<int(const ReadoutHead&)>& slice_of);
+  Geometry geometry_of(const ReadoutHead& head, const Geometry& slice) const;
   std::array<double, 3> object_length(const ReadoutList& readouts, const Source& source,
-                                      const Source& with_values, int axes) const;
+                                      const Source& with_values, int axes, bool in_magnet) const;
   void add_facts();
   double noise_scale() const;
   Array<Complex<float>> noise(const Source& source) const;

@@ -350,9 +350,9 @@ Sequence::Sequence(const SequenceText& text)
   remark(std::any_of(
              labels_.begin(), labels_.end(),
              [](const Labels& labels) { return labels[static_cast<std::size_t>(LabelName::NOROT)] != 0; }),
-         "ADC events with the label NOROT are played along the magnet's axes: their positions are taken to "
-         "be along "
-         "the image's like all others.");
+         "ADC events with the label NOROT are taken to be along the axes of the magnet, all others along "
+         "those of "
+         "the image.");
   for (const auto& name : text.other_extensions)
     remarks_.push_back(fmt::format("The extension {} of the sequence is not used.", name));
 }

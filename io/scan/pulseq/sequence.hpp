@@ -1,8 +1,8 @@
 #pragma once
 // A Pulseq sequence as it is played: where in k-space and when its ADC events measure, and how they are labelled.
 //
-//   - The axes are x, y, z of the sequence: read, phase and slice of the image, unless the scanner was told to play them along
-//     the magnet's axes.
+//   - The axes are x, y, z of the sequence: read, phase and slice of the image, but those of the magnet with the label NOROT or
+//     --trajectory-axes magnet.
 //   - Excitations and refocusing pulses: from 1.5 on as `use` says; a pulse of undefined use is an excitation, one of inversion,
 //     saturation or preparation neither. Before 1.5 a pulse of less than 90.01 degrees is an excitation, any other a
 //     refocusing pulse, but one that is longer than 6 ms and 3.4 to 3.5 ppm below resonance at 1.5, 2.89, 3 or 7 T a

@@ -55,6 +55,7 @@ SequenceVolumes::SequenceVolumes(Sequence sequence, ScanSummary& scan)
         .push_back(adc);
     slices.insert(label(LabelName::SLC));
     all.push_back(adc);
+    is_along_magnet_ = is_along_magnet_ && label(LabelName::NOROT) != 0;
     has_times_ = has_times_ && sequence_.played().is_excited(adc);
   }
   if (all.empty()) throw Error(sequence_.path(), "ADC events of an image", "none");

@@ -88,6 +88,27 @@ TEST_F(SequenceReadoutsTest, take_labels_where_the_scan_counts_nothing) {
   EXPECT_EQ(navigated.summary().samples_per_scan, samples) << "the second is no sample of the image";
 }
 
+TEST_F(SequenceReadoutsTest, turn_positions_out_of_the_axes_of_the_magnet) {
+  const auto turned_readout = [](int number) {
+    auto one = *readout(number);
+    one.head.read_dir[1] = 1;
+    one.head.phase_dir[0] = -1;
+    one.head.slice_dir[2] = 1;
+    return std::make_shared<const OwnedReadout>(std::move(one));
+  };
+  auto options = options_of("LIN");
+  options.trajectory_axes = TrajectoryAxes::magnet;
+  for (const char* label : {"LIN", "NOROT"}) {
+    if (label == std::string("NOROT")) options = options_of(label);
+    const auto volume = scan_of(options, {turned_readout(1), turned_readout(2)}).read(0, 0);
+    // The second echo: along the magnet's x from -100 on, y 55.
+    EXPECT_NEAR(volume.trajectory.k[samples], 55 * 0.2, 1e-10) << label;
+    EXPECT_NEAR(volume.trajectory.k[2 * samples + samples], 100 * 0.1, 1e-10) << label;
+  }
+  options.trajectory_axes = TrajectoryAxes::magnet;
+  EXPECT_THROW(scan_of(options, {readout(1), readout(2)}), Error) << "no directions";
+}
+
 TEST_F(SequenceReadoutsTest, must_be_as_many_as_adc_events) {
   EXPECT_THROW(scan_of(options_of("LIN"), {readout(1)}), Error);
   EXPECT_THROW(scan_of(options_of("LIN"), {readout(1), readout(2), readout(3)}), Error);
