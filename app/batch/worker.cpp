@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "app/batch/engines.hpp"
+#include "app/batch/noise_files.hpp"
 #include "app/batch/summary.hpp"
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
@@ -177,6 +178,8 @@ class WorkerProcess {
     job.run.reset();
     if (job.scan.found && holds_only_images(job.scan.path))
       return report_end(job, Outcome::Status::images, job.scan.path + ": holds images, no scan");
+    if (job.scan.found && holds_only_noise(job.scan.path))
+      return report_end(job, Outcome::Status::images, job.scan.path + ": holds noise alone, no scan");
     job.manifest.error = line;
     try {
       write_manifest(job, io::Manifest::Status::failed);

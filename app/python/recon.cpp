@@ -51,6 +51,7 @@ class Watched {
   /// interpreter is held before and after.
   template <class Work>
   void run(const Work& work) {
+    begin_work();
     auto done = std::async(std::launch::async, [&] {
       omp_set_num_threads(app::default_threads());
       work();
@@ -148,12 +149,13 @@ class ResultHandle {
   }
   /// Returns the text of OUT.json.
   std::string report() const {
-    const auto made = io::report_text(results().series(), results().provenance());
+    const auto made = io::report_text(results().series(), results().provenance(), results().companions());
     return io::joined_report(made.report, made.environment);
   }
   /// Returns the matrix of each slice from voxel (x, y, z, 1) to LPS, mm.
   std::vector<Affine> affines() const { return affines_of(results().series()); }
   void save(const std::string& prefix, bool force) {
+    begin_work();
     const std::string name = io::without_result_ending(prefix);
     const auto request = app::request_of(*run_, name);
     io::check_writable(request, is_of_file_ ? results().inputs() : std::vector<std::string>{});

@@ -16,6 +16,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/run/corrections.hpp"
+#include "app/run/series_maps.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/processes.hpp"
 #include "recon/array/thread_limit.hpp"
@@ -41,6 +42,7 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
   correct_trajectory({file.get()}, options.correction,
                      frames ? BeyondMatrix::columns : BeyondMatrix::samples);
   if (options.field_map == FieldMapChoice::off) set_field_map(*file, {});
+  if (!frames) take_maps_from_series(*file, options.maps_from, settings->settings);
   ScanResults results(path, file->summary(), options.selection, command_line);
   if (frames)
     FrameOptions::require_one(results.provenance().repetitions);

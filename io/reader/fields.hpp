@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "io/result/results.hpp"
+#include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/pulseq/sequence.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/gradient_response.hpp"
@@ -42,6 +43,7 @@ FHD_MEMBERS(Scan, geometry, trajectory, kspace, sensitivity_maps, noise, calibra
             messages, second_maps)
 FHD_MEMBERS(Image, values, geometry, in_double)
 FHD_MEMBERS_BUT(stored, ImageSeries, repetition_count, slice_count, images)
+FHD_MEMBERS(mrd::MeasurementKind, has_noise, is_noise_alone, id, noise_measurements, coil_count)
 FHD_MEMBERS(Volume, values, voxel_to_lps)
 FHD_MEMBERS(GradientResponse, frequencies_hz, values)
 FHD_MEMBERS(RepetitionCounters, repetition, contrast, phase, set)
@@ -59,6 +61,6 @@ FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan,
 FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
 FHD_MEMBERS(pulseq::SequenceDescription, facts, remarks)
 FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, trajectory_axes, precision, zeros_are_measured,
-            group, outside)
+            anonymous, group, outside)
 
 }  // namespace fhd::io::reader

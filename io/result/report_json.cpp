@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "io/files/atomic_file.hpp"
+#include "io/result/bids_fields.hpp"
 #include "io/result/formats.hpp"
 
 namespace fhd {
@@ -280,7 +281,8 @@ const ResultFormat json_format{.name = "json",
                                .recorded_scan = scan_in_json,
                                .write = write_json};
 
-ReportText report_text(const ImageSeries& series, const Provenance& provenance) {
+ReportText report_text(const ImageSeries& series, const Provenance& provenance,
+                       const CompanionResults& companions) {
   ReportText made;
   std::string images, times;
   const auto stacks = stacks_of(series);
@@ -291,7 +293,9 @@ ReportText report_text(const ImageSeries& series, const Provenance& provenance) 
     images += separator + "    " + indented(image_json(series, provenance, stacks, i, said.report), 4);
     times += separator + "      " + json_line(said.times);
   }
-  made.report = begun(head_of(provenance), 0, "images") + "[" + images + "\n  ]\n}\n";
+  auto head = head_of(provenance);
+  head.update(bids_fields(series, provenance, companions));
+  made.report = begun(head, 0, "images") + "[" + images + "\n  ]\n}\n";
   made.environment = begun(environment_of(provenance), 2, "images") + "[" + times + "\n    ]\n  }";
   return made;
 }

@@ -10,6 +10,7 @@
 #include "io/files/input_stamps.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_geometry.hpp"
+#include "io/result/bids_fields.hpp"
 #include "io/result/formats.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/error.hpp"
@@ -92,15 +93,10 @@ namespace {
 
 /// Returns "fhd 0.1.0 least squares", for headers with room for a line.
 std::string made_by(const Provenance& provenance) {
-  constexpr std::pair<const char*, const char*> methods[]{{"cg", "least squares"},
-                                                          {"gridded", "density-compensated gridding"},
-                                                          {"adjoint", "adjoint"},
-                                                          {"fft", "FFT"}};
   std::string text = "fhd " + provenance.program_version;
   const auto settings = provenance.report(0).report.value("settings", nlohmann::ordered_json::object());
-  for (const auto& [method, words] : methods)
-    if (settings.value("method", nlohmann::ordered_json()) == method) text += std::string(" ") + words;
-  return text;
+  const auto method = name_of_method(settings);
+  return method.empty() ? text : text + " " + method;
 }
 
 /// Locks the files that may lie beside another prefix, where several runs may write them at a time.
@@ -155,7 +151,7 @@ std::vector<std::string> write_results(const OutputLock& lock, const ResultReque
                         companions.compression,
                         made_by(provenance),
                         stacks_of(series),
-                        report_text(series, provenance)};
+                        report_text(series, provenance, companions)};
   results.compression.threads = threads_or_all(results.compression.threads);
   const auto locks_elsewhere = locks_of(request, lock);
   FileSet files(lock, locks_elsewhere);

@@ -6,7 +6,7 @@
 //   /kspace            complex  [coil][sample], or [repetition][slice][coil][sample]
 //   /trajectory        real     [sample][axis] with axes x, y or x, y, z,
 //                               or [repetition][slice][sample][axis]
-//     attribute unit   text     cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax; required
+//     attribute unit   text     cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm, radians/m, radians/mm or kmax; required
 //
 // and the optional maps of io/scan/hdf5_maps.hpp: /sensitivity_maps, /field_map, /sample_time_s.
 //

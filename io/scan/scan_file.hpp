@@ -32,6 +32,8 @@ enum class TrajectoryUnit {
   radians_per_voxel,
   cycles_per_metre,
   cycles_per_mm,
+  radians_per_metre,
+  radians_per_mm,
   kmax  ///< 1 at the edge of k-space, N/2 cycles/FOV
 };
 
@@ -51,7 +53,7 @@ struct OutsidePieces {
 };
 
 /// The moment from which sample times count: see "Off-resonance" in README.md.
-enum class TimeOrigin { unknown, excitation, readout_start };
+enum class TimeOrigin { unknown, excitation, readout_start, train_start };
 /// "the excitation", ...
 std::string_view name_of(TimeOrigin origin);
 
@@ -65,7 +67,8 @@ struct ReadOptions {
   /// double_precision: values in double are kept so, beside the same in single (`in_double` of the parts of a Scan).
   Precision precision = Precision::single_precision;
   bool zeros_are_measured = false;  ///< keeps samples that leave_out_zeros would leave out
-  std::string group;                ///< of an ISMRMRD file with several measurements; empty: the only one
+  bool anonymous = false;  ///< a copy is written without what identifies a patient (mrd/anonymous.hpp)
+  std::string group;       ///< of an ISMRMRD file with several measurements; empty: the only one
   OutsidePieces outside;
 };
 

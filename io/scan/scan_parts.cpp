@@ -35,8 +35,8 @@ TrajectoryUnit unit_of_format(const char* format, const ReadOptions& options, Se
   return TrajectoryUnit::cycles_per_fov;
 }
 
-bool look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOptions& options,
-                        const std::string& subject, Array<double>& k) {
+bool turn_as_found(ScanSummary& summary, const ReadOptions& options, const std::string& subject,
+                   Array<double>& k) {
   AxesEvidence evidence;
   const auto samples = k.extent(1);
   bool is_weight = true;
@@ -48,13 +48,19 @@ bool look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOpt
                               is_weight, summary.states_directions, subject);
   if (axes.in_magnet) turn_into_image(k, summary.geometry);
   if (!axes.sentence.empty()) summary.inferred.push_back(axes.sentence);
+  return axes.in_magnet;
+}
+
+bool look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOptions& options,
+                        const std::string& subject, Array<double>& k) {
+  const bool in_magnet = turn_as_found(summary, options, subject, k);
   const auto largest = largest_magnitude(k);
   if (options.trajectory_unit == TrajectoryUnit::automatic)
     require_credible_unit(unit, largest, summary.unit_geometry, subject);
   note_ignored_third_axis(largest, summary.unit_geometry, summary.inferred);
   convert_to_cycles_per_fov(k, unit, summary.unit_geometry, subject);
   summary.cartesian = lies_on_grid({k});
-  return axes.in_magnet;
+  return in_magnet;
 }
 
 std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::string& subject,

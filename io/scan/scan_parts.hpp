@@ -14,6 +14,8 @@
 namespace fhd::io {
 
 using Sentences = std::vector<std::string>;
+/// The code of the message on a volume without a readout, which is zero.
+inline constexpr auto missing_volume = "missing";
 /// Adds a sentence, for ScanSummary::inferred and others.
 template <class... T>
 void say(Sentences& sentences, fmt::format_string<T...> text, T&&... values) {
@@ -27,6 +29,10 @@ Geometry apply_options(Geometry& geometry, const ReadOptions& options);
 std::string unit_of_options(TrajectoryUnit unit);
 /// Returns the unit of trajectories of a format in cycles/FOV, unless the user states another. Says so in `inferred`.
 TrajectoryUnit unit_of_format(const char* format, const ReadOptions& options, Sentences& inferred);
+/// Turns k [axis][sample] of the trajectory `subject`, of the first slice, into the axes of the image where it is in those of
+/// the magnet. Returns whether it was, and says so in `summary`. Throws Error where the axes are ambiguous.
+bool turn_as_found(ScanSummary& summary, const ReadOptions& options, const std::string& subject,
+                   Array<double>& k);
 /// Converts k [axis][sample] of the trajectory `subject`, of the first slice, to cycles/FOV along the axes of the image, and
 /// says in `summary` what it tells. Returns whether the file has it in the axes of the magnet. Throws Error where the unit is
 /// not credible, unless the user states it, or the axes are ambiguous.

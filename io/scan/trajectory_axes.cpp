@@ -12,6 +12,8 @@ namespace {
 
 using Matrix = std::array<std::array<double, 3>, 3>;
 
+constexpr double rounding = 1e-5;  // of directions and positions in single precision
+
 double trace(const Matrix& m) { return m[0][0] + m[1][1] + m[2][2]; }
 
 void add_products(Matrix& sums, const std::array<double, 3>& k) {
@@ -101,7 +103,6 @@ double AxesEvidence::coupling(bool in_magnet) const {
 }
 
 bool AxesEvidence::readings_agree() const {
-  constexpr double rounding = 1e-5;  // of directions in single precision
   return std::ranges::all_of(slices_, [](const auto& slice) {
     return root_of_share(slice.second.difference, trace(slice.second.stored)) <= rounding;
   });
@@ -137,14 +138,14 @@ FoundAxes find_axes_of_slices(const AxesEvidence& evidence, bool is_weight, bool
     return {true, fmt::format(in_magnet_sentence,
                               "its samples lie in the plane of the slice, which is oblique to these axes")};
   if (fits_image && fits_magnet && !evidence.readings_agree()) {
-    if (as_image > 0 && !is_weight)
+    if (as_image > rounding && !is_weight)
       refuse(subject, "a trajectory that tells whether its axes are those of the image or of the magnet",
              as_image, fmt::format("{:.3g} %: they are turned within the plane", 100 * as_magnet));
     return {false,
             fmt::format(
                 "The trajectory is taken to be in the axes of the image, because its third axis {}; {} says "
                 "that it is in those of the magnet.",
-                as_image > 0 ? "may be a density weight" : "is zero", magnet_option)};
+                as_image > rounding ? "may be a density weight" : "is zero", magnet_option)};
   }
   const bool is_oblique_plane = !fits_image && evidence.out_of_plane() <= in_plane;
   if (is_oblique_plane && !is_weight)

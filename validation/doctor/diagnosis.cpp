@@ -177,6 +177,7 @@ std::vector<Message> diagnose(const std::string& path, const DiagnosisSettings& 
   std::unique_ptr<io::ScanFile> file;
   try {
     file = io::open_scan(path, settings.options);
+    if (settings.correct) settings.correct(*file);
   } catch (const Error& error) {
     return {message_of(error, Severity::problem, "file")};
   }

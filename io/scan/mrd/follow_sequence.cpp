@@ -52,4 +52,16 @@ void VolumeAssembler::tell_played_axes() {
   if (largest > negligible) note_ignored_third_axis({0, 0, largest}, summary_.geometry, summary_.inferred);
 }
 
+/// Returns the times of the samples since the excitation, s; none where an ADC event comes ahead of all excitations.
+std::optional<Array<double>> VolumeAssembler::played_times(const ReadoutList& readouts) const {
+  if (!sequence_->has_times()) return std::nullopt;
+  Array<double> times_s(Shape{sample_count(readouts)});
+  std::int64_t m = 0;
+  for (const auto& [number, head] : readouts) {
+    sequence_->times(number, *head, times_s.data() + m);
+    m += head->sample_count();
+  }
+  return times_s;
+}
+
 }  // namespace fhd::io::mrd

@@ -6,56 +6,10 @@
 #include <numbers>
 
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/io/scan/mrd/readouts.hpp"
 
 namespace fhd::io::mrd {
 namespace {
-
-constexpr int samples = 8, coils = 2;
-
-/// A line of k-space along x at ky = `line`, values (number, sample + 100 coil).
-OwnedReadout line_readout(int number, int line) {
-  OwnedReadout readout;
-  readout.head.number_of_samples = samples;
-  readout.head.active_channels = coils;
-  readout.head.trajectory_dimensions = 2;
-  readout.head.sample_time_us = 2;
-  for (int s = 0; s < samples; ++s)
-    readout.trajectory.insert(readout.trajectory.end(),
-                              {static_cast<float>(s - samples / 2), static_cast<float>(line)});
-  for (int coil = 0; coil < coils; ++coil)
-    for (int s = 0; s < samples; ++s)
-      readout.values.insert(readout.values.end(),
-                            {static_cast<float>(number), static_cast<float>(s + 100 * coil)});
-  return readout;
-}
-
-Header header_8x8() {
-  Header header;
-  header.encoded_matrix = {8, 8, 1};
-  header.encoded_fov_mm = {80, 80, 5};
-  header.trajectory = "other";
-  header.trajectory_unit = "cycles/FOV";
-  return header;
-}
-
-/// A stream: readouts kept in memory.
-class Stream {
- public:
-  explicit Stream(Header header = header_8x8())
-      : assembler(std::move(header), {}, {"stream", "stream header", "readout"}) {}
-  void deliver(const OwnedReadout& readout) {
-    readouts_.push_back(readout);
-    assembler.add(readout.view());
-  }
-  Source source() {
-    return [this](std::int64_t number) { return readouts_.at(static_cast<std::size_t>(number)).view(); };
-  }
-  VolumeAssembler assembler;
-
- private:
-  std::vector<OwnedReadout> readouts_;
-};
-
 TEST(VolumeAssembler, makes_volumes_of_readouts_in_any_order) {
   Stream stream;
   for (int i = 0; i < 8; ++i) {
@@ -79,69 +33,6 @@ TEST(VolumeAssembler, makes_volumes_of_readouts_in_any_order) {
   EXPECT_EQ(scan.kspace.values[4 * samples + samples + 3], (Complex<float>{2, 103}));
   EXPECT_DOUBLE_EQ((*scan.sample_time_s)[3], static_cast<double>(3) * 2.0F * 1e-6);
   EXPECT_FALSE(scan.noise.has_value());
-}
-
-void point(OwnedReadout& readout, std::array<float, 3> read, std::array<float, 3> phase,
-           std::array<float, 3> slice) {
-  std::ranges::copy(read, readout.head.read_dir);
-  std::ranges::copy(phase, readout.head.phase_dir);
-  std::ranges::copy(slice, readout.head.slice_dir);
-}
-
-TEST(VolumeAssembler, orders_slices_by_stack_and_place_and_gives_each_its_directions) {
-  Stream stream;
-  const float places[]{6, 0, 3};
-  for (int slice = 0; slice < 4; ++slice) {
-    auto readout = line_readout(slice, 0);
-    readout.head.idx.slice = static_cast<std::uint16_t>(slice);
-    if (slice < 3) {
-      point(readout, {1, 0, 0}, {0, 1, 0}, {0, 0, 1});
-      readout.head.position[2] = places[slice];
-    } else {
-      point(readout, {0, 1, 0}, {0, 0, -1}, {-1, 0, 0});
-    }
-    stream.deliver(readout);
-  }
-  stream.assembler.finish(stream.source(), stream.source());
-  const auto& summary = stream.assembler.summary();
-  EXPECT_EQ(summary.slice_counters, (std::vector{1, 2, 0, 3}));
-  ASSERT_EQ(summary.slice_geometries.size(), 4U);
-  for (int slice = 0; slice < 4; ++slice) {
-    const auto scan = stream.assembler.volume(slice, 0, stream.source());
-    const auto& stated = summary.slice_geometries[static_cast<std::size_t>(slice)];
-    EXPECT_EQ(scan.kspace.values[0].re,
-              static_cast<float>(summary.slice_counters[static_cast<std::size_t>(slice)]));
-    EXPECT_EQ(scan.geometry.position_mm, stated.position_mm);
-    EXPECT_EQ(scan.geometry.read_direction, stated.read_direction);
-    EXPECT_EQ(scan.geometry.position_mm[2], slice < 3 ? 3 * slice : 0);
-    EXPECT_EQ(scan.geometry.slice_direction,
-              (slice < 3 ? std::array<double, 3>{0, 0, 1} : std::array<double, 3>{-1, 0, 0}));
-  }
-}
-
-TEST(VolumeAssembler, turns_trajectories_out_of_the_axes_of_the_magnet) {
-  Stream stream;
-  for (int line = 0; line < 8; ++line) {
-    auto readout = line_readout(line, line - 4);
-    const auto k = readout.trajectory;
-    readout.head.trajectory_dimensions = 3;
-    readout.trajectory.clear();
-    point(readout, {0, 0.6F, 0.8F}, {1, 0, 0}, {0, 0.8F, -0.6F});
-    for (std::size_t s = 0; s < samples; ++s)
-      readout.trajectory.insert(readout.trajectory.end(), {k[2 * s + 1], 0.6F * k[2 * s], 0.8F * k[2 * s]});
-    stream.deliver(readout);
-  }
-  stream.assembler.finish(stream.source(), stream.source());
-  EXPECT_TRUE(stream.assembler.positions().in_magnet);
-  EXPECT_TRUE(stream.assembler.summary().cartesian);
-  const auto scan = stream.assembler.volume(0, 0, stream.source());
-  for (int line = 0; line < 8; ++line)
-    for (int s = 0; s < samples; ++s) {
-      const auto m = line * samples + s;
-      EXPECT_NEAR(scan.trajectory.k[m], s - samples / 2, 1e-6);  // single precision
-      EXPECT_NEAR(scan.trajectory.k[8 * samples + m], line - 4, 1e-6);
-      EXPECT_EQ(scan.trajectory.k[2 * 8 * samples + m], 0);
-    }
 }
 
 TEST(VolumeAssembler, takes_noise_and_leaves_out_what_is_not_of_the_image) {
@@ -173,6 +64,22 @@ TEST(VolumeAssembler, takes_noise_and_leaves_out_what_is_not_of_the_image) {
   EXPECT_EQ((*found)[samples - 3], (Complex<float>{7, 103}));
 }
 
+TEST(VolumeAssembler, takes_readouts_flagged_as_surface_coil_correction_where_there_are_no_others) {
+  for (const bool with_others : {false, true}) {
+    Stream stream;
+    for (int i = 0; i < 4; ++i) {
+      auto readout = line_readout(i, i);
+      if (!with_others || i == 0)
+        readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA);
+      stream.deliver(readout);
+    }
+    stream.assembler.finish(stream.source(), stream.source());
+    const auto& summary = stream.assembler.summary();
+    EXPECT_EQ(summary.samples_per_scan, (with_others ? 3 : 4) * samples);
+    EXPECT_EQ(says(summary.inferred, "because no others are"), !with_others);
+  }
+}
+
 TEST(VolumeAssembler, places_cartesian_readouts_by_their_encoding_steps_and_direction) {
   auto header = header_8x8();
   header.trajectory = "epi";
@@ -196,6 +103,20 @@ TEST(VolumeAssembler, places_cartesian_readouts_by_their_encoding_steps_and_dire
   EXPECT_EQ(k[2 * samples], -3);
   EXPECT_EQ(k[3 * samples], -2);
   EXPECT_EQ(k[4 * samples], 1);  // the middle of 4 steps is 2
+}
+
+TEST(VolumeAssembler, knows_a_ghost_from_echoes_that_are_read_back_and_forth) {
+  for (const bool is_bipolar : {false, true}) {
+    Stream stream;
+    for (int i = 0; i < 8; ++i) {
+      auto readout = line_readout(i, i % 4);
+      readout.head.idx.contrast = static_cast<std::uint16_t>(i / 4);
+      if ((is_bipolar ? i / 4 : i % 2) == 1) readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_REVERSE);
+      stream.deliver(readout);
+    }
+    stream.assembler.finish(stream.source(), stream.source());
+    EXPECT_EQ(stream.assembler.summary().missing.empty(), is_bipolar);
+  }
 }
 
 TEST(VolumeAssembler, each_combination_of_counters_is_a_repetition_in_order) {
@@ -320,163 +241,6 @@ TEST(VolumeAssembler, names_the_readout_that_contradicts_its_head_or_the_others)
   Stream nothing;
   EXPECT_REFUSED(nothing.assembler.finish(nothing.source(), nothing.source()), "0 readouts, all flagged");
 }
-
-// --- Calibration
-
-/// Readout `number` of a Cartesian scan at encoding step `step`.
-OwnedReadout cartesian(int number, int step, std::initializer_list<int> flags = {}) {
-  auto readout = line_readout(number, 0);
-  readout.trajectory.clear();
-  readout.head.trajectory_dimensions = 0;
-  readout.head.center_sample = samples / 2;
-  readout.head.idx.kspace_encode_step_1 = static_cast<std::uint16_t>(step);
-  for (const int flag : flags) readout.head.set_flag(flag);
-  return readout;
-}
-Header cartesian_header() {
-  auto header = header_8x8();
-  header.trajectory = "cartesian";
-  header.step_1 = Limit{7, 4};
-  return header;
-}
-constexpr int only = ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION,
-              also = ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING;
-
-Scan scan_of(Stream& stream, std::int64_t repetition = 0) {
-  stream.assembler.finish(stream.source(), stream.source());
-  auto scan = stream.assembler.volume(0, repetition, stream.source());
-  scan.validate("stream");
-  return scan;
-}
-TEST(VolumeAssembler, embedded_calibration_is_of_the_image) {
-  for (const std::string mode : {"embedded", "interleaved", ""}) {
-    auto header = cartesian_header();
-    header.calibration_mode = mode;
-    Stream stream(header);
-    // Scanners flag lines of the lattice inside the reference with both flags.
-    for (const int step : {0, 2}) stream.deliver(cartesian(step, step));
-    stream.deliver(cartesian(3, 3, {only}));
-    stream.deliver(cartesian(4, 4, {only, also}));
-    stream.deliver(cartesian(5, 5, {only}));
-    stream.deliver(cartesian(6, 6));
-    const auto scan = scan_of(stream);
-    EXPECT_FALSE(scan.calibration.has_value());
-    ASSERT_EQ(scan.kspace.sample_count(), 6 * samples) << mode;
-    const int expected[]{0, 2, 3, 4, 5, 6};  // in the order of the file
-    for (int i = 0; i < 6; ++i) EXPECT_EQ(scan.kspace.values[i * samples].re, expected[i]);
-    EXPECT_EQ(scan.trajectory.k[6 * samples + 2 * samples], -1);
-    EXPECT_TRUE(says(stream.assembler.summary().inferred, "2 calibration readouts are samples of the image"));
-  }
-}
-
-TEST(VolumeAssembler, a_repetition_without_reference_takes_that_of_the_first) {
-  Stream stream(cartesian_header());
-  for (int repetition = 0; repetition < 2; ++repetition)
-    for (const int step : {0, 2, 4, 6}) {
-      auto readout = cartesian(step, step, {});
-      if (step == 4 && repetition == 0) readout.head.set_flag(also);
-      readout.head.idx.repetition = static_cast<std::uint16_t>(repetition);
-      stream.deliver(readout);
-    }
-  for (const int step : {3, 5}) stream.deliver(cartesian(step, step, {only}));
-  const auto first = scan_of(stream);
-  EXPECT_EQ(first.kspace.sample_count(), 6 * samples);
-  EXPECT_FALSE(first.calibration.has_value());
-  const auto second = stream.assembler.volume(0, 1, stream.source());
-  EXPECT_EQ(second.kspace.sample_count(), 4 * samples);
-  ASSERT_TRUE(second.calibration.has_value());
-  EXPECT_EQ(second.calibration->kspace.sample_count(), 3 * samples);  // with the line of both purposes
-}
-
-TEST(VolumeAssembler, separate_calibration_is_for_the_maps_alone) {
-  enum class Form { stated, repeats_lines, shorter, other_contrast };
-  for (const auto form : {Form::stated, Form::repeats_lines, Form::shorter, Form::other_contrast}) {
-    auto header = cartesian_header();
-    if (form == Form::stated) header.calibration_mode = "separate";
-    Stream stream(header);
-    for (const int step : {0, 2, 4, 6}) stream.deliver(cartesian(step, step));
-    for (const int step : {3, 4, 5}) {
-      if (step == 4 && form != Form::repeats_lines) continue;
-      auto readout = cartesian(10 + step, step, {only});
-      if (form == Form::shorter) readout.head.discard_post = 2;
-      if (form == Form::other_contrast) readout.head.idx.set = 1;
-      stream.deliver(readout);
-    }
-    const auto scan = scan_of(stream);
-    EXPECT_EQ(scan.kspace.sample_count(), 4 * samples);
-    EXPECT_EQ(stream.assembler.summary().repetition_count, 1);
-    ASSERT_TRUE(scan.calibration.has_value()) << static_cast<int>(form);
-    EXPECT_EQ(scan.calibration->kspace.values[0].re, 13);
-    EXPECT_EQ(scan.calibration->trajectory.k[scan.calibration->kspace.sample_count()], -1);
-    EXPECT_TRUE(says(stream.assembler.summary().inferred, "separate"));
-  }
-}
-
-TEST(VolumeAssembler, calibration_of_its_own_encoding_space_comes_in_cycles_per_fov_of_the_image) {
-  auto header = cartesian_header();
-  EncodingHeader reference;
-  reference.encoded_matrix = {4, 4, 1};
-  reference.encoded_fov_mm = {100, 160, 5};
-  reference.trajectory = "cartesian";
-  reference.step_1 = Limit{3, 2};
-  header.others = {reference};
-  Stream stream(header);
-  for (const int step : {0, 2, 4, 6}) stream.deliver(cartesian(step, step));
-  for (int step = 0; step < 4; ++step) {
-    auto readout = cartesian(10 + step, step, {only});
-    readout.head.encoding_space_ref = 1;
-    readout.head.discard_post = 4;
-    readout.head.center_sample = 2;
-    stream.deliver(readout);
-  }
-  auto far = cartesian(20, 0, {only});
-  far.head.encoding_space_ref = 2;  // which the header does not describe
-  stream.deliver(far);
-  const auto scan = scan_of(stream);
-  ASSERT_TRUE(scan.calibration.has_value());
-  const auto& [trajectory, kspace, matrix_size, fov_mm] = *scan.calibration;
-  ASSERT_EQ(kspace.sample_count(), 16);
-  EXPECT_EQ(matrix_size, (std::array{4, 4, 1}));
-  EXPECT_EQ(fov_mm[1], 160);
-  for (int s = 0; s < 4; ++s) EXPECT_DOUBLE_EQ(trajectory.k[s], (s - 2) * 80.0 / 100);
-  for (int line = 0; line < 4; ++line) EXPECT_DOUBLE_EQ(trajectory.k[16 + 4 * line], (line - 2) * 80.0 / 160);
-  EXPECT_TRUE(
-      says(stream.assembler.summary().inferred, "4 separate readouts of 4 samples, encoded with 4 x 4 x 1"));
-
-  // Measured elsewhere, it says nothing about the image.
-  Stream moved(header);
-  for (const int step : {0, 2, 4, 6}) moved.deliver(cartesian(step, step));
-  auto readout = cartesian(10, 2, {only});
-  readout.head.encoding_space_ref = 1;
-  readout.head.position[0] = 5;
-  moved.deliver(readout);
-  EXPECT_FALSE(scan_of(moved).calibration.has_value());
-  EXPECT_TRUE(says(moved.assembler.summary().missing, "5 mm off"));
-}
-
-TEST(VolumeAssembler, calibration_has_one_kind_of_trajectory) {
-  for (const bool without_comes_last : {true, false}) {
-    auto header = cartesian_header();
-    header.calibration_mode = "separate";
-    Stream stream(header);
-    for (const int step : {0, 2, 4, 6}) stream.deliver(cartesian(step, step));
-    if (!without_comes_last) stream.deliver(cartesian(3, 3, {only}));
-    for (const int line : {-1, 0, 1}) {
-      auto readout = line_readout(10 + line, line);
-      readout.head.set_flag(only);
-      stream.deliver(readout);
-    }
-    if (without_comes_last) stream.deliver(cartesian(3, 3, {only}));
-    const auto scan = scan_of(stream);
-    ASSERT_TRUE(scan.calibration.has_value());
-    const auto count = scan.calibration->kspace.sample_count();
-    ASSERT_EQ(count, without_comes_last ? 3 * samples : samples);
-    EXPECT_EQ(scan.calibration->trajectory.k[0], -samples / 2);
-    EXPECT_EQ(scan.calibration->trajectory.k[count], -1);
-  }
-}
-
-// --- The centre of k-space
 
 TEST(VolumeAssembler, asymmetric_echoes_and_partial_fourier_keep_their_centre) {
   auto header = cartesian_header();
