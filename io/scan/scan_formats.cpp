@@ -19,6 +19,7 @@ ScanSource open_fhd(const std::string& path, const ReadOptions& options);
 ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options);
 ScanSource open_bart(const std::string& path, const ReadOptions& options);
 ScanSource open_impatient(const std::string& path, const ReadOptions& options);
+ScanSource open_twix(const std::string& path, const ReadOptions& options);
 Sentences write_fhd(FileSet& files, const std::string& path, const ScanSeries& series);
 Sentences write_ismrmrd(FileSet& files, const std::string& path, const ScanSeries& series);
 Sentences write_bart(FileSet& files, const std::string& path, const ScanSeries& series);
@@ -33,7 +34,8 @@ struct FormatRow {
   std::span<const std::string_view> endings;  ///< of the names of its files, for `fhd convert`
   bool (*recognises)(const std::string& path, const ReadOptions& options);
   ScanSource (*open)(const std::string& path, const ReadOptions& options);
-  Sentences (*write)(FileSet& files, const std::string& path, const ScanSeries& series);
+  Sentences (*write)(FileSet& files, const std::string& path,
+                     const ScanSeries& series);  ///< null: is read alone
 };
 
 bool is_directory(const std::string& path, const ReadOptions&) {
@@ -41,11 +43,10 @@ bool is_directory(const std::string& path, const ReadOptions&) {
   return std::filesystem::is_directory(path, status);
 }
 bool is_pair(const std::string& path, const ReadOptions&) { return is_bart(path); }
+bool is_raw(const std::string& path, const ReadOptions&) { return is_twix(path); }
 bool is_fhd(const std::string& path, const ReadOptions&) {
   const auto file = hdf5::File::open(
-      path,
-      "fhd reads ISMRMRD, fhd HDF5, BART .cfl and IMPATIENT directories; convert Siemens raw data with "
-      "siemens_to_ismrmrd");
+      path, "fhd reads ISMRMRD, fhd HDF5, BART .cfl, IMPATIENT directories and Siemens raw data (.dat)");
   return file.has("/kspace") || file.has(trajectory_name);
 }
 bool is_ismrmrd(const std::string& path, const ReadOptions& options) {
@@ -60,6 +61,7 @@ constexpr std::string_view fhd_endings[]{".h5"}, ismrmrd_endings[]{".mrd", ".ism
 constexpr FormatRow rows[]{
     {ScanFormat::impatient, "impatient", impatient_endings, is_directory, open_impatient, write_impatient},
     {ScanFormat::bart, "bart", bart_endings, is_pair, open_bart, write_bart},
+    {ScanFormat::twix, "twix", {}, is_raw, open_twix, nullptr},
     {ScanFormat::fhd, "fhd", fhd_endings, is_fhd, open_fhd, write_fhd},
     {ScanFormat::ismrmrd, "ismrmrd", ismrmrd_endings, is_ismrmrd, open_ismrmrd, write_ismrmrd}};
 

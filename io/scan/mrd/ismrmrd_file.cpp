@@ -208,6 +208,7 @@ ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options) {
 
 Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options, const std::string& temporary,
                             const std::string& path) {
+  if (is_twix(from)) return copy_twix(from, options, temporary, path);
   const auto measurement = open_measurement(from, options);
   const auto header_name = mrd::header_name(measurement.group);
   const auto subject = measurement.file.subject(header_name);
