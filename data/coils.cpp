@@ -130,8 +130,6 @@ class CholeskySolver {
 }  // namespace
 
 CoilArray::CoilArray(int dimensions, int coil_count) : coil_count_(coil_count) {
-  if (dimensions != 2 && dimensions != 3)
-    throw Error("coils", "2 or 3 dimensions", std::to_string(dimensions));
   if (coil_count < 1 || coil_count > largest_coil_count)
     throw Error("coils", "1 ... " + std::to_string(largest_coil_count), std::to_string(coil_count));
   if (coil_count == 1) {

@@ -298,13 +298,6 @@ void add_part_to_row(const PhantomPart& part, const PartOnLine& line, const std:
   changes[n[0]] = changes[n[0] + 1] = 0;
 }
 
-void require_matrix(const Phantom& phantom, const std::array<int, 3>& matrix_size) {
-  for (int n : matrix_size)
-    if (n < 1) throw Error("matrix size", "at least 1 voxel per axis", std::to_string(n));
-  if (phantom.dimensions() == 2 && matrix_size[2] != 1)
-    throw Error("matrix size", "1 voxel along z for a 2D phantom", std::to_string(matrix_size[2]));
-}
-
 }  // namespace
 
 double disc_transform(double x) { return x == 0 ? 1 : 2 * ::j1(x) / x; }
@@ -316,15 +309,8 @@ Complex<double> exponential(int sign, const Vector3& k, const Vector3& r) {
 
 Phantom::Phantom(int dimensions, std::vector<PhantomPart> parts)
     : dimensions_(dimensions), parts_(std::move(parts)) {
-  if (dimensions != 2 && dimensions != 3)
-    throw Error("phantom", "2 or 3 dimensions", std::to_string(dimensions));
   for (auto& part : parts_) {
     if (dimensions == 2) part.centre[2] = 0;
-    bool good = std::isfinite(part.angle_rad) && std::isfinite(part.intensity);
-    for (int axis = 0; axis < dimensions; ++axis)
-      good = good && std::isfinite(part.centre[axis]) && std::isfinite(part.half_axes[axis]) &&
-             part.half_axes[axis] > 0;
-    if (!good) throw Error("phantom", "finite parts with half axes > 0", "a part that is not");
     turns_.push_back({std::cos(part.angle_rad), std::sin(part.angle_rad)});
   }
 }
@@ -404,7 +390,6 @@ Phantom Phantom::scaled(double factor) const {
 }
 
 Phantom Phantom::section(double z) const {
-  if (dimensions_ != 3) throw Error("section of a phantom", "3 dimensions", std::to_string(dimensions_));
   std::vector<PhantomPart> parts;
   for (PhantomPart part : parts_) {
     const double depth = (z - part.centre[2]) / part.half_axes[2], square = depth * depth;
@@ -473,7 +458,6 @@ Complex<double> Phantom::fourier_integral(const Vector3& k) const {
 }
 
 Array<double> ideal_image(const Phantom& phantom, std::array<int, 3> matrix_size) {
-  require_matrix(phantom, matrix_size);
   const int nx = matrix_size[0], ny = matrix_size[1], nz = matrix_size[2];
   const bool three = phantom.dimensions() == 3;
   Array<double> image({nz, ny, nx});
@@ -490,7 +474,6 @@ Array<double> ideal_image(const Phantom& phantom, std::array<int, 3> matrix_size
 }
 
 Array<Complex<double>> band_limited_image(const Phantom& phantom, std::array<int, 3> matrix_size) {
-  require_matrix(phantom, matrix_size);
   const auto [nx, ny, nz] = matrix_size;
   Array<Complex<double>> image({nz, ny, nx}), spectrum({nz, ny, nx});
   // rho(n) = sum_k P(k) exp(+i 2 pi k (n - floor(N/2)) / N): position k of the spectrum lies at index k mod

@@ -37,7 +37,7 @@ struct PhantomPart {
 
 class Phantom {
  public:
-  /// `dimensions` is 2 or 3; in 2D a part does not depend on z and P(k) on k_z. Throws Error.
+  /// `dimensions` is 2 or 3; in 2D a part does not depend on z and P(k) on k_z.
   Phantom(int dimensions, std::vector<PhantomPart> parts);
 
   /// 2D: the contrast-modified Shepp-Logan head (Toft 1996). 3D: the Kak-Slaney head with the contrast of
@@ -54,7 +54,7 @@ class Phantom {
   /// Returns the phantom `factor` times as large about the centre of the FOV.
   Phantom scaled(double factor) const;
   /// Returns the section of a phantom of 3 dimensions with a plane at height z (fractions of the FOV), in 2: of ellipsoids
-  /// ellipses, of boxes rectangles, of bumps fainter ones. Throws Error.
+  /// ellipses, of boxes rectangles, of bumps fainter ones.
   Phantom section(double z) const;
 
   int dimensions() const { return dimensions_; }

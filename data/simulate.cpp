@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "recon/array/central_part.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/array/parallel_failure.hpp"
 #include "recon/array/random_numbers.hpp"
@@ -93,20 +94,10 @@ double mean_signal(const std::vector<Simulation>& slices, const std::vector<Subj
 /// band_limited_image of a phantom that may exceed the FOV, up to twice: from a matrix of twice the size.
 Array<Complex<double>> band_limited_beyond_fov(const Phantom& phantom,
                                                const std::array<int, 3>& matrix_size) {
-  std::array<int, 3> twice{}, first{};
-  for (int axis = 0; axis < 3; ++axis) {
-    const int n = matrix_size[axis];
-    twice[axis] = n == 1 ? 1 : 2 * n;
-    first[axis] = twice[axis] / 2 - n / 2;  // voxel floor(N/2) stays at the centre
-  }
-  const auto whole = band_limited_image(phantom.scaled(0.5), twice);
-  const auto [nx, ny, nz] = matrix_size;
-  Array<Complex<double>> image({nz, ny, nx});
-  for (int z = 0; z < nz; ++z)
-    for (int y = 0; y < ny; ++y)
-      std::copy_n(whole.data() + (std::int64_t{z + first[2]} * twice[1] + y + first[1]) * twice[0] + first[0],
-                  nx, image.data() + (std::int64_t{z} * ny + y) * nx);
-  return image;
+  std::array<int, 3> twice{};
+  for (int axis = 0; axis < 3; ++axis) twice[axis] = matrix_size[axis] == 1 ? 1 : 2 * matrix_size[axis];
+  return central_part(band_limited_image(phantom.scaled(0.5), twice),
+                      {matrix_size[2], matrix_size[1], matrix_size[0]});
 }
 
 /// `factor` times the k-space at every position of a trajectory, [coil][sample].
@@ -368,6 +359,16 @@ Phantom section_of(const Phantom& phantom, double height, double height_mm) {
   return section;
 }
 
+/// Returns where the middle of each slice lies, from the lowest up.
+std::vector<double> slice_heights_mm(const SimulationSettings& settings) {
+  const double spacing_mm =
+      settings.slice_spacing_mm > 0 ? settings.slice_spacing_mm : settings.trajectory.fov_mm[2];
+  std::vector<double> heights;
+  for (std::int64_t slice = 0; slice < settings.slice_count; ++slice)
+    heights.push_back(spacing_mm * static_cast<double>(slice - settings.slice_count / 2));
+  return heights;
+}
+
 /// Returns the subject of every slice, or of the one volume.
 std::vector<Subject> subjects_of(const SimulationSettings& settings) {
   const int dimensions = settings.slice_count > 0 || settings.trajectory.matrix_size[2] > 1 ? 3 : 2;
@@ -424,15 +425,6 @@ Simulation measured(const SimulationSettings& settings, const Designs& designs, 
 }
 
 }  // namespace
-
-std::vector<double> slice_heights_mm(const SimulationSettings& settings) {
-  const double spacing_mm =
-      settings.slice_spacing_mm > 0 ? settings.slice_spacing_mm : settings.trajectory.fov_mm[2];
-  std::vector<double> heights;
-  for (std::int64_t slice = 0; slice < settings.slice_count; ++slice)
-    heights.push_back(spacing_mm * static_cast<double>(slice - settings.slice_count / 2));
-  return heights;
-}
 
 std::vector<Simulation> simulate_slices(const SimulationSettings& settings) {
   check(settings);

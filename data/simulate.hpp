@@ -18,8 +18,8 @@ Phantom phantom_of(PhantomKind kind, int dimensions);
 
 struct SimulationSettings {
   PhantomKind phantom = PhantomKind::shepp_logan;  ///< 2D when the matrix has one voxel along z
-  /// > 0: so many 2D slices, sections through the 3D phantom and coils at the heights of slice_heights_mm, both as
-  /// large along z as the FOV is along x. 0: one slice of the 2D phantom.
+  /// > 0: so many 2D slices, sections through the 3D phantom and coils from the lowest up, slice floor(N/2) at height 0;
+  /// phantom and coils are as large along z as the FOV is along x. 0: one slice of the 2D phantom.
   std::int64_t slice_count = 0;
   double slice_spacing_mm = 0;    ///< from one middle to the next; 0: the thickness of slices, fov_mm[2]
   double object_scale = 1;        ///< of the phantom, 0.1 ... 2: above 1.08 the head exceeds the FOV along y
@@ -62,9 +62,6 @@ struct Simulation {
   std::vector<double> depths;  ///< of breath, of each readout; empty where there is none
   Image ideal;                 ///< the phantom itself, averaged over each voxel (ideal_image)
 };
-
-/// Where the middle of each slice lies, from the lowest up; slice floor(N/2) at 0.
-std::vector<double> slice_heights_mm(const SimulationSettings& settings);
 
 /// Simulates d_c(m) = voxel_count integral S_c(r) rho(r) exp(-i 2 pi k_m . r) dr + noise. The scan states the positions as
 /// designed, where gradients are delayed. Throws Error when the settings contradict each other, or ask for several slices.

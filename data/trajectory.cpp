@@ -21,20 +21,6 @@ using std::numbers::pi;
 constexpr double gyromagnetic_ratio_hz_per_t = 42.577478518e6;  // proton
 constexpr std::int64_t largest_sample_count = std::int64_t{1} << 31;
 
-/// Name and dimensions of a kind.
-const std::pair<std::string_view, int>& described(TrajectoryKind kind) {
-  static constexpr std::pair<std::string_view, int> in_order[] = {{"cartesian", 0},
-                                                                  {"radial", 2},
-                                                                  {"golden-radial", 2},
-                                                                  {"spiral", 2},
-                                                                  {"variable-density-spiral", 2},
-                                                                  {"stack-of-stars", 3},
-                                                                  {"stack-of-spirals", 3},
-                                                                  {"radial-3d", 3},
-                                                                  {"phyllotaxis-3d", 3}};
-  return in_order[static_cast<std::size_t>(kind)];
-}
-
 /// Limits of the in-plane gradients in the units of k-space.
 struct GradientLimits {
   double speed;         ///< cycles/FOV per s
@@ -356,9 +342,6 @@ DesignedTrajectory design_spiral(const TrajectorySettings& settings) {
 }
 
 }  // namespace
-
-std::string_view name_of(TrajectoryKind kind) { return described(kind).first; }
-int dimensions_of(TrajectoryKind kind) { return described(kind).second; }
 
 DesignedTrajectory design_trajectory(const TrajectorySettings& settings) {
   check(settings);

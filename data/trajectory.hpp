@@ -33,10 +33,17 @@ inline constexpr auto trajectory_kinds = [] {
   return kinds;
 }();
 
-/// "cartesian", "golden-radial", ...: as on the command line.
-std::string_view name_of(TrajectoryKind kind);
-/// 2 or 3; 0 where both are possible.
-int dimensions_of(TrajectoryKind kind);
+/// Returns the word of the command line.
+constexpr std::string_view name_of(TrajectoryKind kind) {
+  return std::array<std::string_view, trajectory_kinds.size()>{
+      "cartesian",      "radial",           "golden-radial", "spiral",        "variable-density-spiral",
+      "stack-of-stars", "stack-of-spirals", "radial-3d",     "phyllotaxis-3d"}[static_cast<std::size_t>(
+      kind)];
+}
+/// Returns 2 or 3; 0 where both are possible.
+constexpr int dimensions_of(TrajectoryKind kind) {
+  return kind == TrajectoryKind::cartesian ? 0 : kind < TrajectoryKind::stack_of_stars ? 2 : 3;
+}
 
 struct TrajectorySettings {
   TrajectoryKind kind = TrajectoryKind::golden_radial;

@@ -31,7 +31,7 @@ inline Estimate estimate_of(const ScanRun& run, Device device) {
   EstimateSettings how{run.settings->settings, device};
   how.images = static_cast<std::int64_t>(run.results.volumes().size());
   how.images_wait_in_memory = true;
-  if (const auto request = options.noise_map.request()) how.noise_replicas = request->replicas;
+  if (options.noise_map) how.noise_replicas = options.noise_map->replicas;
   if (options.frames.asks())
     how.frames = options.frames.sizes(summary.samples_per_scan, summary.readout_length);
   how.companion = least_squares(how.settings) && !options.no_gridded_image;

@@ -128,8 +128,7 @@ void BatchLog::show(const BatchTotals& totals) {
   const auto now = Clock::now();
   if (!status_.visible() || now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
-  std::string line = fmt::format("{} {}/{}", bar(totals.ended(), static_cast<std::int64_t>(scan_count_), 20),
-                                 totals.ended(), scan_count_);
+  std::string line = fmt::format("{} of {} scans", totals.ended(), scan_count_);
   if (const int failed = totals[Outcome::Status::failed]; failed > 0)
     line += fmt::format(", {} failed", failed);
   if (const int finished = totals[Outcome::Status::finished]; finished > 0) {

@@ -1,5 +1,5 @@
 #pragma once
-// Prints what a batch does while it runs: a live bar on a terminal, lines elsewhere, and lines in DIR/batch.log.
+// Prints what a batch does while it runs: a live line on a terminal, lines elsewhere, and lines in DIR/batch.log.
 #include <chrono>
 #include <string>
 
@@ -25,7 +25,7 @@ class BatchLog {
   void ended(const Outcome& outcome, const BatchTotals& totals);
 
   void set_progress(const std::string& name, const Progress& progress);
-  /// Draws the bar anew.
+  /// Shows the line anew.
   void show(const BatchTotals& totals);
   /// Returns whether the folder is locked; false on file systems without locks.
   bool has_locks() const { return has_locks_; }

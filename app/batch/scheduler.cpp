@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "app/batch/worker.hpp"
+#include "app/terminal/ending.hpp"
 #include "app/terminal/timeline.hpp"
 #include "version.hpp"
 

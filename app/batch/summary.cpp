@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <set>
 
-#include "app/batch/scheduler.hpp"
 #include "app/commands/commands.hpp"
+#include "app/terminal/ending.hpp"
 #include "io/files/file_set.hpp"
 #include "io/files/input_file.hpp"
 #include "io/result/message_json.hpp"

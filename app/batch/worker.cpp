@@ -168,10 +168,8 @@ class WorkerProcess {
     } catch (const io::NoRoom& error) {
       no_room = error.number();
       fails(error.what());
-    } catch (const std::bad_alloc&) {
-      fails(job.scan.path + ": out of memory");
-    } catch (const std::exception& error) {
-      fails(error.what());
+    } catch (...) {
+      fails(failure_of_exception());
     }
   }
 

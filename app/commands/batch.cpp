@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <memory>
 
 #include "app/batch/log.hpp"
@@ -18,8 +17,10 @@
 #include "app/commands/commands.hpp"
 #include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
+#include "app/run/outputs.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/terminal/console.hpp"
+#include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/processes.hpp"
 #include "app/terminal/processors.hpp"
@@ -60,14 +61,6 @@ void print_missing(const BatchWork& work) {
           {{"name", work.scans[scan].name}, {"path", work.scans[scan].path}, {"reason", missing->code}}, -1);
 }
 
-/// Makes the folder of the results and those that it lies in. Throws Error.
-void make_folder(const std::string& output) {
-  std::error_code status;
-  std::filesystem::create_directories(output, status);
-  if (status) throw Error("-o " + output, "a folder, or a place where one can be made", status.message());
-  io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
-}
-
 int BatchCommand::run() {
   const auto start = Clock::now();
   BatchList list = of_options([&] { return listed(); });
@@ -78,7 +71,8 @@ int BatchCommand::run() {
     print_missing(work);
     return 0;
   }
-  make_folder(output);
+  make_folder("-o", output);
+  io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
   if (!is_part()) {
     require_own_summaries(output);
     io::require_own_page((std::filesystem::path(output) / "index.html").string(),

@@ -3,11 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -16,6 +13,7 @@
 #include "app/options/table.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
+#include "io/files/atomic_file.hpp"
 #include "recon/error.hpp"
 #include "validation/bench/chain_bench.hpp"
 #include "validation/bench/cpu_bench.hpp"
@@ -157,29 +155,6 @@ int BenchCommand::bench_ladder() const {
   return 0;
 }
 
-/// A temporary folder that lives as long as the object.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(const std::string& in) {
-    std::error_code status;
-    const auto place = in.empty() ? std::filesystem::temp_directory_path(status).string() : in;
-    path_ = place + "/fhd-bench-XXXXXX";
-    if (!mkdtemp(path_.data()))
-      throw Error(place, "a folder in which files can be made", std::strerror(errno),
-                  "give another with --folder");
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 void print_chain_row(const ChainCase& what, const ChainRow& row, double floor_s) {
   std::string largest;
   for (const auto& [name, seconds] : row.largest)
@@ -199,12 +174,15 @@ int BenchCommand::bench_chain() const {
   for (auto& one : chain_cases(quick))
     if (one.name.find(only) != std::string::npos) cases.push_back(std::move(one));
   if (cases.empty()) throw UsageError(Error("--case", "a part of the name of a case", "'" + only + "'"));
-  const ScratchFolder scratch(folder);
+  std::error_code status;
+  const auto place =
+      folder.empty() ? std::filesystem::temp_directory_path(status) : std::filesystem::path(folder);
+  const auto scratch = io::AtomicFile::directory((place / "fhd-bench").string());  // removed at the end
   const auto begin = std::chrono::steady_clock::now();
   const ChosenDevice device = options.device.choose();
   const std::chrono::duration<double> starting = std::chrono::steady_clock::now() - begin;
   const double start_s = device.device.is_cuda() ? starting.count() : 0;
-  const FileRates rates = measure_file_rates(scratch.path());
+  const FileRates rates = measure_file_rates(scratch.temporary());
   print_environment(environment_of({device}));
   print_out(
       "date: {}\ncommand: {}\nfiles: {:.2g} GB/s read, {:.2g} GB/s written, in the cache of the system\n",
@@ -218,7 +196,7 @@ int BenchCommand::bench_chain() const {
       "throughput | "
       "read + written | floor |\n|---|---|---|---|---|---|---|---|---|---|\n",
       start_s > 0 ? ", and the start of CUDA" : "");
-  const ChainSettings settings{std::filesystem::read_symlink("/proc/self/exe").string(), scratch.path(),
+  const ChainSettings settings{std::filesystem::read_symlink("/proc/self/exe").string(), scratch.temporary(),
                                app->get_option("--device")->as<std::string>()};
   for (const auto& one : cases) {
     const ChainRow row = run_chain_case(one, settings);

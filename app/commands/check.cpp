@@ -1,7 +1,6 @@
 // fhd check: the input doctor. It prints what scans hold, what was inferred, what is suspicious or missing, and what to
 // do.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -27,11 +26,6 @@ struct CheckCommand {
   bool json = false;
   RunOptions options;
 };
-
-std::size_t machine_memory_bytes() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
-}
 
 using Counts = std::map<Severity, int>;
 

@@ -8,6 +8,7 @@
 #include "app/options/command_table.hpp"
 #include "app/options/nearest_word.hpp"
 #include "app/options/own_options.hpp"
+#include "app/run/outputs.hpp"
 #include "io/files/atomic_file.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
@@ -22,20 +23,15 @@ struct DocumentationCommand {
   int run() const;
 };
 
-void write_in(const std::filesystem::path& folder, const char* place, const std::string& name,
-              const std::string& content) {
-  std::error_code status;
-  std::filesystem::create_directories(folder / place, status);
-  if (status)
-    throw Error("--folder " + folder.string(), "a folder, or a place where one can be made",
-                status.message());
-  io::write_atomically((folder / place / name).string(), content.data(), content.size());
+void write_in(const std::filesystem::path& folder, const std::string& name, const std::string& content) {
+  make_folder("--folder", folder.string());
+  io::write_atomically((folder / name).string(), content.data(), content.size());
 }
 
 int DocumentationCommand::run() const {
-  const auto all = documented_commands(*program);
+  const auto all = shown_commands(*program);
   if (!line.empty()) {
-    std::fputs(completions(all, line).c_str(), stdout);
+    std::fputs(completions(*program, line).c_str(), stdout);
     return 0;
   }
   if (!command.empty() && (!folder.empty() || format != "man"))
@@ -43,10 +39,10 @@ int DocumentationCommand::run() const {
                            "", "one command has a manual page alone: the others are of all",
                            "leave out " + command));
   if (!folder.empty()) {
-    for (const auto& each : all)
-      write_in(folder, "man/man1", (each.name.empty() ? "fhd" : "fhd-" + each.name) + ".1",
-               manual_page(each, all));
-    for (const auto& script : completion_scripts()) write_in(folder, script.folder, script.file, script.text);
+    const std::filesystem::path place = folder;
+    make_folder("--folder", folder);
+    for (const auto* each : all) write_in(place / "man/man1", page_name(*each) + ".1", manual_page(*each));
+    for (const auto& script : completion_scripts()) write_in(place / script.folder, script.file, script.text);
     return 0;
   }
   std::string text;
@@ -55,9 +51,9 @@ int DocumentationCommand::run() const {
   if (format == "limits") text = limits_in_markdown();
   if (format == "man") {
     std::vector<std::string> names;
-    for (const auto& each : all) {
-      names.push_back(each.name);
-      if (each.name == command) text = manual_page(each, all);
+    for (const auto* each : all) {
+      if (each != program) names.push_back(each->get_name());
+      if (page_name(*each) == (command.empty() ? "fhd" : "fhd-" + command)) text = manual_page(*each);
     }
     if (text.empty())
       throw UsageError(

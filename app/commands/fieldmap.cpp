@@ -1,9 +1,7 @@
 // fhd fieldmap: makes a field map from the echoes of a scan.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <set>
@@ -60,19 +58,6 @@ void print_echo(std::int64_t slice, std::size_t echo, const Report& report, std:
           fmt::format("{}: slice {}, echo {}: {}", name_of(message.severity), slice, echo, line_of(message)));
 }
 
-void print_found(const std::vector<Echo>& echoes, const FieldMaps& found) {
-  std::vector<double> times_ms;
-  double shortest = INFINITY;
-  for (const auto& echo : echoes) {
-    if (!times_ms.empty()) shortest = std::min(shortest, echo.time_s - times_ms.back() * 1e-3);
-    times_ms.push_back(echo.time_s * 1e3);
-  }
-  const auto [lowest, highest] = range_hz(found);
-  print_out("echoes    {} at {} ms; without wraps between voxels +-{:.3g} Hz{}\n", echoes.size(),
-            fmt::format("{:g}", fmt::join(times_ms, ", ")), 0.5 / shortest, openness(echoes));
-  print_out("field     {:.3g} ... {:.3g} Hz\n", lowest, highest);
-}
-
 int FieldMapCommand::run() {
   const Settings settings = of_options([&] { return options.image_settings(); });
   require_phase(settings);
@@ -114,7 +99,7 @@ int FieldMapCommand::run() {
   io::FileSet written(lock);
   io::write_field_map(written, output, slices, found.geometries);
   written.commit();
-  print_found(echoes, found);
+  print_out("field     {}\n", found.remark);
   print_out("wrote     {0}; use it with 'fhd recon SCAN --field-map {0}'\n", output);
   return 0;
 }

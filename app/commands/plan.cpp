@@ -1,7 +1,6 @@
 // fhd plan: how long a reconstruction will take and how much memory, before it starts.
 #include <fmt/format.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -42,9 +41,9 @@ struct DevicePlan {
 
 /// Fills what follows from the sizes and the rates.
 void predict_on(const ScanSizes& sizes, const EstimateSettings& how, const MachineRates& rates,
-                const MachineRates& host, DevicePlan& plan) {
+                DevicePlan& plan) {
   plan.made = estimate(sizes, how);
-  plan.prediction = predict(sizes, how, rates, host);
+  plan.prediction = predict(sizes, how, rates, cpu_rates());
   // The FFT of a Cartesian scan counts as gridded.
   plan.transform =
       name_of(is_method<CartesianFft>(how.settings) ? TransformKind::gridded : plan.made.transform.kind);
@@ -53,12 +52,10 @@ void predict_on(const ScanSizes& sizes, const EstimateSettings& how, const Machi
 DevicePlan plan_on_cpu(const ScanSizes& sizes, EstimateSettings how) {
   DevicePlan plan;
   plan.name = fmt::format("CPU, {} thread{}", omp_get_max_threads(), omp_get_max_threads() == 1 ? "" : "s");
-  const MachineRates rates = machine_rates(Device::cpu());
   how.device = Device::cpu();
-  predict_on(sizes, how, rates, rates, plan);
+  predict_on(sizes, how, cpu_rates(), plan);
   plan.peak_bytes = plan.made.host.peak_bytes();
-  plan.available_bytes =
-      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  plan.available_bytes = machine_memory_bytes();
   if (plan.peak_bytes > plan.available_bytes) plan.refusal = "more memory than this machine has";
   return plan;
 }
@@ -66,13 +63,12 @@ DevicePlan plan_on_cpu(const ScanSizes& sizes, EstimateSettings how) {
 DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const device::Description& gpu) {
   DevicePlan plan;
   plan.name = fmt::format("GPU {}: {}", gpu.device.number(), gpu.name);
-  const MachineRates host = machine_rates(Device::cpu());
   MachineRates rates;
   how.device = gpu.device;
   try {
     device::start(gpu.device);
     plan.available_bytes = device::memory_use(gpu.device).free_bytes;
-    rates = machine_rates(gpu.device, gpu.name);
+    rates = measure_rates(gpu.device);
   } catch (const Error& error) {
     rates = assumed_gpu_rates();
     plan.assumed_rates = true;
@@ -86,7 +82,7 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const devic
   } catch (const DeviceError& error) {
     if (plan.refusal.empty()) plan.refusal = error.what();
   }
-  predict_on(sizes, how, rates, host, plan);
+  predict_on(sizes, how, rates, plan);
   return plan;
 }
 
@@ -151,9 +147,8 @@ std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings&
 int PlanCommand::run() {
   const auto verifier = validation::make_verifier();
   const auto& frames = options.frames;
-  const auto& noise_map = options.noise_map;
   EstimateSettings how{of_options([&] { return options.settings(); })};
-  if (noise_map.given()) how.noise_replicas = noise_map.request()->replicas;
+  if (options.noise_map) how.noise_replicas = options.noise_map->replicas;
   how.verifier = verifier.get();
   how.companion = least_squares(how.settings) && !options.no_gridded_image;
   options.read_options.precision = how.settings.precision;
@@ -163,7 +158,7 @@ int PlanCommand::run() {
   if (frames.asks())
     FrameOptions::require_one(
         parse_selection(options.selection.repetitions, summary.repetition_count, "--repetitions"));
-  noise_map.require_alone(static_cast<std::size_t>(images), 1);
+  options.require_noise_map_of_one(static_cast<std::size_t>(images));
   const ScanSizes sizes = sizes_of(*file, how.settings);
   if (frames.asks()) how.frames = frames.sizes(sizes.samples.all, summary.readout_length);
   const ChosenDevice chosen = options.device.choose();

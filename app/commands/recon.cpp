@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/batch/scans.hpp"
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
 #include "app/options/run_options.hpp"
@@ -39,15 +40,9 @@ struct ReconCommand {
               const io::ChecksumInBackground& checksum) const;
 };
 
-/// Returns "scan_recon" for "path/scan.h5": beside the user, not beside the data, and never the input's own name.
-std::string default_output(const std::string& scan) {
-  std::filesystem::path path(scan);
-  if (!path.has_filename()) path = path.parent_path();
-  return path.stem().string() + "_recon";
-}
-
 std::string ReconCommand::checked_prefix() const {
-  if (!output) return default_output(scan);
+  // Beside the user, not beside the data, and never the input's own name.
+  if (!output) return plain_name(scan) + "_recon";
   require_name(*output);
   return io::without_result_ending(*output);
 }
@@ -68,10 +63,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
     share_work(*team, *settings);
     execution.processes = team;
   }
-  if (!is_first) {
-    quiet = true;
-    silence_events();
-  }
+  quiet = quiet || !is_first;
   const auto prefix = checked_prefix();
   std::optional<io::OutputLock> lock;
   if (is_first) {

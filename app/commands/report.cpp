@@ -1,6 +1,4 @@
 // fhd report: results as one page to look at and to pass on.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
@@ -43,9 +41,7 @@ int ReportCommand::run() const {
                              "choose another -o, such as report.html"));
   io::require_writable_folder(path);
   io::write_report_page(results, path, force);
-  const auto bytes = std::filesystem::file_size(path, status);
-  print_out("wrote     {}{}\n", path,
-            status ? "" : fmt::format(" ({:.1f} MB)", static_cast<double>(bytes) / 1e6));
+  print_out("wrote     {}\n", path);
   return 0;
 }
 

@@ -1,9 +1,7 @@
 // fhd serve: sessions with scanners and other clients; each image is made as its data arrives.
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <omp.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,9 +15,9 @@
 #include "app/server/configuration.hpp"
 #include "app/server/server.hpp"
 #include "app/terminal/console.hpp"
+#include "app/terminal/ending.hpp"
 #include "app/terminal/processors.hpp"
 #include "io/files/input_file.hpp"
-#include "recon/array/device.hpp"
 
 namespace fhd::app {
 namespace {
@@ -36,27 +34,6 @@ struct ServeCommand {
   int run();
   SessionLimits limits() const;
 };
-
-int stop_pipe[2] = {-1, -1};
-
-/// Asks the server to stop at the first signal; a second one ends it at once.
-void ask_to_stop(int number) {
-  signal(number, SIG_DFL);
-  const char byte = 0;
-  static_cast<void>(!write(stop_pipe[1], &byte, 1));
-}
-
-void stop_on_signals() {
-  if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) != 0) throw Error("the server", "a pipe", "none");
-  for (const int number : {SIGINT, SIGTERM}) {
-    struct sigaction action {};
-    sigaction(number, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) continue;
-    action.sa_handler = ask_to_stop;
-    action.sa_flags = SA_RESTART;
-    sigaction(number, &action, nullptr);
-  }
-}
 
 /// Keeps freed memory for the next image: 7 % of the processor time of small ones went into clearing pages that the system
 /// had been given back. After a session the system gets all of it (Server::join_ended).
@@ -80,7 +57,7 @@ int ServeCommand::run() {
   if (threads > 0) omp_set_num_threads(bounded_threads(threads));
   const auto device = options.device.choose();
   SharedProcessors processors{omp_get_max_threads()};
-  stop_on_signals();
+  const StopRequests stop_requests;
   keep_freed_memory();
   Server server(host, port, most_sessions, limits(), {device, processors, configurations, quiet});
   if (!quiet) print_out("device    {}\n", text_of({device}));
@@ -90,7 +67,7 @@ int ServeCommand::run() {
     print_error(
         "warning: --host " + host +
         ": whoever reaches this address may open sessions; there is no authentication and no encryption");
-  if (server.run(stop_pipe[0], std::chrono::seconds(10))) {
+  if (server.run(std::chrono::seconds(10))) {
     if (!quiet) print_out("stopped\n");
     return 0;
   }

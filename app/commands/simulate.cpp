@@ -2,7 +2,6 @@
 #include "data/simulate.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "app/commands/commands.hpp"
 #include "app/options/own_options.hpp"
 #include "app/run/outputs.hpp"
+#include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
 #include "io/files/file_set.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
@@ -200,8 +200,7 @@ void SimulateCommand::require_memory() const {
   const double truths = (16 + (settings.field_hz > 0 ? 4 : 0)) * voxels;
   const double bytes = 16 * settings.coil_count * (samples + map_voxels) + 32 * samples +
                        truths / static_cast<double>(settings.repetition_count);
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double memory = static_cast<double>(machine_memory_bytes());
   const auto most = std::max<std::int64_t>(static_cast<std::int64_t>(memory / 2 / bytes), 1);
   if (volumes > most)
     throw Error(slices > 1 ? "--slices" : "--repetitions",

@@ -17,26 +17,8 @@ def exported(package):
 
 
 def docstring(node):
-    """Return a docstring's paragraphs; lines such as `name: what it is`, with lines further in that belong to them, as a list."""
-    out, in_list = [], False
-    for line in (ast.get_docstring(node) or "").splitlines():
-        item = re.match(r"(\w+(?:, \w+)*): (.*)", line)
-        if item:
-            out += [] if in_list else [""]
-            out.append(f"- **{item[1]}**: {plain(item[2])}")
-        elif in_list and line.startswith("    "):
-            out.append(f"  {plain(line.strip())}")
-        else:
-            out += [""] if in_list else []
-            out.append(plain(line))
-        in_list = bool(item) or (in_list and line.startswith("    "))
-    return "\n" + "\n".join(out) + "\n"
-
-
-def plain(text):
-    """Return text in which nothing but `code` is markup."""
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([*_<>\[\]])", r"\\\1", part) for part in parts)
+    """Return a docstring as it stands in the file."""
+    return f"\n```text\n{ast.get_docstring(node) or ''}\n```\n"
 
 
 def told_by_the_module(package, name):

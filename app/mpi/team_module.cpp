@@ -16,17 +16,6 @@ int fhd_mpi_begin(int* rank, int* size) {
   return MPI_Comm_size(MPI_COMM_WORLD, size);
 }
 
-/// Writes the version of the library to `text`, which has room for `room` bytes; also before fhd_mpi_begin.
-int fhd_mpi_version(char* text, int room) {
-  char line[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  if (const int error = MPI_Get_library_version(line, &length)) return error;
-  length = std::min(length, room - 1);
-  std::copy_n(line, length, text);
-  text[length] = '\0';
-  return 0;
-}
-
 /// Sums in pieces, because a count of MPI is an int.
 static int sum(void* values, std::int64_t count, std::size_t size, MPI_Datatype type) {
   constexpr std::int64_t most = std::int64_t{1} << 26;

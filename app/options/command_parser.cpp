@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "app/options/command_table.hpp"
 #include "app/options/nearest_word.hpp"
 
 namespace fhd::app {
@@ -31,17 +32,6 @@ bool looks_like_option(const std::string& word) {
          std::isalpha(static_cast<unsigned char>(word[first])) != 0;
 }
 
-/// Returns the long names of the options that help shows.
-std::vector<std::string> shown_options(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const auto* option : app.get_options()) {
-    if (option->get_group().empty()) continue;
-    const auto& longer = option->get_lnames();
-    names.insert(names.end(), longer.begin(), longer.end());
-  }
-  return names;
-}
-
 std::string help_of(const std::string& command) { return "see '" + command + " --help'"; }
 
 }  // namespace
@@ -59,13 +49,13 @@ void parse_words(CLI::App& parser, const std::vector<std::string>& words) {
 
 std::string usage_error(const CLI::App& app, const std::vector<std::string>& typed, const std::string& reason,
                         bool has_remedy) {
-  std::vector<std::string> commands;
-  bool is_known = typed.empty() || typed.front().starts_with('-');
-  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    is_known = is_known || command->get_name() == typed.front();  // hidden ones too
-    if (!command->get_group().empty()) commands.push_back(command->get_name());
-  }
+  const auto is_typed = [&](const CLI::App* each) { return each->get_name() == typed.front(); };
+  const bool is_known = typed.empty() || typed.front().starts_with('-') ||
+                        !app.get_subcommands(is_typed).empty();  // hidden ones too
   if (!is_known) {
+    std::vector<std::string> commands;
+    for (const auto* each : shown_commands(app))
+      if (each != &app) commands.push_back(each->get_name());
     const auto hint = did_you_mean(typed.front(), commands);
     return "unknown command '" + typed.front() + (hint.empty() ? "'; " + help_of("fhd") : "': " + hint);
   }
@@ -81,7 +71,10 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& typ
   });
   if (unknown == typed.end()) return reason + (has_remedy ? "" : "; " + help_of(name));
   const auto option = unknown->substr(0, unknown->find('='));
-  const auto hint = did_you_mean(without_dashes(option), shown_options(command), "--");
+  std::vector<std::string> names;
+  for (const auto* each : shown_options(command))
+    names.insert(names.end(), each->get_lnames().begin(), each->get_lnames().end());
+  const auto hint = did_you_mean(without_dashes(option), names, "--");
   return "unknown option " + option + (hint.empty() ? "; " + help_of(name) : ": " + hint);
 }
 

@@ -6,36 +6,24 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace fhd::app {
 
-struct DocumentedOption {
-  std::vector<std::string> short_names, long_names;  ///< "o"; "output". Both empty: a positional
-  std::string positional_name;
-  std::string value;                ///< "FILE|auto", "N", "{cg,gridded}"; empty: a flag, which takes none
-  std::string default_value, help;  ///< of the option; empty where there is none
-  std::string group;                ///< heading under which --help has it
-  std::vector<std::string> words;   ///< values by name: those that there are, or those beside others
-  bool takes_file = false, takes_folder = false;
-  bool required = false, repeats = false;
+/// Returns the program itself and its commands in their order, without hidden ones.
+std::vector<const CLI::App*> shown_commands(const CLI::App& program);
+/// Returns the options in the order of --help, without hidden ones.
+std::vector<const CLI::Option*> shown_options(const CLI::App& command);
+/// Returns "fhd", or "fhd-recon".
+std::string page_name(const CLI::App& command);
+/// Returns {"-o", "--output"}; nothing of a positional.
+std::vector<std::string> flags_of(const CLI::Option& option);
+/// Returns "FILE|auto", "N", "{cg,gridded}"; an empty text of a flag, which takes none.
+std::string value_text(const CLI::Option& option);
 
-  bool is_positional() const { return short_names.empty() && long_names.empty(); }
-  bool is_flag() const { return !is_positional() && value.empty(); }
-  /// Returns {"-o", "--output"}.
-  std::vector<std::string> flags() const;
-};
-
-struct DocumentedCommand {
-  std::string name, what, footer;
-  std::vector<DocumentedOption> options;  ///< in the order of --help, without hidden ones
-};
-
-/// Returns the program itself, whose name is empty, and its commands in their order, without hidden ones.
-std::vector<DocumentedCommand> documented_commands(const CLI::App& program);
-
-/// Returns the page fhd.1 or fhd-COMMAND.1 in man(7). `all`: as documented_commands gives them.
-std::string manual_page(const DocumentedCommand& command, const std::vector<DocumentedCommand>& all);
+/// Returns the page fhd.1 or fhd-COMMAND.1 in man(7).
+std::string manual_page(const CLI::App& command);
 
 /// A script that makes a shell ask for completions(), and where the shell looks for it under share/.
 struct CompletionScript {
@@ -44,6 +32,6 @@ struct CompletionScript {
 const std::vector<CompletionScript>& completion_scripts();
 /// Returns what may stand at the end of a command line: lines of a word, a tab and its meaning; /file and /folder stand
 /// for the names that the shell knows.
-std::string completions(const std::vector<DocumentedCommand>& all, const std::string& line);
+std::string completions(const CLI::App& program, const std::string& line);
 
 }  // namespace fhd::app

@@ -1,22 +1,30 @@
 // Completion for bash 4.3 or later, zsh and fish: the program itself says what may stand at the end of a command line.
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <sstream>
 
 #include "app/options/command_table.hpp"
+#include "app/options/values.hpp"
 
 namespace fhd::app {
 namespace {
 
 /// Returns the option with this flag, or for an empty one the first positional; null: there is none.
-const DocumentedOption* option_of(const DocumentedCommand& command, const std::string& flag) {
-  const auto found =
-      std::find_if(command.options.begin(), command.options.end(), [&](const DocumentedOption& option) {
-        const auto flags = option.flags();
-        return flag.empty() ? option.is_positional()
-                            : std::find(flags.begin(), flags.end(), flag) != flags.end();
-      });
-  return found == command.options.end() ? nullptr : &*found;
+const CLI::Option* option_of(const CLI::App& command, const std::string& flag) {
+  for (const auto* option : shown_options(command)) {
+    const auto flags = flags_of(*option);
+    if (flag.empty() ? flags.empty() : std::find(flags.begin(), flags.end(), flag) != flags.end())
+      return option;
+  }
+  return nullptr;
+}
+
+/// Returns whether a value is a word, such as "auto" or "cycles/FOV"; "FILE", "N" and "NUMBER" stand for something.
+bool is_word(const std::string& text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::islower(c) != 0; }) &&
+         text.find_first_of("[].") == std::string::npos;
 }
 
 constexpr const char* bash_script = R"bash(# bash completion of fhd
@@ -86,7 +94,7 @@ const std::vector<CompletionScript>& completion_scripts() {
   return scripts;
 }
 
-std::string completions(const std::vector<DocumentedCommand>& all, const std::string& line) {
+std::string completions(const CLI::App& program, const std::string& line) {
   std::istringstream stream(line);
   std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
   std::string current, offers;
@@ -94,28 +102,35 @@ std::string completions(const std::vector<DocumentedCommand>& all, const std::st
   const auto offer = [&](const std::string& word, const std::string& meaning) {
     if (word.starts_with(current)) offers += word + (meaning.empty() ? "" : "\t" + meaning) + "\n";
   };
-  const auto offer_values = [&](const DocumentedOption& option, const std::string& given) {
-    for (const auto& word : option.words) offer(given + word, "");
-    if (option.takes_file) offers += "/file\n";
-    if (option.takes_folder) offers += "/folder\n";
+  const auto offer_values = [&](const CLI::Option& option, const std::string& given) {
+    const auto value = value_text(option);
+    const bool is_choice = value.starts_with('{');
+    for (const auto& piece :
+         is_choice ? split_at(value.substr(1, value.size() - 2), ',') : split_at(value, '|')) {
+      if (is_choice || is_word(piece)) offer(given + piece, "");
+      if (piece == "FILE" || piece == "TEXT" || piece == "NAME") offers += "/file\n";
+      if (piece == "DIR") offers += "/folder\n";
+    }
   };
   const bool has_command = words.size() > 1;
-  const auto command = std::find_if(all.begin(), all.end(), [&](const DocumentedCommand& each) {
-    return each.name == (has_command ? words[1] : "");
+  const auto all = shown_commands(program);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const CLI::App* each) {
+    return has_command ? each->get_parent() && each->get_name() == words[1] : each == &program;
   });
-  if (command == all.end()) return "";
+  if (found == all.end()) return "";
+  const CLI::App& command = **found;
   const auto equals = current.starts_with("--") ? current.find('=') : std::string::npos;
   const bool is_joined = equals != std::string::npos;
   const auto flag = is_joined ? current.substr(0, equals) : words.size() > 2 ? words.back() : "";
-  const auto* const option = flag.starts_with('-') ? option_of(*command, flag) : nullptr;
-  const auto* const positional = option_of(*command, "");
-  if (option && !option->is_flag()) {
+  const auto* const option = flag.starts_with('-') ? option_of(command, flag) : nullptr;
+  const auto* const positional = option_of(command, "");
+  if (option && !value_text(*option).empty()) {
     offer_values(*option, is_joined ? current.substr(0, equals + 1) : "");
   } else if (!has_command || current.starts_with('-')) {
-    for (const auto& each : command->options)
-      for (const auto& name : each.flags()) offer(name, each.help);
-    for (const auto& each : all)
-      if (!has_command && !each.name.empty()) offer(each.name, each.what);
+    for (const auto* each : shown_options(command))
+      for (const auto& name : flags_of(*each)) offer(name, each->get_description());
+    for (const auto* each : all)
+      if (!has_command && each != &program) offer(each->get_name(), each->get_description());
   } else if (positional) {
     offer_values(*positional, "");
   }

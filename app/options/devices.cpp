@@ -1,7 +1,6 @@
 #include "app/options/devices.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -24,20 +23,6 @@ namespace {
 constexpr std::string_view gpus_by_number = "cuda:";
 /// Runs work on a thread of its own; where the system starts none, when it is waited for.
 constexpr auto aside = std::launch::async | std::launch::deferred;
-
-/// Returns "GPU 0, 1: 2 x what", or each by itself where they differ.
-template <class What>
-std::string of_each_gpu(const std::vector<ChosenDevice>& devices, const What& what) {
-  std::vector<std::string> numbers, each;
-  for (const auto& d : devices) {
-    numbers.push_back(std::to_string(d.device.number()));
-    each.push_back(fmt::format("GPU {}: {}", numbers.back(), what(d)));
-  }
-  const auto differs = [&](const ChosenDevice& d) { return what(d) != what(devices.front()); };
-  if (devices.size() == 1 || std::any_of(devices.begin(), devices.end(), differs))
-    return fmt::format("{}", fmt::join(each, "; "));
-  return fmt::format("GPU {}: {} x {}", fmt::join(numbers, ", "), devices.size(), what(devices.front()));
-}
 
 ChosenDevice gpu(Device device) {
   const auto description = device::start(device);
@@ -176,8 +161,9 @@ std::shared_ptr<const DeviceTeam> team_of(const std::vector<ChosenDevice>& devic
 }
 
 std::string text_of(const std::vector<ChosenDevice>& devices) {
-  if (devices.size() == 1) return devices.front().text;
-  return of_each_gpu(devices, [](const ChosenDevice& d) { return d.description.text(); });
+  std::string text;
+  for (const auto& each : devices) text += (text.empty() ? "" : "; ") + each.text;
+  return text;
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const std::vector<ChosenDevice>& devices) {
@@ -188,13 +174,16 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
     return environment;
   }
   const auto& d = first.description;
-  environment.insert(
-      environment.end(),
-      {{"device", of_each_gpu(devices, [](const ChosenDevice& c) { return c.description.name; })},
-       {"GPU memory", fmt::format("{} MiB", d.memory_bytes >> 20)},
-       {"GPU compute capability", fmt::format("{}.{}", d.compute_major, d.compute_minor)},
-       {"CUDA of the driver", device::version_text(d.driver_version)},
-       {"CUDA runtime", device::version_text(d.runtime_version)}});
+  std::string names;
+  for (const auto& each : devices)
+    names +=
+        fmt::format("{}GPU {}: {}", names.empty() ? "" : "; ", each.device.number(), each.description.name);
+  environment.insert(environment.end(),
+                     {{"device", names},
+                      {"GPU memory", fmt::format("{} MiB", d.memory_bytes >> 20)},
+                      {"GPU compute capability", fmt::format("{}.{}", d.compute_major, d.compute_minor)},
+                      {"CUDA of the driver", device::version_text(d.driver_version)},
+                      {"CUDA runtime", device::version_text(d.runtime_version)}});
   return environment;
 }
 

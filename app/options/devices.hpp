@@ -20,7 +20,7 @@ struct ChosenDevice {
   std::string text = "CPU";  ///< "GPU 0: NVIDIA H100 80GB HBM3, ...", "CPU, because no NVIDIA driver is ..."
   device::Description description;  ///< of the GPU
 };
-/// Returns "GPU 0, 1: 2 x NVIDIA H200, ..." for devices that work concurrently.
+/// Returns "GPU 0: NVIDIA H200, ...; GPU 1: ..." for devices that work concurrently.
 std::string text_of(const std::vector<ChosenDevice>& devices);
 /// Returns host_environment and the devices, for the report.
 std::vector<std::pair<std::string, std::string>> environment_of(const std::vector<ChosenDevice>& devices);
@@ -55,8 +55,6 @@ struct DeviceOption {
   std::vector<ChosenDevice> choose_all(int preferred = 0) const;
   /// Returns whether several may be asked for: cuda:all, cuda:0,2.
   bool names_several() const;
-  void leave_gpu_alone() { leaves_gpu_alone = true; }
-  const std::string& text() const { return name; }
 };
 
 /// Devices that are started, and their FFTs opened, while other work is done.

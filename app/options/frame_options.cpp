@@ -109,12 +109,11 @@ Settings RunOptions::settings() const {
   Settings settings = image_settings();
   frames.take_part_in(settings);
   validate(settings);
-  const auto& wanted = noise_map.request();
-  if (wanted) validate(*wanted);
+  if (noise_map) validate(*noise_map);
   refuse_incompatible(features_of(settings)
                           .with(frames.asks() ? Feature::frames : Feature::one_image)
-                          .with(Feature::noise_map, noise_map.given())
-                          .with(Feature::exact_noise_map, wanted && wanted->replicas == 0));
+                          .with(Feature::noise_map, noise_map.has_value())
+                          .with(Feature::exact_noise_map, noise_map && noise_map->replicas == 0));
   return settings;
 }
 

@@ -90,13 +90,10 @@ void print_unusable_cache(const std::string& folder) {
 
 }  // namespace
 
-void NoiseMapOption::require_alone(std::size_t volumes, int processes) const {
-  if (!wanted) return;
-  if (volumes != 1)
+void RunOptions::require_noise_map_of_one(std::size_t volumes) const {
+  if (noise_map && volumes != 1)
     throw Error("--noise-map", "one volume", std::to_string(volumes),
                 "choose one with --repetitions and --slices");
-  if (processes != 1)
-    throw Error("--noise-map", "one process", std::to_string(processes), "run it without mpirun");
 }
 
 Settings RunOptions::image_settings() const {

@@ -39,16 +39,6 @@ struct RegularizerOption {
 /// Reads "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005". Throws Error naming --regularizer.
 RegularizerOption parse_regularizer(const std::string& text);
 
-/// --noise-map: maps of the noise beside the image.
-struct NoiseMapOption {
-  std::optional<NoiseMapRequest> wanted;
-
-  const std::optional<NoiseMapRequest>& request() const { return wanted; }
-  bool given() const { return wanted.has_value(); }
-  /// Throws Error unless there is one volume, and one process at work.
-  void require_alone(std::size_t volumes, int processes) const;
-};
-
 /// --frames, --spokes-per-frame, --sliding, --gate and --basis: frames of a continuous acquisition.
 struct FrameOptions {
   FrameChoice choice;
@@ -72,11 +62,9 @@ struct RunOptions {
   // Volumes and outputs
   VolumeSelection selection;
   bool no_gridded_image = false, phase = false, strict = false;
-  /// Further formats beside the results: NAME_dicom/ and NAME_images.h5, or, where these name them, other places.
-  bool dicom = false, ismrmrd_images = false;
-  std::string dicom_folder, ismrmrd_images_file;
-  std::optional<int> compression;  ///< of NIfTI and PNG files, 0 ... 9
-  NoiseMapOption noise_map;
+  std::map<std::string, std::string> formats;  ///< further ones, as ResultRequest::paths
+  std::optional<int> compression;              ///< of NIfTI and PNG files, 0 ... 9
+  std::optional<NoiseMapRequest> noise_map;    ///< of one volume
   // Reading
   io::ReadOptions read_options;
   FieldMapChoice field_map = FieldMapChoice::of_scan;
@@ -107,6 +95,8 @@ struct RunOptions {
   Settings image_settings() const;
   /// Returns the settings with those of frames and noise maps. Throws Error, too.
   Settings settings() const;
+  /// Throws Error where noise maps are asked for of another number of volumes than one.
+  void require_noise_map_of_one(std::size_t volumes) const;
   /// Returns the cache of operators of trajectories; null: none is used.
   std::shared_ptr<TrajectoryCache> trajectory_cache() const;
 };

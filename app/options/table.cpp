@@ -11,8 +11,8 @@
 #include <type_traits>
 
 #include "app/options/nearest_word.hpp"
-#include "io/files/input_memory.hpp"
 #include "io/reader/limits.hpp"
+#include "io/result/formats.hpp"
 #include "io/scan/checksum.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
@@ -151,7 +151,7 @@ void set_noise_map(RunOptions& o, const std::string& text) {
                   "100 tell the deviation to 5 %");
     request.replicas = static_cast<std::int64_t>(number);
   }
-  o.noise_map.wanted = request;
+  o.noise_map = request;
 }
 
 /// Sets --field-map of commands that can make one of the echoes.
@@ -184,26 +184,33 @@ Rows outputs() {
             "level of the .nii.gz, 0 (none, fastest) to 9 (smallest); the .png is made smaller from 6 on [1]",
             0, 9)
           .in(making),
-      text("--dicom", FHD_FIELD(dicom_folder), "DIR",
-           "also write the magnitudes as a DICOM series: a folder, new, empty or with an earlier series of "
-           "this scan")
-          .in(in_recon)
-          .not_for_recipes(),
-      flag("--dicom", FHD_FIELD(dicom), "also write NAME_dicom/, the magnitudes as a DICOM series")
-          .in(in_batch),
-      text("--ismrmrd-images", FHD_FIELD(ismrmrd_images_file), "FILE",
-           "also write the magnitudes as ISMRMRD images: /dataset/image_0 of this HDF5 file")
-          .in(in_recon)
-          .not_for_recipes(),
-      flag("--ismrmrd-images", FHD_FIELD(ismrmrd_images),
-           "also write NAME_images.h5, the magnitudes as ISMRMRD images")
-          .in(in_batch),
       text("--truth", FHD_FIELD(truth), "FILE",
            "HDF5 file with the true /image [SCAN.truth.h5 of 'fhd simulate', where it exists]")
           .in(in_compare),
       whole("--slice", FHD_FIELD(slice), "which slice of a scan of several [0]", 0).in(in_compare),
       whole("--repetition", FHD_FIELD(repetition), "which repetition of a scan of several [0]", 0)
           .in(in_compare)};
+}
+
+/// Returns the options of the formats of results that have one: `fhd recon` is told a place, `fhd batch` writes beside
+/// the others.
+Rows further_formats() {
+  Rows rows;
+  for (const auto* format : io::result_formats()) {
+    if (format->option == nullptr) continue;
+    const auto add = [format](RunOptions& o, const std::string& place) { o.formats[format->name] = place; };
+    rows.push_back(OptionRow{format->option, format->is_folder ? "DIR" : "FILE",
+                             fmt::format("also write {}", format->help), add}
+                       .in(in_recon)
+                       .not_for_recipes());
+    rows.push_back(OptionRow{
+        format->option, "", fmt::format("also write NAME{}, {}", format->ending, format->help),
+        [=](RunOptions& o, const std::string& text) {
+          o.formats.erase(format->name);
+          if (place_of(format->option, text, {"false", "true"}) == 1) add(o, "");
+        }}.in(in_batch));
+  }
+  return rows;
 }
 
 Rows further_images() {
@@ -383,9 +390,7 @@ Rows input_limits() {
        "GiB of memory that reading a file may take [192 MiB and 8 times its size, or 1 GiB where that can "
        "be compressed into it]",
        [](RunOptions&, const std::string& text) {
-         const double gib = number_of("--input-memory", text, 0.001, 1e6);
-         io::reader::limits().memory_gib = gib;
-         io::set_input_memory(static_cast<std::uint64_t>(gib * 0x1p30));  // also of files that are read here
+         io::reader::limits().memory_gib = number_of("--input-memory", text, 0.001, 1e6);
        }},
       {"--input-seconds", "N",
        "s that opening a file or reading a volume may take [30, and 1 for 20 MB; of a processor 1.2, and 1 "
@@ -409,6 +414,7 @@ const std::vector<OptionRow>& option_table() {
       }
     };
     add(outputs(), "Options", making | in_plan | in_forward, Effect::files);
+    add(further_formats(), "Options", making, Effect::files);
     add(further_images(), "Options", making | in_plan, Effect::image);
     add(devices(), "Options", starting, Effect::machine);
     add(missing_facts(), "Options", reading, Effect::image);

@@ -1,27 +1,10 @@
 #include "app/python/arrays.hpp"
 
-#include <iterator>
-#include <vector>
-
-#include "app/python/array_layout.hpp"
-
 namespace fhd::python {
-namespace {
-
-std::string name_of(nb::dlpack::dtype type) {
-  constexpr const char* kinds[] = {"int",    "uint",    "float", "?",
-                                   "bfloat", "complex", "bool"};  // codes of DLPack
-  return (type.code < std::size(kinds) ? kinds[type.code] : "?") + std::to_string(type.bits);
-}
-
-}  // namespace
-
 std::string text_of(const AnyArray& array) {
   std::string text;
   for (std::size_t axis = 0; axis < array.ndim(); ++axis)
     text += "[" + std::to_string(array.shape(axis)) + "]";
-  text += " of " + name_of(array.dtype());
-  if (!is_contiguous(array)) text += ", not contiguous";
   if (array.device_type() != nb::device::cpu::value) text += ", not in host memory";
   return text;
 }
@@ -30,15 +13,6 @@ Device device_of(const AnyArray& array) {
   if (array.device_type() == nb::device::cpu::value) return Device::cpu();
   if (array.device_type() == nb::device::cuda::value) return Device::cuda(array.device_id());
   throw Error("array", "on the CPU or a CUDA device", "on another kind of device");
-}
-
-bool is_contiguous(const AnyArray& array) {
-  std::vector<std::int64_t> extents, strides;
-  for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
-    extents.push_back(static_cast<std::int64_t>(array.shape(axis)));
-    strides.push_back(array.stride(axis));
-  }
-  return lies_in_order(extents, strides);
 }
 
 bool is_double(const AnyArray& array, const char* name) {

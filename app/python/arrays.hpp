@@ -15,16 +15,14 @@ namespace fhd::python {
 
 namespace nb = nanobind;
 
-/// Any array, taken as it is, also one that may not be written. Parameters of this type are bound with
-/// `nb::arg(...).noconvert()`. fhd/arrays.py makes the arrays that are written.
-using AnyArray = nb::ndarray<nb::ro>;
+/// Any array whose elements lie one after the other, the last axis fastest, taken as it is, also one that may not be written.
+/// Parameters of this type are bound with `nb::arg(...).noconvert()`: nanobind refuses others. fhd/arrays.py makes them so.
+using AnyArray = nb::ndarray<nb::ro, nb::c_contig>;
 
-/// Returns "[4][64][64] of complex64", for messages.
+/// Returns "[4][64][64]", for messages: fhd/arrays.py has seen to the type.
 std::string text_of(const AnyArray& array);
 /// Returns the device that holds the array. Throws Error unless that is the CPU or a CUDA device.
 Device device_of(const AnyArray& array);
-/// Returns whether the elements lie one after the other, the last axis fastest.
-bool is_contiguous(const AnyArray& array);
 
 template <class T>
 bool holds(const AnyArray& array) {
@@ -33,24 +31,22 @@ bool holds(const AnyArray& array) {
 /// Returns whether it is complex128. Throws Error unless it is complex64 or complex128; `name` is what the message calls the array.
 bool is_double(const AnyArray& array, const char* name);
 
-/// Returns a view of its elements under `shape`, which has as many. Throws Error unless they are contiguous and complex of T.
+/// Returns a view of its elements under `shape`, which has as many. Throws Error unless they are complex of T.
 template <class T>
 Array<Complex<T>> view_of(const AnyArray& array, const Shape& shape, const char* name) {
-  if (!holds<std::complex<T>>(array) || !is_contiguous(array) ||
-      static_cast<std::int64_t>(array.size()) != shape.size())
-    throw Error(name, "contiguous " + shape.text() + (sizeof(T) == 8 ? " of complex128" : " of complex64"),
-                text_of(array));
+  if (!holds<std::complex<T>>(array) || static_cast<std::int64_t>(array.size()) != shape.size())
+    throw Error(name, shape.text() + (sizeof(T) == 8 ? " of complex128" : " of complex64"), text_of(array));
   return Array<Complex<T>>::view(static_cast<Complex<T>*>(const_cast<void*>(array.data())), shape,
                                  device_of(array));
 }
 
-/// Returns a copy in host memory of contiguous elements of type U, as they lie there, under `shape`. Throws Error.
+/// Returns a copy in host memory of elements of type U, as they lie there, under `shape`. Throws Error.
 template <class To, class U>
 Array<To> copy_of(const AnyArray& array, const Shape& shape, const char* name, const char* type) {
   static_assert(sizeof(To) == sizeof(U));
-  if (!holds<U>(array) || !is_contiguous(array) || static_cast<std::int64_t>(array.size()) != shape.size() ||
+  if (!holds<U>(array) || static_cast<std::int64_t>(array.size()) != shape.size() ||
       device_of(array).is_cuda())
-    throw Error(name, "contiguous " + shape.text() + " of " + type + " in host memory", text_of(array));
+    throw Error(name, shape.text() + " of " + type + " in host memory", text_of(array));
   return Array<To>::view(static_cast<To*>(const_cast<void*>(array.data())), shape).to(Device::cpu());
 }
 

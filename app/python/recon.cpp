@@ -186,7 +186,9 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
     const CurrentDevice current(chosen.device);
     app::start_reading(*run);
     const auto make = [&](const app::ChosenDevice& where, int) { return app::make_engine(*settings, where); };
-    app::reconstruct(*run, {{chosen}, make}, {.progress = progress});
+    app::RunEvents events{.progress = progress};
+    events.on_fallback = app::print_fallback;
+    app::reconstruct(*run, {{chosen}, make}, events);
     run->results.set_checksum(checksum.get());
     run->results.require_trust(settings->options.strict);
     result = std::make_shared<ResultHandle>(std::move(run), scan->arrays == nullptr);

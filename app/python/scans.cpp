@@ -12,13 +12,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/scan_handle.hpp"
-#include "io/files/input_memory.hpp"
+#include "app/terminal/console.hpp"
 #include "io/files/sha256.hpp"
 #include "io/reader/limits.hpp"
 
@@ -37,10 +38,7 @@ io::ReadOptions read_options_of(const std::map<std::string, std::string>& given)
 class LimitsOfOneFile {
  public:
   LimitsOfOneFile() : lock_(mutex()), kept_(io::reader::limits()) {}
-  ~LimitsOfOneFile() {
-    io::reader::limits() = kept_;
-    io::set_input_memory(0);
-  }
+  ~LimitsOfOneFile() { io::reader::limits() = kept_; }
   LimitsOfOneFile(const LimitsOfOneFile&) = delete;
   LimitsOfOneFile& operator=(const LimitsOfOneFile&) = delete;
 
@@ -59,8 +57,6 @@ std::shared_ptr<ScanHandle> read(const std::string& path, const std::map<std::st
   const auto options = read_options_of(given);
   return std::make_shared<ScanHandle>(io::open_scan(path, options), path);
 }
-
-using Extents = std::array<std::int64_t, 3>;
 
 /// Copies complex values, in double, too, where they come so.
 template <class Held>
@@ -82,21 +78,9 @@ Array<T> part(const Array<T>& all, const Shape& shape, std::int64_t volume) {
   return Array<T>::view(const_cast<T*>(all.data()) + volume * shape.size(), shape).to(Device::cpu());
 }
 
-/// Values that all volumes share, as Python's `Scan` completes them: axes x, y, z everywhere.
-struct Shared {
-  std::array<int, 3> matrix_size;
-  std::array<double, 3> fov_mm, position_mm;
-  std::array<std::array<double, 3>, 3> directions;
-};
-
-Geometry geometry_of(const Shared& shared) {
-  return {shared.matrix_size,   shared.fov_mm,        shared.position_mm,
-          shared.directions[0], shared.directions[1], shared.directions[2]};
-}
-
 /// Makes a scan of k-space [repetition][slice][coil][sample] and a trajectory [3][sample].
 std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArray& trajectory,
-                                           const Shared& shared, std::int64_t readout_length,
+                                           const Geometry& geometry, std::int64_t readout_length,
                                            const std::optional<AnyArray>& maps,
                                            const std::optional<AnyArray>& noise,
                                            const std::optional<AnyArray>& field_map,
@@ -105,11 +89,11 @@ std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArra
   const auto extent = [&](std::size_t axis) { return static_cast<std::int64_t>(kspace.shape(axis)); };
   const std::int64_t repetitions = extent(0), slices = extent(1), coils = extent(2), samples = extent(3);
   if (Shape{repetitions, slices, coils, samples}.size() < 1) throw Error("kspace", "values", text_of(kspace));
-  const auto& n = shared.matrix_size;
+  const auto& n = geometry.matrix_size;
   const Shape image{n[2], n[1], n[0]};
   const auto values = values_of_array<KSpace>(kspace, {repetitions * slices, coils, samples}, "kspace");
   Scan scan;
-  scan.geometry = geometry_of(shared);
+  scan.geometry = geometry;
   scan.trajectory.k = copy_of<double, double>(trajectory, {3, samples}, "trajectory", "float64");
   if (maps)
     scan.sensitivity_maps = values_of_array<SensitivityMaps>(*maps, {coils, n[2], n[1], n[0]}, "maps");
@@ -173,28 +157,10 @@ nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetiti
   return volume;
 }
 
-nb::dict summary_of(const ScanHandle& handle) {
-  const auto& summary = handle.file->summary();
-  const auto& n = summary.geometry.matrix_size;
-  nb::dict reported;
-  reported["path"] = nb::cast(handle.name);
-  reported["format"] = nb::cast(summary.format);
-  reported["coils"] = nb::cast(summary.coil_count);
-  reported["samples"] = nb::cast(summary.samples_per_scan);
-  reported["readout_length"] = nb::cast(summary.readout_length);
-  reported["slices"] = nb::cast(summary.slice_count);
-  reported["repetitions"] = nb::cast(summary.repetition_count);
-  reported["shape"] = nb::make_tuple(n[2], n[1], n[0]);
-  reported["fov_mm"] = nb::cast(summary.geometry.fov_mm);
-  reported["cartesian"] = nb::cast(summary.cartesian);
-  reported["echo_times_s"] = nb::cast(summary.echo_times_s);
-  reported["repetition_time_s"] = nb::cast(summary.repetition_time_s);
-  reported["inferred"] = nb::cast(summary.inferred);
-  reported["missing"] = nb::cast(summary.missing);
-  nb::dict facts;
-  for (const auto& [name, value] : summary.facts) facts[nb::cast(name)] = nb::cast(value);
-  reported["facts"] = facts;
-  return reported;
+/// Returns the facts of a scan as JSON.
+std::string summary_of(const ScanHandle& handle) {
+  using Json = nlohmann::ordered_json;
+  return app::facts_of(handle.file->summary()).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -251,8 +217,9 @@ void bind_scans(nb::module_& module) {
          std::array<std::array<double, 3>, 3> directions, std::int64_t readout_length,
          const std::optional<AnyArray>& maps, const std::optional<AnyArray>& noise,
          const std::optional<AnyArray>& field_map, const std::optional<AnyArray>& sample_time_s) {
-        return scan_of_arrays(kspace, trajectory, {matrix_size, fov_mm, position_mm, directions},
-                              readout_length, maps, noise, field_map, sample_time_s);
+        const auto& [x, y, z] = directions;
+        return scan_of_arrays(kspace, trajectory, {matrix_size, fov_mm, position_mm, x, y, z}, readout_length,
+                              maps, noise, field_map, sample_time_s);
       },
       nb::arg("kspace").noconvert(), nb::arg("trajectory").noconvert(), nb::arg("matrix_size"),
       nb::arg("fov_mm"), nb::arg("position_mm"), nb::arg("directions"), nb::arg("readout_length"),

@@ -248,6 +248,36 @@ void require_phase(const Settings& settings) {
   if (!method->sparse.empty()) refuse(std::string("--regularizer ") + name_of(method->sparse.front().kind));
 }
 
+namespace {
+
+/// Returns "; known but for multiples of ...", where the times leave that open; else an empty text.
+std::string openness(const std::vector<double>& times) {
+  double shortest = INFINITY;
+  for (std::size_t e = 1; e < times.size(); ++e) shortest = std::min(shortest, times[e] - times[e - 1]);
+  for (const double time : times) {
+    const double steps = (time - times.front()) / shortest;
+    if (std::abs(steps - std::round(steps)) > 0.02) return {};
+  }
+  return fmt::format(
+      "; known but for multiples of {:.3g} Hz, of which the median of the object is nearest 0 Hz",
+      1 / shortest);
+}
+
+std::string remark_on(const std::vector<Array<float>>& maps, const std::vector<double>& times) {
+  double lowest = INFINITY, highest = -INFINITY;
+  for (const auto& map : maps) {
+    const auto [least, most] = std::minmax_element(map.begin(), map.end());
+    lowest = std::min<double>(lowest, *least), highest = std::max<double>(highest, *most);
+  }
+  constexpr double hz = 1 / (2 * std::numbers::pi);
+  std::vector<double> times_ms;
+  for (const double time : times) times_ms.push_back(time * 1e3);
+  return fmt::format("off-resonance of {:.3g} ... {:.3g} Hz was found in the echoes at {:g} ms{}",
+                     lowest * hz, highest * hz, fmt::join(times_ms, ", "), openness(times));
+}
+
+}  // namespace
+
 FieldMaps field_maps_of(const std::vector<Echo>& echoes, double smoothing, const Settings& settings,
                         ReconEngine& engine, bool delays_are_corrected, const RunEvents& events,
                         const OnEcho& on_echo) {
@@ -268,30 +298,8 @@ FieldMaps field_maps_of(const std::vector<Echo>& echoes, double smoothing, const
     result.maps.push_back(field_map_of_echoes(values, times, smoothing));
     result.geometries.push_back(made.front().image.geometry);
   }
+  result.remark = remark_on(result.maps, times);
   return result;
-}
-
-std::pair<double, double> range_hz(const FieldMaps& found) {
-  double lowest = INFINITY, highest = -INFINITY;
-  for (const auto& map : found.maps) {
-    const auto [least, most] = std::minmax_element(map.begin(), map.end());
-    lowest = std::min<double>(lowest, *least), highest = std::max<double>(highest, *most);
-  }
-  constexpr double hz = 1 / (2 * std::numbers::pi);
-  return {lowest * hz, highest * hz};
-}
-
-std::string openness(const std::vector<Echo>& echoes) {
-  double shortest = INFINITY;
-  for (std::size_t e = 1; e < echoes.size(); ++e)
-    shortest = std::min(shortest, echoes[e].time_s - echoes[e - 1].time_s);
-  for (const auto& echo : echoes) {
-    const double steps = (echo.time_s - echoes.front().time_s) / shortest;
-    if (std::abs(steps - std::round(steps)) > 0.02) return {};
-  }
-  return fmt::format(
-      "; known but for multiples of {:.3g} Hz, of which the median of the object is nearest 0 Hz",
-      1 / shortest);
 }
 
 FieldMaps found_field_map(io::ScanFile& file, const Settings& settings, const ChosenDevice& device,
@@ -301,13 +309,7 @@ FieldMaps found_field_map(io::ScanFile& file, const Settings& settings, const Ch
   const CurrentDevice current(device.device);
   ReconEngine engine(of_echoes, {}, device, std::move(cache), {});
   // Suspicions of these images are reported of the corrected ones.
-  auto found = field_maps_of(echoes, default_smoothing_voxels, of_echoes, engine, true, events);
-  const auto [lowest, highest] = range_hz(found);
-  std::vector<double> times_ms;
-  for (const auto& echo : echoes) times_ms.push_back(echo.time_s * 1e3);
-  found.remark = fmt::format("off-resonance of {:.3g} ... {:.3g} Hz was found in the echoes at {:g} ms{}",
-                             lowest, highest, fmt::join(times_ms, ", "), openness(echoes));
-  return found;
+  return field_maps_of(echoes, default_smoothing_voxels, of_echoes, engine, true, events);
 }
 
 void set_field_map(io::ScanFile& file, FieldMaps found) {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "app/options/run_options.hpp"
@@ -52,10 +51,6 @@ using OnEcho = std::function<void(std::int64_t slice, std::size_t echo, const Re
 FieldMaps field_maps_of(const std::vector<Echo>& echoes, double smoothing, const Settings& settings,
                         ReconEngine& engine, bool delays_are_corrected, const RunEvents& events,
                         const OnEcho& on_echo = {});
-/// Returns the least and the largest frequency.
-std::pair<double, double> range_hz(const FieldMaps& found);
-/// Returns "; known but for multiples of ...", where the times leave that open; else an empty text.
-std::string openness(const std::vector<Echo>& echoes);
 
 /// Makes a field map from the echoes of the first repetition, by least squares with the coils and the transform of
 /// `settings`. Throws Error naming --field-map where there is one echo, or a time is not known.

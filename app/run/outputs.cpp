@@ -18,6 +18,13 @@ void require_name(const std::string& prefix) {
                            prefix.empty() ? "nothing" : "a folder", "add a name"));
 }
 
+void make_folder(const std::string& option, const std::string& folder) {
+  std::error_code status;
+  fs::create_directories(folder, status);
+  if (status)
+    throw Error(option + " " + folder, "a folder, or a place where one can be made", status.message());
+}
+
 std::vector<std::string> inputs_of(const std::vector<std::string>& paths, const io::ReadOptions& options) {
   std::vector<std::string> inputs;
   for (const auto& path : paths)

@@ -9,6 +9,8 @@ namespace fhd::app {
 
 /// Throws UsageError where results cannot begin with `prefix`, the value of -o: nothing, or a folder.
 void require_name(const std::string& prefix);
+/// Makes a folder and those that it lies in. Throws Error naming the option.
+void make_folder(const std::string& option, const std::string& folder);
 /// Returns every file of these scans or images, and of the pieces that come from files of their own.
 std::vector<std::string> inputs_of(const std::vector<std::string>& paths, const io::ReadOptions& options);
 /// Throws Error where `output` is one of `inputs`.

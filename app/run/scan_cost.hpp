@@ -12,10 +12,10 @@
 
 namespace fhd::app {
 
-/// Returns the rates of the CPU with the threads of this process, or of the selected GPU of that name: from the cache
-/// ($XDG_CACHE_HOME/fhd, else ~/.cache/fhd), where a file of this processor, number of threads and program version is
-/// valid; else measures them and tries to cache them.
-MachineRates machine_rates(Device device, const std::string& gpu_name = {});
+/// Returns the memory of this machine; 0 where it does not say.
+std::size_t machine_memory_bytes();
+/// Returns the rates of the CPU with the threads of this process, measured once.
+const MachineRates& cpu_rates();
 
 /// Returns the sizes that the header of a scan tells.
 ScanSizes header_sizes(const io::ScanSummary& summary);

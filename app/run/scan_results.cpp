@@ -103,7 +103,6 @@ void ScanResults::add_pieces(const std::vector<std::pair<std::string, std::strin
 void ScanResults::take_frames(std::int64_t frames, double frame_time_s) {
   // They do not begin with the series.
   if (provenance_.repetitions.front() > 0) companions_.acquisition.series_time.clear();
-  io::require_room({path()}, {geometry_, series_.slice_count, frames}, path());
   std::vector<std::int64_t> repetitions(static_cast<std::size_t>(frames));
   std::iota(repetitions.begin(), repetitions.end(), std::int64_t{0});
   set_volumes(repetitions, std::vector(provenance_.slices));

@@ -32,7 +32,7 @@ class ScanResults {
   /// Adds files, name and path each, whose content decides the images, unless they are there. Throws Error.
   void add_pieces(const std::vector<std::pair<std::string, std::string>>& pieces);
   /// Makes the repetitions frames, `frame_time_s` from each to the next (0: not known, or not even), before the first
-  /// image. Throws Error as the constructor.
+  /// image.
   void take_frames(std::int64_t frames, double frame_time_s);
   /// Records the layout of the frames of the next slice.
   void add_frames(const FrameLayout& layout);

@@ -29,7 +29,7 @@ namespace fhd::app {
 RunSettings::RunSettings(RunOptions of) : options(std::move(of)), settings(options.settings()) {
   options.read_options.precision = settings.precision;
   if (options.frames.asks() && options.device.names_several())
-    throw Error("--frames, --spokes-per-frame and --gate", "one device", "--device " + options.device.text(),
+    throw Error("--frames, --spokes-per-frame and --gate", "one device", "--device " + options.device.name,
                 "use --device cuda, or cuda:N");
 }
 
@@ -46,10 +46,10 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
     FrameOptions::require_one(results.provenance().repetitions);
   else
     results.require_room(request_of(options, path));
-  options.noise_map.require_alone(results.volumes().size(), 1);
+  options.require_noise_map_of_one(results.volumes().size());
   const bool lacks_field_map = options.field_map == FieldMapChoice::from_echoes;
   const auto takes_series = [settings](const Scan& volume) {
-    return fhd::takes_series(settings->settings, {}, volume) && !settings->options.noise_map.given();
+    return fhd::takes_series(settings->settings, {}, volume) && !settings->options.noise_map;
   };
   return std::make_unique<ScanRun>(
       ScanRun{std::move(settings), std::move(file), std::move(results), lacks_field_map, takes_series});
@@ -79,7 +79,7 @@ bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
                                          const Execution& execution, std::shared_ptr<const DeviceTeam> team) {
   const bool has_gridded = execution.processes->rank() == 0 && !settings.options.no_gridded_image;
-  const EngineOptions options{has_gridded, /*seeks_causes=*/true, settings.options.noise_map.request()};
+  const EngineOptions options{has_gridded, /*seeks_causes=*/true, settings.options.noise_map};
   return std::make_unique<ReconEngine>(settings.settings, execution, device,
                                        settings.options.trajectory_cache(), options, std::move(team));
 }
@@ -286,7 +286,7 @@ bool is_small_work(const io::ScanSummary& summary) {
 
 bool solves_once(const RunSettings& settings) {
   const LeastSquares* method = least_squares(settings.settings);
-  return !settings.options.frames.asks() && !settings.options.noise_map.given() &&
+  return !settings.options.frames.asks() && !settings.options.noise_map &&
          (method == nullptr || method->sparse.empty());
 }
 
@@ -306,7 +306,7 @@ std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> o
   if (!may_be_small) start();
   auto file = io::open_scan(path, settings.options.read_options);
   if (may_be_small) {
-    if (is_small_work(file->summary())) option.leave_gpu_alone();
+    if (is_small_work(file->summary())) option.leaves_gpu_alone = true;
     start();
   }
   return {std::move(file), std::move(devices)};
@@ -330,16 +330,16 @@ int run_in_team(const std::function<int(const std::shared_ptr<MpiTeam>&)>& work)
 
 void share_work(const MpiTeam& team, const RunSettings& settings) {
   const RunOptions& options = settings.options;
-  if (options.frames.asks())
-    throw UsageError(Error("--frames, --spokes-per-frame and --gate", "one process", "several, by mpirun",
-                           "run it without mpirun"));
-  if (settings.options.field_map == FieldMapChoice::from_echoes)
-    throw Error("--field-map auto", "one process", "several, by mpirun",
-                "make the map with 'fhd fieldmap' first");
+  of_options([&] {
+    refuse_incompatible(Features()
+                            .with(Feature::several_processes)
+                            .with(Feature::frames, options.frames.asks())
+                            .with(Feature::noise_map, options.noise_map.has_value())
+                            .with(Feature::echo_field_map, options.field_map == FieldMapChoice::from_echoes));
+  });
   if (options.device.names_several())
-    throw Error("--device " + options.device.text(), "one GPU for each process that mpirun started",
-                "several", "leave --device out, and every process takes its own; or run one process");
-  options.noise_map.require_alone(1, team.size());
+    throw Error("--device " + options.device.name, "one GPU for each process that mpirun started", "several",
+                "leave --device out, and every process takes its own; or run one process");
   if (options.threads > 0) return;
   // Where mpirun has not bound the processes to some processors each.
   const int all = static_cast<int>(std::thread::hardware_concurrency());
@@ -355,12 +355,9 @@ void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summa
 // --- Files
 
 io::ResultRequest request_of(const RunOptions& options, const std::string& prefix) {
-  io::ResultRequest request(prefix);
+  io::ResultRequest request(prefix, options.formats);
   if (options.phase) request.add("phase");
-  if (options.noise_map.given()) request.add_noise_maps();
-  if (options.dicom || !options.dicom_folder.empty()) request.add("dicom", options.dicom_folder);
-  if (options.ismrmrd_images || !options.ismrmrd_images_file.empty())
-    request.add("ismrmrd", options.ismrmrd_images_file);
+  if (options.noise_map) request.add_noise_maps();
   return request;
 }
 

@@ -6,12 +6,10 @@
 // and differ in the events that they listen to and in the engines that they give.
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/options/run_options.hpp"
-#include "app/run/corrections.hpp"
 #include "app/run/recon_engine.hpp"
 #include "app/run/scan_results.hpp"
 #include "app/run/volume_reader.hpp"

@@ -10,13 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <new>
 #include <pugixml.hpp>
 #include <sstream>
 #include <thread>
@@ -24,6 +21,7 @@
 
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
+#include "app/terminal/ending.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -31,19 +29,11 @@ namespace {
 
 /// Returns why work() has failed, in one line; empty where it has not.
 template <class Work>
-std::string failure_of(const Work& work) noexcept try {
-  try {
-    work();
-    return {};
-  } catch (const Error& error) {
-    return error.what();
-  } catch (const std::bad_alloc&) {
-    return "out of memory";
-  } catch (const std::exception& error) {
-    return std::string("unexpected failure: ") + error.what();
-  }
+std::string failure_of(const Work& work) try {
+  work();
+  return {};
 } catch (...) {
-  return "failed";
+  return failure_of_exception();
 }
 
 /// Returns a text that may come from a client as printable ASCII of bounded length.
@@ -321,15 +311,16 @@ Server::~Server() {
   close(socket_);
 }
 
-bool Server::run(int stop, std::chrono::milliseconds grace) {
-  for (;;) {
-    std::array<pollfd, 2> both{{{socket_, POLLIN, 0}, {stop, POLLIN, 0}}};
-    if (poll(both.data(), both.size(), 1000) < 0 && errno != EINTR)
+bool Server::run(std::chrono::milliseconds grace) {
+  constexpr int look_again_ms = 100;  // another thread may have got the signal
+  while (!StopRequests::has_come()) {
+    pollfd connections{socket_, POLLIN, 0};
+    if (poll(&connections, 1, look_again_ms) < 0 && errno != EINTR)
       throw Error("waiting for connections", "", std::strerror(errno));
     join_ended();
-    if ((both[1].revents & POLLIN) != 0) break;
-    if ((both[0].revents & POLLIN) != 0) accept_one();
+    if ((connections.revents & POLLIN) != 0) accept_one();
   }
+  std::signal(StopRequests::caught(), SIG_DFL);
   for (auto& one : sessions_) one.session->stop();
   const auto until = std::chrono::steady_clock::now() + grace;
   while (!sessions_.empty() && std::chrono::steady_clock::now() < until) {

@@ -76,9 +76,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   int port() const { return port_; }
-  /// Serves until a byte can be read from the descriptor `stop`; then stops the sessions. Returns whether all have ended
-  /// within `grace`.
-  bool run(int stop, std::chrono::milliseconds grace);
+  /// Serves until a signal asks to stop (StopRequests), and then stops the sessions; a second signal ends the process at
+  /// once. Returns whether all have ended within `grace`.
+  bool run(std::chrono::milliseconds grace);
 
  private:
   struct Running {

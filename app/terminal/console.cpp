@@ -37,11 +37,6 @@ void StatusLine::show(std::string line) {
   width_ = line.size();
 }
 
-std::string bar(std::int64_t done, std::int64_t total, int width) {
-  const auto filled = static_cast<std::size_t>(total > 0 ? width * done / total : 0);
-  return "[" + std::string(filled, '=') + std::string(static_cast<std::size_t>(width) - filled, '-') + "]";
-}
-
 std::string clock_text(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::max(0.0, seconds) + 0.5);
   return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
@@ -77,25 +72,53 @@ std::string text(const std::array<int, 3>& matrix_size) {
   return n[2] == 1 ? fmt::format("{} x {}", n[0], n[1]) : fmt::format("{} x {} x {}", n[0], n[1], n[2]);
 }
 
-static void tell_scan(const io::ScanSummary& s) {
-  auto pieces = nlohmann::ordered_json::object();
+nlohmann::ordered_json facts_of(const io::ScanSummary& s) {
+  auto facts = nlohmann::ordered_json::object(), pieces = facts;
+  for (const auto& [name, value] : s.facts) facts[name] = value;
   for (const auto& [what, path] : s.outside_pieces) pieces[what] = path;
-  tell_event("scan", {{"path", s.path},
-                      {"format", s.format},
-                      {"matrix_size", s.geometry.matrix_size},
-                      {"fov_mm", s.geometry.fov_mm},
-                      {"coils", s.coil_count},
-                      {"samples", s.samples_per_scan},
-                      {"slices", s.slice_count},
-                      {"repetitions", s.repetition_count},
-                      {"has_sensitivity_maps", s.has_sensitivity_maps},
-                      {"pieces", pieces},
-                      {"inferred", s.inferred},
-                      {"missing", s.missing}});
+  auto counters = nlohmann::ordered_json::array(), names = counters;
+  constexpr std::size_t most_names = 24;  // each takes a look at all counters
+  for (const auto& each : s.repetition_counters) {
+    const auto i = counters.size() < most_names ? counters.size() : s.repetition_counters.size();
+    const auto name = io::name_of_repetition(s.repetition_counters, i);
+    if (!name.empty()) names.push_back(fmt::format("repetition {}: {}", counters.size(), name));
+    counters.push_back({{"repetition", each.repetition},
+                        {"contrast", each.contrast},
+                        {"phase", each.phase},
+                        {"set", each.set}});
+  }
+  const auto origin = s.has_sample_time ? name_of(s.time_origin) : std::string_view();
+  return {{"path", s.path},
+          {"format", s.format},
+          {"matrix_size", s.geometry.matrix_size},
+          {"fov_mm", s.geometry.fov_mm},
+          {"position_mm", s.geometry.position_mm},
+          {"read_direction", s.geometry.read_direction},
+          {"phase_direction", s.geometry.phase_direction},
+          {"slice_direction", s.geometry.slice_direction},
+          {"coil_count", s.coil_count},
+          {"samples_per_scan", s.samples_per_scan},
+          {"readout_length", s.readout_length},
+          {"slice_count", s.slice_count},
+          {"repetition_count", s.repetition_count},
+          {"repetition_names", names},
+          {"repetition_counters", counters},
+          {"slice_counters", s.slice_counters},
+          {"repetition_time_s", s.repetition_time_s},
+          {"echo_times_s", s.echo_times_s},
+          {"cartesian", s.cartesian},
+          {"has_sensitivity_maps", s.has_sensitivity_maps},
+          {"has_field_map", s.has_field_map},
+          {"has_sample_time", s.has_sample_time},
+          {"sample_time_origin", origin},
+          {"pieces", pieces},
+          {"facts", facts},
+          {"inferred", s.inferred},
+          {"missing", s.missing}};
 }
 
 void print_scan(const io::ScanSummary& s) {
-  if (tells_events()) return tell_scan(s);
+  if (tells_events()) return tell_event("scan", facts_of(s));
   const auto& fov = s.geometry.fov_mm;
   std::string line = fmt::format("{}: {}, matrix {}, ", s.path, s.format, text(s.geometry.matrix_size));
   line += fov[0] > 0 ? fmt::format("FOV {:g} x {:g} x {:g} mm, ", fov[0], fov[1], fov[2])
@@ -109,14 +132,6 @@ void print_scan(const io::ScanSummary& s) {
   for (const auto& [what, path] : s.outside_pieces) print_out("piece     {} from {}\n", what, path);
   for (const auto& sentence : s.inferred) print_out("inferred  {}\n", sentence);
   for (const auto& sentence : s.missing) print_out("missing   {}\n", sentence);
-}
-
-void print_lines(std::string_view lines) {
-  while (!lines.empty()) {
-    const auto end = std::min(lines.find('\n'), lines.size());
-    print_out("{}\n", lines.substr(0, end));
-    lines.remove_prefix(std::min(end + 1, lines.size()));
-  }
 }
 
 void print_json(const nlohmann::ordered_json& json, int indent) {

@@ -32,8 +32,6 @@ class StatusLine {
   std::size_t width_ = 0;
 };
 
-/// Returns "[=====-----]" for `done` of `total`, with `width` characters between the brackets.
-std::string bar(std::int64_t done, std::int64_t total, int width);
 /// Returns "1:05" (minutes, seconds) or "2:03:20".
 std::string clock_text(double seconds);
 
@@ -58,6 +56,8 @@ nlohmann::ordered_json progress_fields(const Progress& progress);
 
 /// Returns "64 x 64 x 16".
 std::string text(const std::array<int, 3>& matrix_size);
+/// Returns all facts of a scan by their names: of `fhd info`, the event "scan" and Python's Scan.summary.
+nlohmann::ordered_json facts_of(const io::ScanSummary& summary);
 /// Prints what the scan is, what was inferred and what is missing, one line each.
 void print_scan(const io::ScanSummary& summary);
 
@@ -81,8 +81,6 @@ void print_out(fmt::format_string<const Printed<T>&...> format, const T&... valu
   };
   fmt::print("{}", formatted(as_printed(values)...));
 }
-/// Prints a text of several lines in the same way.
-void print_lines(std::string_view lines);
 /// JSON for a person and for programs: ASCII alone, what is beyond it as JSON has it.
 /// `indent`: of each level; -1: all on one line.
 void print_json(const nlohmann::ordered_json& json, int indent = 2);

@@ -24,17 +24,9 @@ using EventClock = std::chrono::steady_clock;
 
 std::atomic<bool> events_are_told = false;
 std::atomic<int> event_error = 0;
-bool end_is_told = false;             // under event_mutex
-nlohmann::ordered_json untold_start;  // under event_mutex; empty: told
+bool end_is_told = false;  // under event_mutex
 std::timed_mutex event_mutex;
 const EventClock::time_point events_began = EventClock::now();
-
-void write_event(const char* event, const nlohmann::ordered_json& fields);
-
-/// Writes "start" if it is not written yet, under event_mutex.
-void write_start() {
-  if (!untold_start.empty()) write_event("start", std::exchange(untold_start, {}));
-}
 
 /// Writes a line at once, because a reader waits for it, under event_mutex. Failures are reported at the end of the
 /// command, as for everything on standard output.
@@ -54,7 +46,6 @@ void write_end(int status, const std::string& error) {
   if (std::exchange(end_is_told, true)) return;
   nlohmann::ordered_json fields{{"status", status}};
   if (!error.empty()) fields["error"] = error;
-  write_start();
   write_event("end", fields);
 }
 
@@ -79,9 +70,7 @@ void silence_events() { events_are_told = false; }
 void tell_event(const char* event, const nlohmann::ordered_json& fields) {
   if (!events_are_told) return;
   const std::lock_guard lock(event_mutex);
-  if (end_is_told) return;
-  write_start();
-  write_event(event, fields);
+  if (!end_is_told) write_event(event, fields);
 }
 
 void tell_end(int status, const std::string& error) {
@@ -117,17 +106,12 @@ Run with_event_lines(CLI::App& app, Run run) {
                "print a JSON object for each event, a line each, instead of text (for other programs)")
       ->excludes("--quiet");
   return [asked, run, command = app.get_name()] {
-    events_are_told = *asked;
-    untold_start = {{"program", "fhd"},
-                    {"version", program_version},
-                    {"command", command},
-                    {"command_line", command_line()},
-                    {"started_at", utc_now()}};
-    // Processes of a team that will be silenced have not printed anything then.
-    if (events_are_told && MpiRank::of_environment().count == 1) {
-      const std::lock_guard lock(event_mutex);
-      write_start();
-    }
+    events_are_told = *asked && MpiRank::of_environment().number == 0;  // one process of a team tells
+    tell_event("start", {{"program", "fhd"},
+                         {"version", program_version},
+                         {"command", command},
+                         {"command_line", command_line()},
+                         {"started_at", utc_now()}});
     return run();
   };
 }

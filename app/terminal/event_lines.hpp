@@ -14,7 +14,7 @@ Run with_event_lines(CLI::App& app, Run run);
 
 /// Returns whether events are written, so that text stays off standard output.
 bool tells_events();
-/// Turns events off: in the other processes of a team, and in workers.
+/// Turns events off, in workers.
 void silence_events();
 
 /// Writes an event; nothing unless --json-lines was given. Any thread may call it. `fields`: an object.

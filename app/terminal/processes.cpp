@@ -64,34 +64,13 @@ MpiRank MpiRank::of_environment() {
   return {number_in_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}).value_or(0), count};
 }
 
-namespace {
-
-/// Opens the module. Throws Error where fhd was built without MPI.
-void* open_mpi_module() {
+MpiTeam::MpiTeam() {
   const auto path = io::installed_file("fhd_mpi.so");
   // RTLD_GLOBAL: Open MPI looks its own parts up among global symbols.
-  if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return library;
-  throw Error("mpirun fhd recon", path + ", which a build with MPI makes", dlerror(),
-              "install the package fhd-mpi, or libopenmpi-dev and build again; or run one process");
-}
-
-}  // namespace
-
-std::string mpi_version() {
-  try {
-    void* const library = open_mpi_module();
-    const auto version = reinterpret_cast<int (*)(char*, int)>(dlsym(library, "fhd_mpi_version"));
-    char text[1 << 13] = "";
-    if (version == nullptr || version(text, sizeof text) != 0) return "of an unknown version";
-    std::string line = text;
-    return line.substr(0, line.find_first_of("\n,"));
-  } catch (const Error&) {
-    return "none: fhd_mpi.so cannot be opened";
-  }
-}
-
-MpiTeam::MpiTeam() {
-  void* const library = open_mpi_module();
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    throw Error("mpirun fhd recon", path + ", which a build with MPI makes", dlerror(),
+                "install the package fhd-mpi, or libopenmpi-dev and build again; or run one process");
   const auto find = [&](const char* name, auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
     if (!function) throw Error("fhd_mpi.so", name, "none", "build fhd again");

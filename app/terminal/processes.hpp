@@ -1,7 +1,6 @@
 #pragma once
 // The processes of one `fhd recon` that mpirun (Open MPI, MPICH) or srun with PMI started together.
 #include <memory>
-#include <string>
 
 #include "recon/array/execution.hpp"
 
@@ -49,9 +48,6 @@ class MpiTeam final : public ProcessGroup {
   int (*end_)() = nullptr;
   int (*abort_)(int) = nullptr;
 };
-
-/// "Open MPI v4.1.4", or why there is none. Starts nothing.
-std::string mpi_version();
 
 /// The team of this process when mpirun (Open MPI, MPICH, Slurm's srun with PMI) started more than one; else
 /// null. Throws Error when fhd was built without MPI.

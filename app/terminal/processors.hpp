@@ -4,7 +4,6 @@
 // group), and more threads than that only wait for each other.
 #include <filesystem>
 #include <optional>
-#include <string>
 
 namespace fhd::app {
 

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,14 +12,13 @@
 #include "app/terminal/console.hpp"
 #include "app/terminal/processes.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/input_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::string_view first_bytes = "[\n{";
 
 std::set<std::string>& foreign_lines() {
   static std::set<std::string> lines;  // a set: the names of a worker's threads come with each of its scans
@@ -29,14 +27,8 @@ std::set<std::string>& foreign_lines() {
 
 /// Throws Error where something else than an earlier timeline has that name.
 void require_replaceable_timeline(const std::string& path) {
-  std::error_code status;
-  if (!std::filesystem::exists(path, status)) return;
-  std::string found;
-  if (std::filesystem::is_regular_file(path, status)) {
-    found.resize(first_bytes.size());
-    std::ifstream(path, std::ios::binary).read(found.data(), static_cast<std::streamsize>(found.size()));
-  }
-  if (found != first_bytes)
+  io::require_replaceable_entry(path);
+  if (io::is_of_another_kind(path, "[\n{"))
     throw Error("--trace " + path, "a new file, or an earlier timeline", "another file",
                 "give it another name, or remove what is there");
 }

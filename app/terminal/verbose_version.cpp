@@ -3,12 +3,13 @@
 #include <toml++/toml.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.hpp"
 #include "app/options/devices.hpp"
 #include "app/terminal/console.hpp"
-#include "app/terminal/processes.hpp"
+#include "io/files/installed_file.hpp"
 #include "io/libraries.hpp"
 #include "io/reader/reader.hpp"
 #include "recon/array/libraries.hpp"
@@ -26,7 +27,7 @@ std::string verbose_version() {
   if (inventory.devices.empty()) lines.emplace_back("GPU", "none, because " + inventory.reason);
   for (const auto& library : library_versions()) lines.push_back(library);
   lines.emplace_back("reading files", io::reader::text_of_state());
-  lines.emplace_back("MPI", mpi_version());
+  lines.emplace_back("MPI", std::filesystem::exists(io::installed_file("fhd_mpi.so")) ? "yes" : "none");
   for (const auto& library : io::library_versions()) lines.push_back(library);
   lines.emplace_back(
       "fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100));

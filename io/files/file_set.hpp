@@ -12,7 +12,6 @@
 // or dies later is completed by the next OutputLock, or by complete_interrupted_set() before anybody reads. A set of one
 // file needs no log.
 #include <deque>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

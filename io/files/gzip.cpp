@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "io/files/atomic_file.hpp"
 #include "io/files/blocks.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 // Writes gzip files (RFC 1952) by all threads: one member of deflate blocks (RFC 1951) that are compressed independently, so
 // that the same content is the same file whatever the number of threads.
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>

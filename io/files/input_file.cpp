@@ -41,7 +41,11 @@ InputFile::InputFile(std::string path, const char* expected)
                 is_open && S_ISDIR(found.st_mode) ? "a directory" : "a pipe, a device or a socket",
                 "save what it delivers as a file first");
   size_ = static_cast<std::uint64_t>(found.st_size);
-  require_stored_whole(descriptor_.get(), path_);
+  if (stored_bytes(descriptor_.get()) < size_)
+    throw Error(path_, "a file of which all is stored",
+                fmt::format("one of {} bytes that has {} on the disk (a sparse file)", size_,
+                            512 * static_cast<std::int64_t>(found.st_blocks)),
+                "it was not written to its end, or made to do harm");
 }
 
 bool read_at(int descriptor, void* to, std::size_t count, std::uint64_t offset) {

@@ -5,11 +5,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <ctime>
 #include <thread>
 #include <vector>
@@ -28,13 +26,6 @@ std::string this_host() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "an unknown host";
   return name.data();
-}
-
-/// Makes a text of another process fit for a message.
-std::string printable(std::string text) {
-  constexpr std::size_t longest = 64;
-  std::erase_if(text, [](char c) { return c < ' ' || c > '~'; });
-  return text.substr(0, longest);
 }
 
 /// EBADF: NFS wants a lock that excludes others to be of a file that may be written.
@@ -141,8 +132,7 @@ void OutputLock::refuse(const std::string& without_locks) const {
   }
   std::string holder = "another run";
   if (fields.size() >= fields_of_holder && fields[0] == lock_format)
-    holder =
-        "process " + printable(fields[2]) + " on " + printable(fields[1]) + ", since " + printable(fields[3]);
+    holder = "process " + fields[2] + " on " + fields[1] + ", since " + fields[3];
   throw Held(prefix_, "a name that no other run writes to", holder,
              "wait for its end, or -o NAME writes beside it" +
                  (without_locks.empty() ? "" : "; this file system has no locks: " + without_locks));

@@ -1,14 +1,12 @@
 #include "io/files/stored_bytes.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "io/files/descriptor.hpp"
-#include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
@@ -36,16 +34,6 @@ std::uint64_t stored_bytes(int descriptor) {
 std::uint64_t stored_bytes_of(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   return file ? stored_bytes(file.get()) : 0;
-}
-
-void require_stored_whole(int descriptor, const std::string& path) {
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return;  // others report that
-  if (stored_bytes(descriptor) >= static_cast<std::uint64_t>(status.st_size)) return;
-  throw Error(path, "a file of which all is stored",
-              fmt::format("one of {} bytes that has {} on the disk (a sparse file)", status.st_size,
-                          512 * static_cast<std::int64_t>(status.st_blocks)),
-              "it was not written to its end, or made to do harm");
 }
 
 }  // namespace fhd::io

@@ -14,7 +14,4 @@ std::uint64_t stored_bytes(int descriptor);
 /// Returns that of the file at `path`; 0 if there is none.
 std::uint64_t stored_bytes_of(const std::string& path);
 
-/// Throws Error naming `path` if an open file is longer than what is stored of it.
-void require_stored_whole(int descriptor, const std::string& path);
-
 }  // namespace fhd::io

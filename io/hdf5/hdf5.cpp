@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/input_memory.hpp"
-#include "io/files/stored_bytes.hpp"
 #include "io/hdf5/hdf5_library.hpp"
 #include "recon/error.hpp"
 
@@ -230,17 +228,10 @@ Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
 
 File File::open(const std::string& path, std::string_view remedy) {
   be_silent();
-  std::error_code status;
-  require_reachable(path);
-  if (!std::filesystem::exists(path, status)) throw Error(path, "a file", "nothing there", "check the name");
-  require_regular_file(path);
-  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!opened) fail_by_errno(path, "a readable file");
-  require_stored_whole(opened.get(), path);
-  if (H5Fis_hdf5(path.c_str()) <= 0) {
-    if (std::filesystem::file_size(path, status) == 0) throw Error(path, "an HDF5 file", "an empty file");
-    throw Error(path, "an HDF5 file", "another format", remedy);
-  }
+  const InputFile opened(path, "a file");
+  if (H5Fis_hdf5(path.c_str()) <= 0)
+    throw Error(path, "an HDF5 file", opened.size() == 0 ? "an empty file" : "another format",
+                opened.size() == 0 ? "" : remedy);
   return {path, {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, path, "a complete HDF5 file"}};
 }
 

@@ -113,7 +113,7 @@ struct Selection {
   }
 };
 
-/// Calls work(mean of the magnitudes, sum, count) for every block of `stride` x `stride` pixels of one plane
+/// Calls work(mean of the magnitudes, sum) for every block of `stride` x `stride` pixels of one plane
 /// of values [plane][y][x].
 template <class Work>
 void for_each_block(const Array<Complex<float>>& values, std::int64_t plane, std::int64_t stride,
@@ -130,24 +130,26 @@ void for_each_block(const Array<Complex<float>>& values, std::int64_t plane, std
           sum += v;
           magnitude += abs(v);
         }
-      work(magnitude / count, sum, count);
+      work(magnitude / count, sum);
     }
 }
 
-Json volume_json(const ImageSeries& series, const Selection& selection) {
-  // A block of pixels shows the mean of the magnitudes and the phase of the sum: single pixels would alias.
+/// Arrays of values, and which plane of each.
+using Planes = std::vector<std::pair<const Array<Complex<float>>*, std::int64_t>>;
+
+/// Returns the mean of the magnitudes and the phase of the sum of each block of pixels: single pixels would alias.
+Json planes_json(const Planes& planes, std::int64_t stride) {
   double largest = 0;
   std::int64_t not_finite = 0;  ///< pixels of the page
   const auto for_each = [&](auto work) {
-    for (const auto& plane : selection.planes)
-      for_each_block(series.images[plane.image].values, plane.z, selection.stride, work);
+    for (const auto& [values, z] : planes) for_each_block(*values, z, stride, work);
   };
-  for_each([&](double magnitude, Complex<double>, int) {
+  for_each([&](double magnitude, Complex<double>) {
     if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
     if (!std::isfinite(magnitude)) ++not_finite;
   });
   Bytes magnitudes, phase;
-  for_each([&](double magnitude, Complex<double> sum, int) {
+  for_each([&](double magnitude, Complex<double> sum) {
     const double share = largest > 0 ? magnitude / largest : 0;
     const auto level = static_cast<std::uint16_t>(std::isfinite(share) ? std::lround(65535 * share) : 0);
     magnitudes.push_back(level & 255);  // little-endian, as browsers are
@@ -157,6 +159,12 @@ Json volume_json(const ImageSeries& series, const Selection& selection) {
   Json json{{"largest", largest}, {"magnitude", base64(magnitudes)}, {"phase", base64(phase)}};
   if (not_finite > 0) json["not_finite"] = not_finite;
   return json;
+}
+
+Json volume_json(const ImageSeries& series, const Selection& selection) {
+  Planes planes;
+  for (const auto& [image, z] : selection.planes) planes.emplace_back(&series.images[image].values, z);
+  return planes_json(planes, selection.stride);
 }
 
 /// The side of the patient towards which an axis points: "L", or empty when it is none in particular.
@@ -176,28 +184,18 @@ bool states_orientation(const Geometry& geometry) {
          geometry.slice_direction != silent.slice_direction;
 }
 
-/// Shows the magnitude and phase of the mean of a block of pixels: maps are smooth.
 Json coil_maps_json(const Array<Complex<float>>& maps) {
   const std::int64_t coils = std::min<std::int64_t>(maps.extent(0), 32), ny = maps.extent(1),
-                     nx = maps.extent(2);
-  const std::int64_t stride = (std::max(nx, ny) + 127) / 128;
-  const std::int64_t width = (nx + stride - 1) / stride, height = (ny + stride - 1) / stride;
-  std::vector<Complex<double>> means;
-  double largest = 0;
-  for (std::int64_t coil = 0; coil < coils; ++coil)
-    for_each_block(maps, coil, stride, [&](double, Complex<double> sum, int count) {
-      means.push_back({sum.re / count, sum.im / count});
-      if (std::isfinite(abs(means.back()))) largest = std::max(largest, abs(means.back()));
-    });
-  Bytes magnitude, phase;
-  for (const auto& v : means) {
-    const bool finite = std::isfinite(abs(v));
-    magnitude.push_back(shade(finite && largest > 0 ? abs(v) / largest : 0));
-    phase.push_back(finite ? phase_of(v) : 0);
-  }
-  return {{"width", width},        {"height", height}, {"count", coils},
-          {"of", maps.extent(0)},  {"stride", stride}, {"magnitude", base64(magnitude)},
-          {"phase", base64(phase)}};
+                     nx = maps.extent(2), stride = (std::max(nx, ny) + 127) / 128;
+  Planes planes;
+  for (std::int64_t coil = 0; coil < coils; ++coil) planes.emplace_back(&maps, coil);
+  Json json = planes_json(planes, stride);
+  json.update({{"width", (nx + stride - 1) / stride},
+               {"height", (ny + stride - 1) / stride},
+               {"count", coils},
+               {"of", maps.extent(0)},
+               {"stride", stride}});
+  return json;
 }
 
 /// Decibels from -60 (black) to 0 (white); of every block of pixels the brightest, so that no side lobe is

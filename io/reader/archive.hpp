@@ -5,12 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "io/reader/fields.hpp"
 #include "recon/array/array.hpp"
@@ -86,13 +84,11 @@ class Archive {
   }
 };
 
-/// Puts values into bytes and hands these on. Of large arrays it may hand on the address alone; the other side then copies
-/// them from the memory of this process: one copy instead of two.
+/// Puts values into bytes and hands these on.
 class Output : public Archive<Output> {
  public:
   using Write = std::function<void(const void*, std::size_t)>;
-  /// `lends`: hands on addresses; the values stay as they are until the other side has its copies.
-  explicit Output(Write write, bool lends = false) : write_(std::move(write)), lends_(lends) {}
+  explicit Output(Write write) : write_(std::move(write)) {}
 
   template <class... T>
   void operator()(const T&... values) {  // which stay as they are
@@ -120,16 +116,11 @@ class Output : public Archive<Output> {
     std::array<std::int64_t, 5> n{};
     for (int axis = 0; axis < array.shape().rank(); ++axis)
       n[static_cast<std::size_t>(axis)] = array.shape()[axis];
-    constexpr std::size_t worth_lending = std::size_t{1} << 18;
-    const auto count = static_cast<std::size_t>(array.size()) * sizeof(T);
-    std::optional<std::uint64_t> address;
-    if (lends_ && count >= worth_lending) address = reinterpret_cast<std::uintptr_t>(array.data());
-    (*this)(std::int32_t{array.shape().rank()}, n, address);
-    if (!address) bytes(array.data(), count);
+    (*this)(std::int32_t{array.shape().rank()}, n);
+    bytes(array.data(), static_cast<std::size_t>(array.size()) * sizeof(T));
   }
 
   Write write_;
-  bool lends_;
   std::string buffer_;
 };
 
@@ -137,10 +128,8 @@ class Output : public Archive<Output> {
 class Input : public Archive<Input> {
  public:
   using Read = std::function<void(void*, std::size_t)>;
-  /// Copies bytes from an address in the other process; returns false if there are not so many.
-  using Copy = std::function<bool(std::uint64_t address, void*, std::size_t)>;
-  Input(std::string subject, std::uint64_t most_bytes, Read read, Copy copy = {})
-      : subject_(std::move(subject)), left_(most_bytes), read_(std::move(read)), copy_(std::move(copy)) {}
+  Input(std::string subject, std::uint64_t most_bytes, Read read)
+      : subject_(std::move(subject)), left_(most_bytes), read_(std::move(read)) {}
 
  private:
   friend Archive;
@@ -165,8 +154,7 @@ class Input : public Archive<Input> {
   void array(Array<T>& array) {
     std::int32_t rank = 0;
     std::array<std::int64_t, 5> n{};
-    std::optional<std::uint64_t> address;
-    (*this)(rank, n, address);
+    (*this)(rank, n);
     if (rank < 0 || rank > 5) refuse();
     std::fill(n.begin() + rank, n.end(), 0);
     const Shape shapes[]{{},
@@ -178,15 +166,12 @@ class Input : public Archive<Input> {
     const auto& shape = shapes[rank];
     take(static_cast<std::uint64_t>(shape.size()), sizeof(T));
     array = Array<T>(shape);
-    const auto count = static_cast<std::size_t>(shape.size()) * sizeof(T);
-    if (!address) return bytes(array.data(), count);
-    if (!copy_ || !copy_(*address, array.data(), count)) refuse();
+    bytes(array.data(), static_cast<std::size_t>(shape.size()) * sizeof(T));
   }
 
   std::string subject_;
   std::uint64_t left_;
   Read read_;
-  Copy copy_;
 };
 
 }  // namespace fhd::io::reader

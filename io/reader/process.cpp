@@ -4,7 +4,6 @@
 #include <omp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,12 +76,8 @@ ReaderProcess::~ReaderProcess() { end(); }
 void ReaderProcess::send_opening() {
   constexpr int most_threads = 8;  // more do not read sooner
   std::error_code status;
-  const Opening opening{std::filesystem::current_path(status).string(),
-                        allowance_.memory_bytes,
-                        std::min(omp_get_max_threads(), most_threads),
-                        can_copy_memory(),
-                        task_.inputs,
-                        task_.outputs};
+  const Opening opening{std::filesystem::current_path(status).string(), allowance_.memory_bytes,
+                        std::min(omp_get_max_threads(), most_threads), task_.inputs, task_.outputs};
   Request request(*this);
   Output out([&](const void* bytes, std::size_t count) { send(request, bytes, count); });
   out(opening);
@@ -112,40 +107,6 @@ void ReaderProcess::receive(Request& request, void* bytes, std::size_t count) {
     ::poll(&waiting, 1, look_again_ms);
     require_time(request);
   }
-}
-
-/// Tells the process that its answer has been taken.
-void ReaderProcess::confirm(Request& request) {
-  const char taken = 0;
-  send(request, &taken, sizeof taken);
-  request.is_whole = true;
-}
-
-/// Returns whether the system lets this process copy from the memory of its child.
-bool ReaderProcess::can_copy_memory() const {
-  char byte = 0;
-  const iovec here{&byte, 1}, nowhere{nullptr, 1};
-  return process_vm_readv(process_, &here, 1, &nowhere, 1, 0) < 0 && errno == EFAULT;
-}
-
-/// Copies from the memory of the process: afterwards the other side cannot change the values. Returns false if it has no such
-/// memory.
-bool ReaderProcess::copy_memory(Request& request, std::uint64_t address, void* to, std::size_t count) {
-  constexpr std::size_t most_at_once = std::size_t{1} << 24;  // between two looks at the time
-  for (std::size_t done = 0; done < count;) {
-    const auto bytes = std::min(count - done, most_at_once);
-    const iovec here{static_cast<char*>(to) + done, bytes},
-        there{reinterpret_cast<void*>(address + done), bytes};
-    const auto got = process_vm_readv(process_, &here, 1, &there, 1, 0);
-    if (got < 0 && errno == ESRCH) fail_by_end();
-    if (got < 0 && errno != EFAULT)
-      throw Error(subject_ + ": reading", "a copy of what its process has read", std::strerror(errno),
-                  "close other programs; --trust-input reads files that you trust without one");
-    if (got <= 0) return false;
-    done += static_cast<std::size_t>(got);
-    require_time(request);
-  }
-  return true;
 }
 
 void ReaderProcess::require_time(Request& request) {

@@ -39,10 +39,9 @@ struct Opening {
   std::string folder;  ///< the working directory
   std::uint64_t memory_bytes = 0;
   std::int32_t threads = 1;
-  bool lends = false;  ///< large arrays are copied from its memory (Output)
   std::vector<std::string> inputs, outputs;
 };
-FHD_MEMBERS(Opening, folder, memory_bytes, threads, lends, inputs, outputs)
+FHD_MEMBERS(Opening, folder, memory_bytes, threads, inputs, outputs)
 
 /// A process that was started and has no file yet.
 struct StartedProcess {
@@ -72,23 +71,15 @@ class ReaderProcess {
     Output out([&](const void* bytes, std::size_t count) { send(request, bytes, count); });
     out(number, arguments...);
     out.flush();
-    Input in(
-        subject_, allowance_.memory_bytes,
-        [&](void* bytes, std::size_t count) { receive(request, bytes, count); },
-        [&](std::uint64_t address, void* to, std::size_t count) {
-          return copy_memory(request, address, to, count);
-        });
+    Input in(subject_, allowance_.memory_bytes,
+             [&](void* bytes, std::size_t count) { receive(request, bytes, count); });
     Outcome outcome{};
-    in(outcome);
-    if (outcome != Outcome::result) {
-      ErrorParts why;
-      in(why);
-      confirm(request);
-      fail(outcome, std::move(why));
-    }
     Result result;
-    in(result);
-    confirm(request);
+    ErrorParts why;
+    in(outcome);
+    outcome == Outcome::result ? in(result) : in(why);
+    request.is_whole = true;
+    if (outcome != Outcome::result) fail(outcome, std::move(why));
     return result;
   }
 
@@ -114,9 +105,6 @@ class ReaderProcess {
   void send_opening();
   void send(Request& request, const void* bytes, std::size_t count);
   void receive(Request& request, void* bytes, std::size_t count);
-  void confirm(Request& request);
-  bool can_copy_memory() const;
-  bool copy_memory(Request& request, std::uint64_t address, void* to, std::size_t count);
   void require_time(Request& request);
   double processor_seconds() const;
   void end();

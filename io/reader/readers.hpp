@@ -1,8 +1,6 @@
 #pragma once
 // The functions that run in reader processes.
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <type_traits>
 
 #include "io/hdf5/hdf5_facts.hpp"

@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <memory>
 #include <new>
@@ -28,21 +27,15 @@ namespace {
 /// Thrown when the program that asks has closed its end.
 struct EndOfRequests {};
 
-void wait_until_taken(Input& in) {
-  char taken = 0;
-  in(taken);
-}
-
-/// Sends the result of `work`, or why there is none. The result stays in memory until the program has copied it.
+/// Sends the result of `work`, or why there is none.
 template <class Work>
-void answer(Input& in, Output& out, Work work) {
+void answer(Output& out, Work work) {
   auto outcome = Outcome::failure;
   ErrorParts why;
   try {
     const auto result = work();
     out(Outcome::result, result);
-    out.flush();
-    return wait_until_taken(in);
+    return out.flush();
   } catch (const Error& error) {
     why = error.parts();
     outcome = Outcome::error;
@@ -61,7 +54,6 @@ void answer(Input& in, Output& out, Work work) {
   }
   out(outcome, why);
   out.flush();
-  wait_until_taken(in);
 }
 
 int socket_of(std::size_t channel) { return first_channel + static_cast<int>(channel); }
@@ -73,7 +65,6 @@ class FileServer {
     Opening opening;
     in(opening);
     threads_ = opening.threads;
-    lends_ = opening.lends;
     set_input_memory(opening.memory_bytes);
     static_cast<void>(!chdir(opening.folder.c_str()));
     omp_set_num_threads(threads_);  // LLVM's OpenMP opens files when it begins
@@ -98,19 +89,15 @@ class FileServer {
   void serve(std::size_t channel) {
     omp_set_num_threads(threads_);
     Input in = requests_of(channel);
-    Output out(
-        [socket = socket_of(channel)](const void* bytes, std::size_t count) {
-          const auto put = [socket](const char* from, std::size_t left) {
-            return ::write(socket, from, left);
-          };
-          if (!move_all(static_cast<const char*>(bytes), count, put)) throw EndOfRequests();
-        },
-        lends_);
+    Output out([socket = socket_of(channel)](const void* bytes, std::size_t count) {
+      const auto put = [socket](const char* from, std::size_t left) { return ::write(socket, from, left); };
+      if (!move_all(static_cast<const char*>(bytes), count, put)) throw EndOfRequests();
+    });
     for (;;) {
       std::uint32_t request = 0;
       in(request);
       if (refusal_)
-        answer(in, out, [&]() -> bool { throw *refusal_; });
+        answer(out, [&]() -> bool { throw *refusal_; });
       else if (request == request_open_scan)
         open(in, out);
       else if (request == request_volume)
@@ -124,14 +111,14 @@ class FileServer {
   static void call(Result (*reader)(Arguments...), Input& in, Output& out) {
     std::tuple<std::remove_cvref_t<Arguments>...> arguments;
     std::apply([&](auto&... each) { in(each...); }, arguments);
-    answer(in, out, [&] { return std::apply(reader, arguments); });
+    answer(out, [&] { return std::apply(reader, arguments); });
   }
 
   void open(Input& in, Output& out) {
     std::string path;
     ReadOptions options;
     in(path, options);
-    answer(in, out, [&] {
+    answer(out, [&] {
       file_ = open_scan_here(path, options);
       const bool side_by_side = file_->reads_concurrently();
       for (std::size_t channel = 1; side_by_side && channel < channel_count; ++channel)
@@ -148,11 +135,10 @@ class FileServer {
   void volume(Input& in, Output& out) {
     std::int64_t slice = 0, repetition = 0;
     in(slice, repetition);
-    answer(in, out, [&] { return file_->read(slice, repetition); });
+    answer(out, [&] { return file_->read(slice, repetition); });
   }
 
   int threads_ = 1;
-  bool lends_ = false;
   std::optional<Error> refusal_;  ///< why the process could not be confined
   std::unique_ptr<ScanFile> file_;
 };

@@ -1,6 +1,5 @@
 // Starts reader processes.
 #include <fcntl.h>
-#include <omp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>

@@ -142,6 +142,9 @@ const ResultFormat dicom_format{.name = "dicom",
                                 .ending = "_dicom",
                                 .is_folder = true,
                                 .option = "--dicom",
+                                .help =
+                                    "the magnitudes as a DICOM series, in a folder that is new, empty or "
+                                    "has an earlier series of this scan",
                                 .require_available = [] { dicom_module(); },
                                 .require_room =
                                     [](const ResultLayout& layout, const std::string& subject) {

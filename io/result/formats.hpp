@@ -38,8 +38,8 @@ struct ResultFormat {
   bool is_optional = true;         ///< written where a request names it
   bool is_folder = false;          ///< of many files
   bool in_calling_thread = false;  ///< HDF5: its library has one lock, which the calling thread may hold
-  /// The option of `fhd recon` that takes the path of this format, for messages; null: none.
-  const char* option = nullptr;
+  /// The option of `fhd recon` that takes the path of this format, and what it writes, for its help; null: none.
+  const char *option = nullptr, *help = nullptr;
   /// Throws Error where this fhd cannot write the format at all.
   void (*require_available)() = nullptr;
   /// Throws Error, naming `subject`, where the format cannot hold such results. Before the work.

@@ -135,12 +135,14 @@ RecordedScan scan_in_ismrmrd(const std::string& path) {
 
 }  // namespace
 
-const ResultFormat ismrmrd_format{.name = "ismrmrd",
-                                  .ending = "_images.h5",
-                                  .in_calling_thread = true,
-                                  .option = "--ismrmrd-images",
-                                  .require_room = require_ismrmrd_room,
-                                  .recorded_scan = scan_in_ismrmrd,
-                                  .write = write_ismrmrd_images};
+const ResultFormat ismrmrd_format{
+    .name = "ismrmrd",
+    .ending = "_images.h5",
+    .in_calling_thread = true,
+    .option = "--ismrmrd-images",
+    .help = "the magnitudes as ISMRMRD images, /dataset/image_0 of an HDF5 file",
+    .require_room = require_ismrmrd_room,
+    .recorded_scan = scan_in_ismrmrd,
+    .write = write_ismrmrd_images};
 
 }  // namespace fhd::io

@@ -8,7 +8,7 @@
 
 #include "recon/array/cufft.hpp"
 #include "recon/array/device_cuda.hpp"
-#include "recon/array/failing_cuda.hpp"
+#include "recon/array/fft.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::cufft {
@@ -119,3 +119,29 @@ void fhd::device::cuda::warm_up(Device device) noexcept {
   } catch (const std::exception&) {  // whoever needs an FFT will be told
   }
 }
+
+// Transforms of a stack by one batched plan. Floor: the FFTs, two passes over the stack for images that fit the cache.
+namespace fhd::device {
+
+template <class T>
+StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device) {
+  std::vector<long long> sizes;
+  for (int axis = 0; axis < 3; ++axis)
+    if (image[axis] > 1) sizes.push_back(image[axis]);
+  if (sizes.empty()) return [](Array<Complex<T>>&, std::int64_t, int) {};  // images of one voxel
+  const CurrentDevice current(device);
+  const cufft::Layout layout{1, image.size()};
+  const cufft::Plan<T> plan(sizes, layout, layout, count, device);
+  // Never empty: cuFFT wants an address also for a plan that needs nothing.
+  const auto bytes = std::max<std::int64_t>(static_cast<std::int64_t>(plan.work_bytes()), 256);
+  const auto work = std::make_shared<Array<unsigned char>>(Shape{bytes}, device);
+  // The whole batch, also where some of it does not count: it lies in the buffer all the same.
+  return [plan, work, device](Array<Complex<T>>& stack, std::int64_t, int sign) {
+    const CurrentDevice mine(device);
+    plan.execute(stack.data(), stack.data(), sign < 0 ? CUFFT_FORWARD : CUFFT_INVERSE, work->data());
+  };
+}
+template StackFft<float> make_stack_fft<float>(const Shape&, std::int64_t, Device);
+template StackFft<double> make_stack_fft<double>(const Shape&, std::int64_t, Device);
+
+}  // namespace fhd::device

@@ -6,7 +6,6 @@
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
-#include "recon/array/failing_cuda.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::device {

@@ -65,12 +65,8 @@ void execute(const std::shared_ptr<void>& plan, Complex<T>* data) {
 }  // namespace
 
 int good_fft_size(int n) {
-  for (;; ++n) {
-    int rest = n;
-    for (int factor : {2, 3, 5, 7})
-      while (rest % factor == 0) rest /= factor;
-    if (rest == 1) return n;
-  }
+  while (!ColumnFft<float>::supports(n)) ++n;
+  return n;
 }
 
 template <class T>
@@ -93,7 +89,7 @@ void Fft1d<T>::run(Complex<T>* data, Complex<T>* scratch, bool backward) const {
 
 template <class T>
 LineFft<T>::LineFft(int n, std::int64_t count)
-    : side_by_side_(side_by_side(n, count)),
+    : side_by_side_(count >= least_columns && ColumnFft<T>::supports(n)),
       columns_(side_by_side_ ? n * wide : (n + wide - 1) / wide * wide),
       fft_(n, side_by_side_ ? int{wide} : 1) {}
 

@@ -58,11 +58,11 @@ class LineFft {
   void operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t count, int sign,
                   Complex<T>* scratch) const;
 
-  /// Returns whether lines are transformed in groups, one line a lane.
-  static bool side_by_side(int n, std::int64_t count) { return count >= 4 && ColumnFft<T>::supports(n); }
+  /// Fewer lines are transformed one after the other.
+  static constexpr int least_columns = 4;
 
  private:
-  bool side_by_side_;
+  bool side_by_side_;     ///< one line a lane
   std::int64_t columns_;  ///< numbers of the columns, whole cache lines
   Fft1d<T> fft_;
 };
@@ -104,7 +104,7 @@ StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device
 
 namespace device {
 
-/// The CUDA side, in stack_fft_cuda.cu.
+/// The CUDA side, in cufft.cu.
 template <class T>
 StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device);
 
@@ -114,10 +114,8 @@ StackFft<T> make_stack_fft(const Shape& image, std::int64_t count, Device device
 /// Operations of FFTs of `count` sequences of length n: 5 n log2 n each. Lengths with large prime factors
 /// take some three times as many.
 inline double fft_operations(double n, double count) {
-  double rest = n;
-  for (const double factor : {2.0, 3.0, 5.0, 7.0})
-    while (rest > 1 && std::fmod(rest, factor) == 0) rest /= factor;
-  return 5 * n * std::log2(std::max(n, 2.0)) * count * (rest > 1 ? 3 : 1);
+  const bool is_good = ColumnFft<float>::supports(static_cast<int>(std::min(n, 0x1p30)));
+  return 5 * n * std::log2(std::max(n, 2.0)) * count * (is_good ? 1 : 3);
 }
 
 /// Returns the operations of a whole grid, every row along every axis.

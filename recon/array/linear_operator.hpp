@@ -1,5 +1,8 @@
 #pragma once
 // The interface of the solver to operators: vectors and vector math, nothing of MRI.
+#include <memory>
+#include <utility>
+
 #include "recon/array/array.hpp"
 
 namespace fhd {
@@ -46,5 +49,28 @@ class HermitianOperator : public LinearOperator<T> {
     }
   }
 };
+
+/// An operator that is apply(in, out), for arrays of the domain. What `apply` holds is its scratch, too.
+template <class T, class Apply>
+class HermitianFunction final : public HermitianOperator<T> {
+ public:
+  HermitianFunction(const Shape& domain, Device device, Apply apply)
+      : domain_(domain), device_(device), apply_(std::move(apply)) {}
+  Shape domain() const override { return domain_; }
+  Device device() const override { return device_; }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override { apply_(in, out); }
+
+ private:
+  Shape domain_;
+  Device device_;
+  mutable Apply apply_;
+};
+
+/// Makes one.
+template <class T, class Apply>
+std::shared_ptr<const HermitianOperator<T>> hermitian_operator(const Shape& domain, Device device,
+                                                               Apply apply) {
+  return std::make_shared<HermitianFunction<T, Apply>>(domain, device, std::move(apply));
+}
 
 }  // namespace fhd

@@ -1,7 +1,6 @@
 #include "recon/array/trace.hpp"
 
 #include <chrono>
-#include <map>
 #include <mutex>
 #include <set>
 
@@ -13,16 +12,9 @@ double now_us() {
       .count();
 }
 
-/// A moment that both clocks know: that of the host, and that of a device.
-struct Reference {
-  double host_us = 0;
-  std::shared_ptr<void> event;
-};
-
 struct Recorder {
   std::mutex mutex;
   Recording recording;
-  std::map<int, Reference> references;  ///< by the number of the device
   std::set<int> device_rows;
   int threads = 0;
 
@@ -48,8 +40,6 @@ int this_thread() {
   }
   return number;
 }
-
-int row_of(Device device) { return first_device + rows_of_device * device.number() + this_thread(); }
 
 }  // namespace
 
@@ -86,48 +76,25 @@ void Span::end() noexcept {
 }
 
 DeviceSpan::DeviceSpan(Device device, std::string_view name) : device_(device) {
-  if constexpr (built_with_cuda) {
-    if (!device.is_cuda() || !is_on()) return;
-    const CurrentDevice current(device);
-    const int row = row_of(device);
-    auto& all = recorder();
-    const std::lock_guard lock(all.mutex);
-    auto& reference = all.references[device.number()];
-    if (!reference.event) {
-      const auto event = std::make_shared<device::Event>(device::Event::Timing::on);
-      device::synchronize(device);
-      event->record();
-      event->synchronize();
-      reference = {now_us(), event};
-    }
-    if (all.device_rows.insert(row).second)
-      all.recording.thread_names.emplace_back(row, "GPU " + std::to_string(device.number()) + ", of thread " +
-                                                       std::to_string(row % rows_of_device));
-    name_ = name;
-    const auto begin = std::make_shared<device::Event>(device::Event::Timing::on);
-    begin->record();
-    begin_ = begin;
-  }
+  if (!device.is_cuda() || !is_on()) return;
+  device::synchronize(device);
+  name_ = name;
+  begin_us_ = now_us();
 }
 
 void DeviceSpan::end() {
-  if constexpr (built_with_cuda) {
-    if (!begin_) return;
-    const CurrentDevice current(device_);
-    device::Event end(device::Event::Timing::on);
-    end.record();
-    const auto& begin = *static_cast<const device::Event*>(begin_.get());
-    Reference reference;
-    {
-      const std::lock_guard lock(recorder().mutex);
-      reference = recorder().references[device_.number()];
-    }
-    const double duration_us = 1e3 * end.ms_since(begin);
-    const double begin_us =
-        reference.host_us + 1e3 * begin.ms_since(*static_cast<const device::Event*>(reference.event.get()));
-    begin_.reset();
-    recorder().add({std::move(name_), "device", begin_us, duration_us, row_of(device_)});
+  if (begin_us_ < 0) return;
+  device::synchronize(device_);
+  const double duration_us = now_us() - begin_us_;
+  const int row = first_device + rows_of_device * device_.number() + this_thread();
+  auto& all = recorder();
+  {
+    const std::lock_guard lock(all.mutex);
+    if (all.device_rows.insert(row).second)
+      all.recording.thread_names.emplace_back(row, "GPU " + std::to_string(device_.number()) +
+                                                       ", of thread " + std::to_string(row % rows_of_device));
   }
+  all.add({std::move(name_), "device", std::exchange(begin_us_, -1), duration_us, row});
 }
 
 }  // namespace fhd::trace

@@ -3,7 +3,6 @@
 // While nobody records, a span costs one relaxed load.
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,10 +63,9 @@ class Span {
   const char* category_ = "";
 };
 
-/// Measures the work that the thread's default stream of a GPU was given between the construction and end(): from the
-/// moment the device came to it to the moment it was done, by the device's own clock (CUDA events). Pauses in between, in which the
-/// device waits for the host, are part of it: it is no measure of how busy its processors were. Nothing for
-/// the CPU.
+/// Measures the work that the thread's default stream of a GPU is given between the construction, which waits for what it
+/// was given before, and end(). Pauses in between, in which the device waits for the host, are part of it: it is no
+/// measure of how busy its processors were. Nothing for the CPU.
 class DeviceSpan {
  public:
   DeviceSpan(Device device, std::string_view name);
@@ -77,7 +75,7 @@ class DeviceSpan {
  private:
   Device device_;
   std::string name_;
-  std::shared_ptr<void> begin_;  ///< an event; null: not recorded
+  double begin_us_ = -1;  ///< not recorded
 };
 
 }  // namespace fhd::trace

@@ -254,8 +254,7 @@ Array<Complex<float>> smooth_maps(const CalibrationRegion& region, const Array<s
   failure.rethrow();
 #pragma omp parallel for schedule(static)
   for (std::int64_t p = 0; p < voxels; ++p) {
-    float square = 0;
-    for (std::int64_t i = p; i < maps.size(); i += voxels) square += norm(maps.data()[i]);
+    const float square = sum_of_squares(maps.data(), maps.size(), voxels, p);
     const float factor = square > 0 && mask.data()[p] != 0 ? 1 / std::sqrt(square) : 0;
     for (std::int64_t i = p; i < maps.size(); i += voxels) maps.data()[i] = factor * maps.data()[i];
   }

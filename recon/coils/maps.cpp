@@ -69,13 +69,9 @@ std::vector<double> noise_of(const CalibrationRegion& region, const Scan& scan) 
 }
 
 std::int64_t voxels_with_maps(const Array<Complex<float>>& maps) {
-  const std::int64_t coils = maps.extent(0), voxels = maps.size() / coils;
+  const std::int64_t voxels = maps.size() / maps.extent(0);
   std::int64_t count = 0;
-  for (std::int64_t p = 0; p < voxels; ++p) {
-    bool any = false;
-    for (std::int64_t coil = 0; coil < coils && !any; ++coil) any = norm(maps.data()[coil * voxels + p]) > 0;
-    count += any;
-  }
+  for (std::int64_t p = 0; p < voxels; ++p) count += sum_of_squares(maps.data(), maps.size(), voxels, p) > 0;
   return count;
 }
 

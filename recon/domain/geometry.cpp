@@ -31,31 +31,6 @@ bool is_inside(const Array<float>& values, const std::array<double, 3>& at) {
   return true;
 }
 
-/// Interpolates linearly at voxel coordinates; outside of the outermost centres, at the nearest place on them.
-double interpolated(const Array<float>& values, const std::array<double, 3>& at) {
-  std::int64_t low[3];
-  double fraction[3];
-  for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t n = values.extent(2 - axis);
-    const double clamped = std::clamp(at[axis], 0.0, static_cast<double>(n - 1));
-    low[axis] = std::min(static_cast<std::int64_t>(clamped), std::max<std::int64_t>(n - 2, 0));
-    fraction[axis] = clamped - static_cast<double>(low[axis]);
-  }
-  double sum = 0;
-  for (int corner = 0; corner < 8; ++corner) {
-    double weight = 1;
-    std::int64_t index[3];
-    for (int axis = 0; axis < 3; ++axis) {
-      const int up = corner >> axis & 1;
-      weight *= up ? fraction[axis] : 1 - fraction[axis];
-      index[axis] = std::min(low[axis] + up, values.extent(2 - axis) - 1);
-    }
-    if (weight > 0)
-      sum += weight * values[(index[2] * values.extent(1) + index[1]) * values.extent(2) + index[0]];
-  }
-  return sum;
-}
-
 /// Maps a voxel of the geometry to a voxel of the volume.
 Affine voxel_map(const Volume& volume, const Geometry& geometry, const std::string& subject) {
   if (volume.values.shape().rank() != 3 || volume.values.empty())
@@ -82,6 +57,33 @@ std::array<double, 3> mapped(const Affine& map, const std::array<double, 3>& fro
 }
 
 }  // namespace
+
+template <class T>
+double interpolated(const Array<T>& values, const std::array<double, 3>& at) {
+  std::int64_t low[3];
+  double fraction[3];
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t n = values.extent(2 - axis);
+    const double clamped = std::clamp(at[axis], 0.0, static_cast<double>(n - 1));
+    low[axis] = std::min(static_cast<std::int64_t>(clamped), std::max<std::int64_t>(n - 2, 0));
+    fraction[axis] = clamped - static_cast<double>(low[axis]);
+  }
+  double sum = 0;
+  for (int corner = 0; corner < 8; ++corner) {
+    double weight = 1;
+    std::int64_t index[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      const int up = corner >> axis & 1;
+      weight *= up ? fraction[axis] : 1 - fraction[axis];
+      index[axis] = std::min(low[axis] + up, values.extent(2 - axis) - 1);
+    }
+    if (weight > 0)
+      sum += weight * values[(index[2] * values.extent(1) + index[1]) * values.extent(2) + index[0]];
+  }
+  return sum;
+}
+template double interpolated(const Array<float>&, const std::array<double, 3>&);
+template double interpolated(const Array<double>&, const std::array<double, 3>&);
 
 Affine voxel_to_lps_mm(const Geometry& geometry) {
   const std::array<double, 3>* directions[3] = {&geometry.read_direction, &geometry.phase_direction,

@@ -38,6 +38,11 @@ struct Volume {
   Affine voxel_to_lps_mm{};
 };
 
+/// Interpolates values [z][y][x] linearly at voxel coordinates x, y, z; outside of the outermost centres, at the nearest
+/// place on them. T is float or double.
+template <class T>
+double interpolated(const Array<T>& values, const std::array<double, 3>& at);
+
 /// Resamples the volume on the voxels of `geometry`, [z][y][x]: averaged over each voxel by 2 x 2 x 2 linear
 /// interpolations (as many more as the volume is finer), 0 outside of the volume. Throws Error when less than
 /// 1 % of the voxels lie inside, or when the affine map of the volume cannot be inverted.

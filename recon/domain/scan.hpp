@@ -81,7 +81,7 @@ struct Scan {
   std::vector<Message> messages;
 
   /// A second set of maps, of coils as they are prepared: then each set has an image of its own
-  /// (encoding/map_sets.hpp). Files have none.
+  /// (encoding/sense.hpp). Files have none.
   std::optional<SensitivityMaps> second_maps{};
 
   /// Throws Error naming `subject` (a file) when the parts do not agree or hold a NaN or infinity, when

@@ -176,7 +176,7 @@ struct KeptEnergy {
 };
 using CompressionChoice = std::variant<AutomaticCompression, NoCompression, VirtualCoils, KeptEnergy>;
 
-/// How many sets of maps espirit gives, each with an image of its own (encoding/map_sets.hpp). automatic: two where a second
+/// How many sets of maps espirit gives, each with an image of its own (encoding/sense.hpp). automatic: two where a second
 /// eigenvalue shows that the object is folded within the field of view (coils/maps.hpp).
 enum class MapSetCount { one, two, automatic };
 constexpr std::array<const char*, 3> names_of(MapSetCount) { return {"1", "2", "auto"}; }

@@ -88,8 +88,6 @@ Array<Phasor> fitted_weights(const std::vector<double>& frequencies, const std::
 /// The fewest segments for the frequencies given; see time_segments.
 TimeSegments fit(const std::vector<double>& frequencies, const Array<double>& sample_time_s,
                  double accuracy) {
-  if (!(accuracy >= 1e-6 && accuracy <= 0.1))
-    throw Error("accuracy of the time segments", "1e-6 ... 0.1", std::to_string(accuracy));
   // Readouts repeat their times: each distinct time is fitted once.
   std::vector<double> times(sample_time_s.begin(), sample_time_s.end());
   std::sort(times.begin(), times.end());
@@ -122,11 +120,6 @@ TimeSegments fit(const std::vector<double>& frequencies, const Array<double>& sa
   return segments;
 }
 
-void require_voxels(const Array<float>& field_map, const Shape& maps) {
-  if (maps.rank() != 4 || field_map.size() * maps[0] != maps.size())
-    throw Error("field map", "the voxels of the sensitivity maps " + maps.text(), field_map.shape().text());
-}
-
 /// exp(-i omega time) [z][y][x], of a map on the device.
 template <class T>
 void turn_at_time(const Array<float>& field_map, double time_s, Complex<T>* turn) {
@@ -143,10 +136,6 @@ class OffResonanceEncoding final : public Encoding<T> {
         turns_(Shape{segments_, field_map.size()}, sense_->device()),
         weights_(converted<Complex<T>>(segments.weights).to(sense_->device())),
         term_(sense_->range(), sense_->device()) {
-    if (weights_.extent(1) != range()[1])
-      throw Error("off-resonance", std::to_string(range()[1]) + " sample times",
-                  std::to_string(weights_.extent(1)));
-    require_voxels(field_map, sense_->maps().shape());
     const Array<float> omega = field_map.to(device());
     for (std::int64_t l = 0; l < segments_; ++l)
       turn_at_time(omega, segments.time_s[l], turns_.data() + l * omega.size());
@@ -159,10 +148,9 @@ class OffResonanceEncoding final : public Encoding<T> {
   // samples = sum over l of diag(b_l) F S exp(-i omega tau_l) image
   void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                        Array<Complex<T>>& samples) const override {
-    sense_->require_arrays(image, samples);
     samples.fill_zero();
     for (std::int64_t l = 0; l < segments_; ++l) {
-      sense_->forward_turned(transform, turn(l), image, term_);
+      sense_->encode(transform, turn(l), image, term_);
       for_each_with_coils(
           device(), range()[1],
           WeightSamples<T, false>{weights(l), term_.data(), term_.size(), range()[1], samples.data()});
@@ -170,13 +158,12 @@ class OffResonanceEncoding final : public Encoding<T> {
   }
 
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
-    sense_->require_arrays(image, samples);
     image.fill_zero();
     for (std::int64_t l = 0; l < segments_; ++l) {
       for_each_with_coils(
           device(), range()[1],
           WeightSamples<T, true>{weights(l), samples.data(), term_.size(), range()[1], term_.data()});
-      sense_->adjoint_turned(sense_->transform(), term_, turn(l), true, image);
+      sense_->combine(sense_->transform(), term_, turn(l), true, image);
     }
   }
 
@@ -189,32 +176,6 @@ class OffResonanceEncoding final : public Encoding<T> {
   Array<Complex<T>> turns_;         ///< exp(-i omega tau_l), [segment][voxel]
   Array<Complex<T>> weights_;       ///< b_l(t_m), [segment][sample]
   mutable Array<Complex<T>> term_;  ///< samples of one segment
-};
-
-/// Sum of Toeplitz operators on the same domain, which see the maps.
-template <class T>
-class SumOfOperators final : public HermitianOperator<T> {
- public:
-  SumOfOperators(std::vector<std::unique_ptr<HermitianOperator<T>>> terms,
-                 std::shared_ptr<const TurnedMaps<T>> maps)
-      : maps_(std::move(maps)), terms_(std::move(terms)) {
-    if (terms_.empty()) throw Error("sum of operators", "at least one", "none");
-    term_ = Array<Complex<T>>(domain(), device());
-  }
-  Shape domain() const override { return terms_.front()->domain(); }
-  Device device() const override { return terms_.front()->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    terms_.front()->forward(in, out);
-    for (std::size_t i = 1; i < terms_.size(); ++i) {
-      terms_[i]->forward(in, term_);
-      add_scaled(out, T(1), term_);
-    }
-  }
-
- private:
-  std::shared_ptr<const TurnedMaps<T>> maps_;
-  std::vector<std::unique_ptr<HermitianOperator<T>>> terms_;
-  mutable Array<Complex<T>> term_;
 };
 
 }  // namespace
@@ -251,7 +212,6 @@ std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(std::shared_ptr<c
 template <class T>
 std::shared_ptr<const TurnedMaps<T>> turned_maps(const Array<Complex<T>>& maps, const Array<float>& field_map,
                                                  const TimeSegments& differences) {
-  require_voxels(field_map, maps.shape());
   const Array<float> omega = field_map.to(maps.device());
   Array<Complex<T>> turn(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device());
   TurnedMaps<T> turned;
@@ -266,11 +226,8 @@ template <class T>
 std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
     const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread,
     std::shared_ptr<const TurnedMaps<T>> maps, const TimeSegments& differences, std::int64_t coils_at_once) {
-  if (maps->size() != differences.time_s.size())
-    throw Error("off-resonance", "maps of " + std::to_string(differences.time_s.size()) + " time segments",
-                std::to_string(maps->size()));
   const std::int64_t samples = differences.weights.extent(1);
-  std::vector<std::unique_ptr<HermitianOperator<T>>> terms;
+  std::vector<std::unique_ptr<HermitianOperator<T>>> terms;  // which see the maps
   for (std::size_t l = 0; l < differences.time_s.size(); ++l) {
     Array<double> weights(Shape{samples});
     for (std::int64_t m = 0; m < samples; ++m)
@@ -279,7 +236,17 @@ std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
     terms.push_back(make_toeplitz_normal<T>(point_spread(weights), one_of(of_segment, of_segment.shape(), 0),
                                             coils_at_once));
   }
-  return std::make_shared<SumOfOperators<T>>(std::move(terms), std::move(maps));
+  const Shape image = terms.front()->domain();
+  const Device device = terms.front()->device();
+  return hermitian_operator<T>(image, device,
+                               [maps = std::move(maps), terms = std::move(terms),
+                                term = Array<Complex<T>>(image, device)](const auto& in, auto& out) mutable {
+                                 terms.front()->forward(in, out);
+                                 for (std::size_t i = 1; i < terms.size(); ++i) {
+                                   terms[i]->forward(in, term);
+                                   add_scaled(out, T(1), term);
+                                 }
+                               });
 }
 
 OperatorCost off_resonance_cost(const TransformCost& transform, const TransformSizes& sizes,

@@ -7,7 +7,7 @@
 #include "recon/array/fft.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/encoding/functors.hpp"
-#include "recon/encoding/shared.hpp"
+#include "recon/encoding/sense_normal.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
@@ -82,31 +82,27 @@ std::int64_t coils_together(std::int64_t coils, std::int64_t voxels, Device devi
 template <class T>
 class CirculantPreconditioner final : public HermitianOperator<T> {
  public:
-  /// Takes coils [first, first + coils) of the maps; b is applied where it `adds_bare`.
-  CirculantPreconditioner(Factors<T> factors, std::shared_ptr<const SenseEncoding<T>> sense, Share coils,
-                          bool adds_bare, std::int64_t coils_at_once, std::int64_t images_at_once)
+  /// Takes these coils of the maps; b is applied with the first.
+  CirculantPreconditioner(Factors<T> factors, std::shared_ptr<const SenseEncoding<T>> sense, std::int64_t set,
+                          Share coils)
       : sense_(std::move(sense)),
+        maps_(sense_->maps(set).data()),
         coils_(coils),
-        adds_bare_(adds_bare),
-        together_(coils_together(coils.size(), sense_->domain().size(), device(), coils_at_once)),
-        images_(device().is_cuda() && together_ == coils.size() ? images_at_once : 1),
-        scale_(std::move(factors.scale)),
-        bare_(std::move(factors.bare)),
-        spectrum_(std::move(factors.spectrum)),
+        together_(coils_together(coils.size(), domain().size(), device(), sense_->coils_at_once())),
+        images_(device().is_cuda() && together_ == coils.size() ? sense_->images_at_once() : 1),
+        factors_(std::move(factors)),
         fft_(make_stack_fft<T>(domain(), images_ * together_, device())) {
     const Shape image = domain();
     spectra_ = Array<Complex<T>>(Shape{images_ * together_, image[0], image[1], image[2]}, device());
     spectra_.fill_zero();
   }
 
-  Shape domain() const override { return sense_->domain(); }
+  Shape domain() const override { return sense_->image(); }
   Device device() const override { return sense_->device(); }
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override { forward_each(in, out); }
   void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     const trace::Span span("preconditioner", "operator");
     const std::int64_t voxels = domain().size(), all = in.size() / voxels;
-    if (in.size() != all * voxels || out.size() != in.size())
-      throw Error("preconditioner", "stacks of images " + domain().text(), in.shape().text());
     for (std::int64_t image = 0; image < all; image += images_)
       for (std::int64_t coil = 0; coil < coils_.size(); coil += together_)
         add_coils(in.data() + image * voxels, std::min(images_, all - image), coil,
@@ -116,24 +112,25 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
  private:
   void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first, Complex<T>* out) const {
     const std::int64_t voxels = domain().size(), coils = std::min(together_, coils_.size() - first);
-    const Complex<T>* maps = sense_->maps().data() + (coils_.first + first) * voxels;
-    const MapsAndScale<T> s{maps, scale_.data(), coils * voxels, voxels};
+    const MapsAndScale<T> s{maps_ + (coils_.first + first) * voxels, factors_.scale.data(), coils * voxels,
+                            voxels};
     for_each_with_coils(device(), images * voxels, ApplyScaledMaps<T>{s, in, spectra_.data()});
     fft_(spectra_, images * coils, -1);
     for_each_with_coils(
         device(), voxels,
-        MultiplySpectra<T>{spectrum_.data(), images * coils * voxels, voxels, spectra_.data()});
+        MultiplySpectra<T>{factors_.spectrum.data(), images * coils * voxels, voxels, spectra_.data()});
     fft_(spectra_, images * coils, +1);
     for_each_with_coils(
         device(), images * voxels,
-        CombineScaled<T>{s, spectra_.data(), adds_bare_ ? bare_.data() : nullptr, in, out, first > 0});
+        CombineScaled<T>{s, spectra_.data(), coils_.first == 0 ? factors_.bare.data() : nullptr, in, out,
+                         first > 0});
   }
 
   std::shared_ptr<const SenseEncoding<T>> sense_;
+  const Complex<T>* maps_;
   Share coils_;
-  bool adds_bare_;
   std::int64_t together_, images_;
-  Array<T> scale_, bare_, spectrum_;
+  Factors<T> factors_;
   StackFft<T> fft_;
   mutable Array<Complex<T>> spectra_;  // [image and coil][z][y][x]
 };
@@ -142,11 +139,6 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
 
 template <class T>
 Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, const Shape& image) {
-  if (image.rank() != 3) throw Error("preconditioner", "images [z][y][x]", image.text());
-  for (int axis = 0; axis < 3; ++axis)
-    if (point_spread.shape().rank() != 3 || point_spread.extent(axis) < 2 * image[axis] - 1)
-      throw Error("point-spread kernel", "a grid of at least twice the matrix size",
-                  point_spread.shape().text());
   // Every circular difference d stands for d and d - N: q of both, by how many pairs of voxels have them.
   const Device device = point_spread.device();
   Array<Complex<double>> kernel(image, device);
@@ -165,24 +157,17 @@ template <class T>
 std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<double>& circulant,
                                                                 const Array<double>& penalty,
                                                                 std::shared_ptr<const SenseEncoding<T>> sense,
-                                                                std::int64_t coils_at_once,
-                                                                std::int64_t images_at_once,
-                                                                std::shared_ptr<const ProcessGroup> group) {
-  const Shape image = sense->domain();
+                                                                std::int64_t set) {
+  const Shape image = sense->image();
   const Device device = sense->device();
   const std::int64_t coils = sense->maps().extent(0);
-  require_shape(circulant, image, "circulant of the point spread");
-  require_shape(penalty, image, "eigenvalues of the penalty");
-  if (circulant.device() != device || penalty.device().is_cuda())
-    throw Error("preconditioner", "a circulant on the device of the maps, a penalty in host memory",
-                "another device");
-  Factors<T> factors = factors_of<T>(circulant, penalty, squares_of(sense->maps()), damping_for(coils));
+  Factors<T> factors = factors_of<T>(circulant, penalty, squares_of(sense->maps(set)), damping_for(coils));
+  const auto group = sense->group();
   const Share mine = share_of(coils, *group);
   std::shared_ptr<const HermitianOperator<T>> part;
   if (mine.size() > 0)
-    part = std::make_shared<CirculantPreconditioner<T>>(std::move(factors), std::move(sense), mine,
-                                                        mine.first == 0, coils_at_once, images_at_once);
-  return shared_sum<T>(std::move(part), image, device, std::move(group));
+    part = std::make_shared<CirculantPreconditioner<T>>(std::move(factors), std::move(sense), set, mine);
+  return shared_sum<T>(std::move(part), image, device, group);
 }
 
 OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils, Device device,
@@ -214,11 +199,10 @@ OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils
   return cost;
 }
 
-#define FHD_INSTANTIATE(T)                                                                               \
-  template Array<double> circulant_of_point_spread<T>(const Array<Complex<T>>&, const Shape&);           \
-  template std::shared_ptr<const HermitianOperator<T>> make_preconditioner<T>(                           \
-      const Array<double>&, const Array<double>&, std::shared_ptr<const SenseEncoding<T>>, std::int64_t, \
-      std::int64_t, std::shared_ptr<const ProcessGroup>);
+#define FHD_INSTANTIATE(T)                                                                     \
+  template Array<double> circulant_of_point_spread<T>(const Array<Complex<T>>&, const Shape&); \
+  template std::shared_ptr<const HermitianOperator<T>> make_preconditioner<T>(                 \
+      const Array<double>&, const Array<double>&, std::shared_ptr<const SenseEncoding<T>>, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

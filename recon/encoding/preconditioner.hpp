@@ -30,16 +30,14 @@ namespace fhd {
 template <class T>
 Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, const Shape& image);
 
-/// M^-1 for images [z][y][x] on the device of the maps of `sense`. `circulant` is t, on that device; `penalty` the
-/// eigenvalues of P in the same order (all 0 without), in host memory. A GPU takes `coils_at_once` coils (0: all)
-/// together, and `images_at_once` images of a stack. Of a group of processes, each takes its share of the coils.
+/// M^-1 for images [z][y][x] on the device of the maps of `sense`, of this set. `circulant` is t, on that device; `penalty` the
+/// eigenvalues of P in the same order (all 0 without), in host memory. A GPU takes as many coils, and images of a stack,
+/// together as `sense` does. Of a group of processes, each takes its share of the coils.
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<double>& circulant,
                                                                 const Array<double>& penalty,
                                                                 std::shared_ptr<const SenseEncoding<T>> sense,
-                                                                std::int64_t coils_at_once,
-                                                                std::int64_t images_at_once,
-                                                                std::shared_ptr<const ProcessGroup> group);
+                                                                std::int64_t set = 0);
 
 /// Returns the cost of that operator, without the maps. `bytes` holds its buffers and t; `making_bytes`: while t or the factors are made.
 OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils, Device device,

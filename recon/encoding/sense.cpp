@@ -10,18 +10,6 @@
 namespace fhd {
 namespace {
 
-/// S, once the arrays fit together.
-template <class T>
-MapValues<T> map_values(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
-                        const Array<Complex<T>>& coil_images) {
-  if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
-  require_shape(coil_images, maps.shape(), "coil images");
-  require_shape(image, {maps.extent(1), maps.extent(2), maps.extent(3)}, "image");
-  if (image.device() != maps.device() || coil_images.device() != maps.device())
-    throw Error("sensitivity maps", "arrays on one device", "arrays on two");
-  return {maps.data(), nullptr, maps.size(), image.size()};
-}
-
 /// The samples of coils from `coil` on.
 template <class T>
 Array<Complex<T>> part_of(const Array<Complex<T>>& samples, std::int64_t coil, std::int64_t count) {
@@ -81,41 +69,25 @@ double image_bytes(const TransformSizes& sizes) {
 template <class T>
 void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
                 Array<Complex<T>>& coil_images) {
-  const auto s = map_values(image, maps, coil_images);
+  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
   for_each_with_coils(image.device(), s.voxels, ApplyMaps<T>{s, image.data(), coil_images.data()});
 }
 
 template <class T>
 void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                    Array<Complex<T>>& image) {
-  const auto s = map_values(image, maps, coil_images);
+  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
   for_each_with_coils(image.device(), s.voxels, CombineCoils<T>{s, coil_images.data(), image.data(), false});
 }
 
 template <class T>
 void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image) {
-  if (maps.device() != image.device() || maps.size() % std::max<std::int64_t>(image.size(), 1) != 0)
-    throw Error("sensitivity maps", "those of the image, on its device", maps.shape().text());
   for_each_with_coils(image.device(), image.size(),
                       DivideBySquares<T>{maps.data(), maps.size(), image.size(), image.data()});
 }
 
 template <class T>
-void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples,
-                    Array<Complex<T>>& out) {
-  require_shape(out, samples.shape(), "weighted samples");
-  require_shape(weights, {samples.extent(1)}, "weights");
-  if (weights.device() != samples.device() || out.device() != samples.device())
-    throw Error("weighted samples", "arrays on one device", "arrays on two");
-  for_each_with_coils(
-      samples.device(), weights.size(),
-      WeightSamples<T, true>{weights.data(), samples.data(), samples.size(), weights.size(), out.data()});
-}
-
-template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
-  if (coil_images.shape().rank() != 4)
-    throw Error("coil images", "[coil][z][y][x]", coil_images.shape().text());
   Array<Complex<T>> image(Shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)},
                           coil_images.device());
   for_each_with_coils(
@@ -126,14 +98,18 @@ Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
 
 template <class T>
 SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
-                                std::int64_t coils_at_once, std::int64_t images_at_once)
+                                std::int64_t coils_at_once, std::int64_t images_at_once,
+                                Array<Complex<T>> second_maps, std::shared_ptr<const ProcessGroup> group)
     : transform_(std::move(transform)),
       maps_(std::move(maps)),
+      second_maps_(std::move(second_maps)),
       coils_at_once_(coils_at_once),
-      images_at_once_(images_at_once) {
+      images_at_once_(images_at_once),
+      group_(std::move(group)) {
   if (maps_.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps_.shape().text());
   const std::int64_t coils = maps_.extent(0);
   require_shape(maps_, transform_->images_shape(coils), "sensitivity maps");
+  if (sets() > 1) require_shape(second_maps_, maps_.shape(), "second set of maps");
   if (maps_.device() != transform_->device())
     throw Error("sensitivity maps", "maps on the device of the transform", "maps on another");
   if (coils_at_once_ == 0) coils_at_once_ = coils;
@@ -145,48 +121,37 @@ SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> trans
 }
 
 template <class T>
-std::int64_t Encoding<T>::images_of(const Array<Complex<T>>& images, const Array<Complex<T>>& samples) const {
-  const std::int64_t size = this->domain().size(), count = size == 0 ? 0 : images.size() / size;
-  if (count < 1 || images.size() != count * size)
-    throw Error("stack of images", "[image]" + this->domain().text(), images.shape().text());
-  require_shape(samples, {count * this->range()[0], this->range()[1]}, "samples");
-  if (images.device() != this->device() || samples.device() != this->device())
-    throw Error("sensitivity encoding", "arrays on the device of the transform", "arrays on another device");
-  return count;
-}
-
-template <class T>
-void Encoding<T>::forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
-                                       Array<Complex<T>>& samples) const {
-  for (std::int64_t i = 0; i < images_of(images, samples); ++i) {
-    auto part = one_of(samples, this->range(), i);
-    forward_through(transform, one_of(images, this->domain(), i), part);
+void SenseEncoding<T>::to_coils(const Complex<T>* image, const Complex<T>* turn, std::int64_t first,
+                                std::int64_t count, Complex<T>* coil_images) const {
+  const std::int64_t voxels = this->image().size();
+  for (std::int64_t set = 0; set < sets(); ++set) {
+    const MapValues<T> s{maps(set).data() + first * voxels, turn, count * voxels, voxels};
+    for_each_with_coils(device(), voxels, ApplyMaps<T>{s, image + set * voxels, coil_images, set > 0});
   }
 }
 
 template <class T>
-void Encoding<T>::adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const {
-  for (std::int64_t i = 0; i < images_of(images, samples); ++i) {
-    auto image = one_of(images, this->domain(), i);
-    this->adjoint(one_of(samples, this->range(), i), image);
+void SenseEncoding<T>::from_coils(const Complex<T>* coil_images, const Complex<T>* turn, std::int64_t first,
+                                  std::int64_t count, bool adds, Complex<T>* image) const {
+  const std::int64_t voxels = this->image().size();
+  for (std::int64_t set = 0; set < sets(); ++set) {
+    const MapValues<T> s{maps(set).data() + first * voxels, turn, count * voxels, voxels};
+    for_each_with_coils(device(), voxels, CombineCoils<T>{s, coil_images, image + set * voxels, adds});
   }
 }
 
 template <class T>
 void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Complex<T>* turn,
-                              const Array<Complex<T>>& images, std::int64_t all,
-                              Array<Complex<T>>& samples) const {
+                              const Array<Complex<T>>& images, Array<Complex<T>>& samples) const {
   const trace::Span span("E", "operator");
-  const std::int64_t coils = maps_.extent(0), voxels = maps_.size() / coils,
-                     of_part = coils_at_once_ * voxels;
+  const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size(),
+                     all = images.size() / domain().size();
   for (std::int64_t first = 0; first < all; first += images_at_once_)
     for (std::int64_t coil = 0; coil < coils; coil += coils_at_once_) {
       const std::int64_t count = std::min(images_at_once_, all - first);
-      const MapValues<T> s{maps_.data() + coil * voxels, turn, of_part, voxels};
       for (std::int64_t i = 0; i < count; ++i)
-        for_each_with_coils(
-            device(), voxels,
-            ApplyMaps<T>{s, images.data() + (first + i) * voxels, coil_images_.data() + i * of_part});
+        to_coils(images.data() + (first + i) * domain().size(), turn, coil, coils_at_once_,
+                 coil_images_.data() + i * of_part);
       auto part = part_of(samples, first * coils + coil, count * coils_at_once_);
       transform.forward(together(count * coils_at_once_), part);
     }
@@ -194,40 +159,19 @@ void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Comple
 
 template <class T>
 void SenseEncoding<T>::combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
-                               const Complex<T>* turn, bool adds, Array<Complex<T>>& images,
-                               std::int64_t all) const {
+                               const Complex<T>* turn, bool adds, Array<Complex<T>>& images) const {
   const trace::Span span("E^H", "operator");
-  const std::int64_t coils = maps_.extent(0), voxels = maps_.size() / coils,
-                     of_part = coils_at_once_ * voxels;
+  const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size(),
+                     all = images.size() / domain().size();
   for (std::int64_t first = 0; first < all; first += images_at_once_)
     for (std::int64_t coil = 0; coil < coils; coil += coils_at_once_) {
       const std::int64_t count = std::min(images_at_once_, all - first);
       auto coil_images = together(count * coils_at_once_);
       transform.adjoint(part_of(samples, first * coils + coil, count * coils_at_once_), coil_images);
-      const MapValues<T> s{maps_.data() + coil * voxels, turn, of_part, voxels};
       for (std::int64_t i = 0; i < count; ++i)
-        for_each_with_coils(device(), voxels,
-                            CombineCoils<T>{s, coil_images_.data() + i * of_part,
-                                            images.data() + (first + i) * voxels, adds || coil > 0});
+        from_coils(coil_images_.data() + i * of_part, turn, coil, coils_at_once_, adds || coil > 0,
+                   images.data() + (first + i) * domain().size());
     }
-}
-
-template <class T>
-void SenseEncoding<T>::require_arrays(const Array<Complex<T>>& image,
-                                      const Array<Complex<T>>& samples) const {
-  require_shape(image, domain(), "image");
-  require_shape(samples, range(), "samples");
-  if (image.device() != device() || samples.device() != device())
-    throw Error("sensitivity encoding", "arrays on the device of the transform", "arrays on another device");
-}
-
-template <class T>
-ExplicitNormal<T>::ExplicitNormal(std::shared_ptr<const LinearOperator<T>> encoding)
-    : encoding_(std::move(encoding)), samples_(encoding_->range(), encoding_->device()) {}
-template <class T>
-void ExplicitNormal<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
-  encoding_->forward(in, samples_);
-  encoding_->adjoint(samples_, out);
 }
 
 template <class T>
@@ -260,16 +204,13 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
   return cost;
 }
 
-#define FHD_INSTANTIATE(T)                                                                                 \
-  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);     \
-  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);  \
-  template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                        \
-  template void weight_samples<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
-  template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                             \
-  template Array<Complex<T>> exact_samples<T>(const Array<Complex<T>>&, const Scan&, Device);              \
-  template class Encoding<T>;                                                                              \
-  template class SenseEncoding<T>;                                                                         \
-  template class ExplicitNormal<T>;
+#define FHD_INSTANTIATE(T)                                                                                \
+  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);    \
+  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
+  template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                       \
+  template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                            \
+  template Array<Complex<T>> exact_samples<T>(const Array<Complex<T>>&, const Scan&, Device);             \
+  template class SenseEncoding<T>;
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

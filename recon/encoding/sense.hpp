@@ -1,7 +1,14 @@
 #pragma once
-// Sensitivity encoding: E = F S, d_c = F (S_c rho). Source: Pruessmann et al., MRM 46:638 (2001).
+// Sensitivity encoding: E = F S, d_c = F (S_c rho). Source: Pruessmann et al., MRM 46:638 (2001). Or with two sets of maps
+// ("soft" SENSE), each with an image of its own:
+//
+//     d_c = F (sum_s S_sc rho_s),    (E^H E rho)_s = sum_c conj(S_sc) T (sum_s' S_s'c rho_s')
+//
+// Where an object is folded within the field of view, a voxel holds two places, which coils see with two different
+// sensitivities: one map cannot tell them, a second set can. Source: Uecker et al., MRM 71:990 (2014).
 #include <memory>
 
+#include "recon/array/execution.hpp"
 #include "recon/array/linear_operator.hpp"
 #include "recon/array/work.hpp"
 #include "recon/transform/transform.hpp"
@@ -20,16 +27,13 @@ void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>
 /// 16:192 (1990).
 template <class T>
 void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image);
-/// out(c, m) = weights(m) samples(c, m), weights [sample], samples [anything][sample].
-template <class T>
-void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples,
-                    Array<Complex<T>>& out);
 /// sqrt(sum over coils |coil_images|^2) as a real-valued image, on the device of its argument.
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
 
-/// E of a scan: image [z][y][x] -> samples [coil][sample]. One thread at a time calls the encodings of one transform, and
-/// the normal operators made of them (linear_operator.hpp).
+/// E of a scan: image [z][y][x] -> samples [coil][sample], or, with SenseEncoding, a stack of images [image][z][y][x] ->
+/// [image and coil][sample]. One thread at a time calls the encodings of one transform, and the normal operators made of them
+/// (linear_operator.hpp).
 template <class T>
 class Encoding : public LinearOperator<T> {
  public:
@@ -41,75 +45,62 @@ class Encoding : public LinearOperator<T> {
   /// forward with another transform of the same trajectory, matrix and device in the place of its own.
   virtual void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                                Array<Complex<T>>& samples) const = 0;
-  /// Applies `transform` to every image of a stack [image][z][y][x]; samples are [image and coil][sample].
-  virtual void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
-                                    Array<Complex<T>>& samples) const;
-  virtual void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const;
-  /// Throws unless these are stacks of the same number of images and samples; that number.
-  std::int64_t images_of(const Array<Complex<T>>& images, const Array<Complex<T>>& samples) const;
 };
 
-/// E = F S.
+/// E = F S. Images of two sets of maps are [set and z][y][x]; each coil is transformed once. Of samples that a group of
+/// processes shares, forward gives the part of this process, adjoint the image of all.
 template <class T>
 class SenseEncoding final : public Encoding<T> {
  public:
   /// `maps` is [coil][z][y][x] on the device of the transform; one coil of ones when the scan has no maps.
   /// `coils_at_once` coils (a divisor of all; 0: all) are transformed together: fewer take less memory. Of a stack,
-  /// `images_at_once` images with all their coils.
+  /// `images_at_once` images with all their coils. `second_maps`: empty: one set.
   SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
-                std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
-  Shape domain() const override { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
+                std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1,
+                Array<Complex<T>> second_maps = {},
+                std::shared_ptr<const ProcessGroup> group = std::make_shared<SingleProcess>());
+  Shape domain() const override { return {sets() * maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
+  /// Returns the shape of the image of one set.
+  Shape image() const { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
   Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
   Device device() const override { return transform_->device(); }
-  const Array<Complex<T>>& maps() const { return maps_; }
+  std::int64_t sets() const { return second_maps_.empty() ? 1 : 2; }
+  const Array<Complex<T>>& maps(std::int64_t set = 0) const { return set == 0 ? maps_ : second_maps_; }
+  std::int64_t coils_at_once() const { return coils_at_once_; }
+  std::int64_t images_at_once() const { return images_at_once_; }
+  const std::shared_ptr<const ProcessGroup>& group() const { return group_; }
   const FourierTransform<T>& transform() const override { return *transform_; }
-  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
+  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
                        Array<Complex<T>>& samples) const override {
-    forward_turned(transform, nullptr, image, samples);
+    encode(transform, nullptr, images, samples);
   }
-  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
-    adjoint_turned(*transform_, samples, nullptr, false, image);
+  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
+    combine(*transform_, samples, nullptr, false, images);
+    sum_over(*group_, images);
   }
-  void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
-                            Array<Complex<T>>& samples) const override {
-    encode(transform, nullptr, images, this->images_of(images, samples), samples);
-  }
-  void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
-    adjoint_each_through(*transform_, samples, images);
-  }
-  /// With another transform, as forward_each_through.
-  void adjoint_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
-                            Array<Complex<T>>& images) const {
-    combine(transform, samples, nullptr, false, images, this->images_of(images, samples));
-  }
-  /// Applies the encoding with S_c(p) turn(p) in place of S_c(p): turn [z][y][x] on the device, null for ones. The
-  /// adjoint is added to the image where it `adds`.
-  void forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
-                      const Array<Complex<T>>& image, Array<Complex<T>>& samples) const {
-    require_arrays(image, samples);
-    encode(transform, turn, image, 1, samples);
-  }
-  void adjoint_turned(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
-                      const Complex<T>* turn, bool adds, Array<Complex<T>>& image) const {
-    require_arrays(image, samples);
-    combine(transform, samples, turn, adds, image, 1);
-  }
-  /// Throws unless these are an image and samples of this encoding, on its device.
-  void require_arrays(const Array<Complex<T>>& image, const Array<Complex<T>>& samples) const;
+  /// Applies the encoding with another transform, and with S_c(p) turn(p) in place of S_c(p): turn [z][y][x] on the device,
+  /// null for ones. The adjoint, of the samples of this process, is added to the images where it `adds`.
+  void encode(const FourierTransform<T>& transform, const Complex<T>* turn, const Array<Complex<T>>& images,
+              Array<Complex<T>>& samples) const;
+  void combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples, const Complex<T>* turn,
+               bool adds, Array<Complex<T>>& images) const;
+  /// coil_images = sum over sets of S_c image, of `count` coils from `first` on, turned as `encode` says.
+  void to_coils(const Complex<T>* image, const Complex<T>* turn, std::int64_t first, std::int64_t count,
+                Complex<T>* coil_images) const;
+  /// image = sum over these coils of conj(S_c) coil_images, or that much more where it `adds`.
+  void from_coils(const Complex<T>* coil_images, const Complex<T>* turn, std::int64_t first,
+                  std::int64_t count, bool adds, Complex<T>* image) const;
 
  private:
-  void encode(const FourierTransform<T>& transform, const Complex<T>* turn, const Array<Complex<T>>& images,
-              std::int64_t count, Array<Complex<T>>& samples) const;
-  void combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples, const Complex<T>* turn,
-               bool adds, Array<Complex<T>>& images, std::int64_t count) const;
   /// Coils, or images with their coils, that are transformed together: a view of coil_images_.
   Array<Complex<T>> together(std::int64_t count) const {
     return Array<Complex<T>>::view(coil_images_.data(), transform_->images_shape(count), device());
   }
 
   std::shared_ptr<const FourierTransform<T>> transform_;
-  Array<Complex<T>> maps_;
+  Array<Complex<T>> maps_, second_maps_;
   std::int64_t coils_at_once_, images_at_once_;
+  std::shared_ptr<const ProcessGroup> group_;
   mutable Array<Complex<T>> coil_images_;  ///< of the coils, and images, that are transformed together
 };
 
@@ -128,18 +119,19 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
 template <class T>
 Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan, Device device);
 
-/// E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.
+/// Returns E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.
 template <class T>
-class ExplicitNormal final : public HermitianOperator<T> {
- public:
-  explicit ExplicitNormal(std::shared_ptr<const LinearOperator<T>> encoding);
-  Shape domain() const override { return encoding_->domain(); }
-  Device device() const override { return encoding_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override;
-
- private:
-  std::shared_ptr<const LinearOperator<T>> encoding_;
-  mutable Array<Complex<T>> samples_;
-};
+std::shared_ptr<const HermitianOperator<T>> explicit_normal(
+    std::shared_ptr<const LinearOperator<T>> encoding) {
+  const Shape image = encoding->domain();
+  const Device device = encoding->device();
+  Array<Complex<T>> samples(encoding->range(), device);
+  return hermitian_operator<T>(
+      image, device,
+      [encoding = std::move(encoding), samples = std::move(samples)](const auto& in, auto& out) mutable {
+        encoding->forward(in, samples);
+        encoding->adjoint(samples, out);
+      });
+}
 
 }  // namespace fhd

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "recon/array/linear_operator.hpp"
+#include "recon/domain/geometry.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 
 namespace fhd {
@@ -29,32 +30,25 @@ void for_each_neighbour(const Shape& shape, std::int64_t p, const Function& f) {
   }
 }
 
-/// W + length^4 sum over axes of D2^T D2.
-class Smoothing final : public HermitianOperator<double> {
- public:
-  Smoothing(const Array<double>& weights, double factor) : weights_(weights), factor_(factor) {}
-  Shape domain() const override { return weights_.shape(); }
-  Device device() const override { return Device::cpu(); }
-  void forward(const Array<Complex<double>>& in, Array<Complex<double>>& out) const override {
-    const Shape& shape = weights_.shape();
-    for (std::int64_t p = 0; p < in.size(); ++p) out[p] = weights_[p] * in[p];
+/// Returns W + length^4 sum over axes of D2^T D2.
+std::shared_ptr<const HermitianOperator<double>> smoothing(const Array<double>& weights, double length) {
+  const auto apply = [&weights, factor = std::pow(length, 4)](const auto& in, auto& out) {
+    const Shape& shape = weights.shape();
+    for (std::int64_t p = 0; p < in.size(); ++p) out[p] = weights[p] * in[p];
     std::int64_t stride = 1;
     for (int axis = 2; axis >= 0; --axis) {
       const std::int64_t n = shape[axis];
       for (std::int64_t p = 0; p < in.size(); ++p) {
         const std::int64_t at = p / stride % n;
         if (at == 0 || at + 1 >= n) continue;
-        const double bend = factor_ * (in[p - stride].re - 2 * in[p].re + in[p + stride].re);
+        const double bend = factor * (in[p - stride].re - 2 * in[p].re + in[p + stride].re);
         out[p - stride].re += bend, out[p].re -= 2 * bend, out[p + stride].re += bend;
       }
       stride *= n;
     }
-  }
-
- private:
-  const Array<double>& weights_;
-  double factor_;
-};
+  };
+  return hermitian_operator<double>(weights.shape(), Device::cpu(), apply);
+}
 
 /// Weighted means of pairs of voxels along every axis of eight or more, and the means of the weights.
 void make_coarse(Array<double>& values, Array<double>& weights) {
@@ -82,33 +76,15 @@ void make_coarse(Array<double>& values, Array<double>& weights) {
 
 /// Values of make_coarse at the voxels that they are made of, linear between them.
 Array<Complex<double>> made_fine(const Array<double>& coarse, const Shape& shape) {
-  struct Place {
-    std::int64_t below, above;
-    double share;
+  const auto place = [&](int axis, std::int64_t i) {
+    return shape[axis] == coarse.extent(axis) ? double(i) : (double(i) - 0.5) / 2;
   };
-  std::array<std::vector<Place>, 3> places;
-  for (int axis = 0; axis < 3; ++axis)
-    for (std::int64_t i = 0; i < shape[axis]; ++i) {
-      const std::int64_t last = coarse.extent(axis) - 1;
-      const double at =
-          shape[axis] == last + 1 ? double(i) : std::clamp((double(i) - 0.5) / 2, 0.0, double(last));
-      const auto below = static_cast<std::int64_t>(at);
-      places[axis].push_back({below, std::min(below + 1, last), at - double(below)});
-    }
   Array<Complex<double>> fine(shape);
-  std::int64_t p = 0;
-  for (const auto& z : places[0])
-    for (const auto& y : places[1])
-      for (const auto& x : places[2]) {
-        const auto row = [&](std::int64_t k, std::int64_t j) {
-          const double* values = coarse.data() + (k * coarse.extent(1) + j) * coarse.extent(2);
-          return values[x.below] + x.share * (values[x.above] - values[x.below]);
-        };
-        const auto plane = [&](std::int64_t k) {
-          return row(k, y.below) + y.share * (row(k, y.above) - row(k, y.below));
-        };
-        fine[p++] = {plane(z.below) + z.share * (plane(z.above) - plane(z.below)), 0};
-      }
+  auto* to = fine.data();
+  for (std::int64_t z = 0; z < shape[0]; ++z)
+    for (std::int64_t y = 0; y < shape[1]; ++y)
+      for (std::int64_t x = 0; x < shape[2]; ++x)
+        *to++ = {interpolated(coarse, {place(2, x), place(1, y), place(0, z)}), 0};
   return fine;
 }
 
@@ -127,7 +103,7 @@ Array<double> smoothed(const Array<double>& values, const Array<double>& weights
   settings.iterations = 100;
   settings.tolerance = 1e-6;
   settings.kept_residuals = 0;
-  conjugate_gradient(Smoothing(weights, std::pow(length, 4)), right_hand_side, solution, settings);
+  conjugate_gradient(*smoothing(weights, length), right_hand_side, solution, settings);
   Array<double> result(shape);
   for (std::int64_t p = 0; p < values.size(); ++p) result[p] = solution[p].re;
   return result;

@@ -1,23 +1,26 @@
 #include "recon/pipeline/conventional.hpp"
 
 #include "recon/array/linear_operator.hpp"
+#include "recon/encoding/functors.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/device_memory.hpp"
 #include "recon/pipeline/solve.hpp"
 #include "recon/pipeline/volumes.hpp"
+#include "recon/solve/stack.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {
 
 template <class T>
-Array<Complex<T>> combined(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps) {
+Array<Complex<T>> combined(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
+                           bool divides) {
   const Shape image_shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)};
   if (maps.empty())
     return coil_images.extent(0) == 1 ? Array<Complex<T>>(coil_images).reshaped(image_shape)
                                       : root_sum_of_squares(coil_images);
   Array<Complex<T>> image(image_shape, coil_images.device());
   combine_coils(coil_images, maps, image);
-  divide_by_squares(maps, image);
+  if (divides) divide_by_squares(maps, image);
   return image;
 }
 
@@ -32,14 +35,6 @@ void compensate_density(Measurements<T>& data, TrajectoryOperators<T>& operators
   for (std::int64_t coil = 0; coil < coils; ++coil)
     for (std::int64_t m = 0; m < sample_count; ++m)
       data.samples.data()[coil * sample_count + m] *= static_cast<T>(weights.data()[m]);
-}
-
-/// Returns sum over coils of conj(S) image.
-template <class T>
-Array<Complex<T>> with_maps(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps) {
-  Array<Complex<T>> image(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device());
-  combine_coils(coil_images, maps, image);
-  return image;
 }
 
 }  // namespace
@@ -74,18 +69,13 @@ std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperator
   if (gridded) weights = &operators.density(log);
   verify_first_image(images, data, weights, operators.promised_accuracy(), context);
 
-  const bool sums = adjoint && !maps.values.empty();
   const Shape coil_images{data.scan.kspace.coil_count(), images.extent(1), images.extent(2),
                           images.extent(3)};
   std::vector<Image> result;
   for (std::int64_t v = 0; v < data.volume_count(); ++v) {
-    auto of_volume = one_of(images, coil_images, v);
-    if (sums)
-      result.push_back(
-          finished_image(with_maps(of_volume, maps.values), data.unit(v) * maps.unit, data.scan, context));
-    else
-      result.push_back(
-          finished_image(combined(of_volume, maps.values), data.unit(v) / maps.unit, data.scan, context));
+    auto image = combined(one_of(images, coil_images, v), maps.values, !adjoint);
+    const double unit = adjoint ? data.unit(v) * maps.unit : data.unit(v) / maps.unit;
+    result.push_back(finished_image(std::move(image), unit, data.scan, context));
   }
   return result;
 }
@@ -101,15 +91,17 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
     transform = {TransformKind::gridded, predicts_by_gridding(context.settings, transform.kind)
                                              ? prediction_accuracy
                                              : *context.services.gridded_accuracy};
-  const Shape image = model.sense->domain();
-  Array<Complex<T>> images(Shape{data.volume_count(), image[0], image[1], image[2]}, context.device());
+  const Shape image = model.sense->image();  // of two sets of maps the first
+  Array<Complex<T>> images(stack_of(model.sense->domain(), data.volume_count()), context.device());
   RunLog inner(context.device(), {});  // the parts of one stage
   context.log.stage("gridded image", [&] {
     const auto& density = operators.density(inner);
     const auto weights = converted<Complex<T>>(density).to(context.device());
     Array<Complex<T>> weighted(data.samples.shape(), context.device());
-    weight_samples(weights, data.samples, weighted);
-    model.sense->adjoint_each_through(*operators.transform_of(transform), weighted, images);
+    for_each_with_coils(context.device(), weights.size(),
+                        WeightSamples<T, true>{weights.data(), data.samples.data(), weighted.size(),
+                                               weights.size(), weighted.data()});
+    model.sense->combine(*operators.transform_of(transform), weighted, nullptr, false, images);
     for (std::int64_t v = 0; v < data.volume_count(); ++v) {
       auto one = one_of(images, image, v);
       divide_by_squares(model.maps(), one);
@@ -124,11 +116,11 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
   return result;
 }
 
-#define FHD_INSTANTIATE(T)                                                                      \
-  template Array<Complex<T>> combined<T>(const Array<Complex<T>>&, const Array<Complex<T>>&);   \
-  template std::vector<Image> gridded_images<T>(const Model<T>&, const Measurements<T>&,        \
-                                                TrajectoryOperators<T>&, const Context&);       \
-  template std::vector<Image> conventional_images<T>(Measurements<T>&, TrajectoryOperators<T>&, \
+#define FHD_INSTANTIATE(T)                                                                          \
+  template Array<Complex<T>> combined<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, bool); \
+  template std::vector<Image> gridded_images<T>(const Model<T>&, const Measurements<T>&,            \
+                                                TrajectoryOperators<T>&, const Context&);           \
+  template std::vector<Image> conventional_images<T>(Measurements<T>&, TrajectoryOperators<T>&,     \
                                                      const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -8,9 +8,11 @@
 namespace fhd {
 
 /// Combines coil images [coil][z][y][x]: sum conj(S) image / sum |S|^2 with maps (0 where all maps are 0; Roemer et al.,
-/// MRM 16:192 (1990)), root of the sum of squares where `maps` is empty (one coil stays complex).
+/// MRM 16:192 (1990)), or, unless it `divides`, the sum alone; root of the sum of squares where `maps` is empty (one coil
+/// stays complex).
 template <class T>
-Array<Complex<T>> combined(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps);
+Array<Complex<T>> combined(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
+                           bool divides = true);
 
 /// Makes the image of each volume. ConventionalGridding, CartesianFft: combined coil images. PlainAdjoint: sum conj(S) F^H
 /// d with maps. The samples are weighted in place, and go to the device.

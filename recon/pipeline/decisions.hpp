@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "recon/coils/undersampling.hpp"
+#include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
 #include "recon/transform/transform.hpp"
 
@@ -25,6 +26,8 @@ struct CoilDecision {
 };
 /// Throws Error when the settings ask for what the scan cannot give.
 CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings);
+/// Decides before the samples are looked at: all coils count as live.
+CoilDecision decide_coils_of(const Scan& scan, const Settings& settings);
 
 /// Narrower references do not determine maps: two neighbourhoods of k-space.
 inline constexpr int least_reference_width = 8;
@@ -52,9 +55,6 @@ std::int64_t virtual_coil_count(std::int64_t coils, const CompressionChoice& cho
 std::int64_t coils_at_once(std::int64_t coils, const std::function<bool(std::int64_t)>& fits);
 
 // --- Transform ---
-
-/// Returns the pairs up to which `automatic` sums directly: about 10 s on two cores with AVX-512; 2 s on an H100.
-double affordable_pairs(const Settings& settings, Device device);
 
 /// Returns the pairs of samples and voxels in direct sums for one image: F^H d of every coil, Q on half of the difference
 /// grid, and the data residual; both transforms in every iteration without Q. On the CPU shared positions count less.

@@ -11,15 +11,16 @@
 namespace fhd {
 namespace {
 
-/// Returns the bytes of a second set of maps, of which the estimate knows nothing: its maps and their buffer, coil
-/// images before and after the product with all sets, and as many vectors of the solver and verifier again.
-std::size_t second_set_bytes(const Scan& scan, const Settings& settings) {
-  if (!scan.second_maps) return 0;
+/// Returns the bytes of which the estimate knows nothing: a second set of maps, coil images before and after the product
+/// with all sets, and as many vectors of the solver and verifier again; the two arrays of a share of an image in which each
+/// device of a group sums.
+std::size_t unestimated_bytes(const Scan& scan, const Context& context) {
+  constexpr double of_coils = 3, vectors = 16, of_sum = 2;
   const auto coils = static_cast<double>(scan.kspace.coil_count()),
-             voxels = static_cast<double>(scan.geometry.voxel_count());
-  constexpr double of_coils = 5, vectors = 16;
-  return whole_bytes((of_coils * coils + vectors) * voxels *
-                     static_cast<double>(bytes_of_complex(settings.precision)));
+             image = static_cast<double>(scan.geometry.voxel_count()) *
+                     static_cast<double>(bytes_of_complex(context.settings.precision));
+  return whole_bytes((scan.second_maps ? (of_coils * coils + vectors) * image : 0) +
+                     (context.processes().is_shared() ? of_sum * image / context.processes().size() : 0));
 }
 
 /// Returns the sizes of a scan with its coils as prepared, as far as arrays on the device of each process depend on them.
@@ -78,11 +79,10 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   EstimateSettings how = settings_as_prepared(transform, context);
   how.settings.coils.maps = scan.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
   how.companion = context.services.gridded_accuracy.has_value();
-  const std::size_t second_set = second_set_bytes(scan, context.settings),
-                    all = use.free_bytes + use.used_bytes;
+  const std::size_t unestimated = unestimated_bytes(scan, context), all = use.free_bytes + use.used_bytes;
   context.log.report.device_planned_bytes =
-      second_set + fit_device_memory(sizes_as_prepared(scan, off_resonance, context.processes()), how,
-                                     all - std::min(all, second_set));
+      unestimated + fit_device_memory(sizes_as_prepared(scan, off_resonance, context.processes()), how,
+                                      all - std::min(all, unestimated));
   if (scan.sensitivity_maps && least_squares(context.settings) && how.coils_at_once > 0 &&
       how.coils_at_once < scan.kspace.coil_count())
     context.log.note("memory", "GPU memory: " + std::to_string(how.coils_at_once) + " of " +

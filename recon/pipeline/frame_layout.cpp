@@ -12,14 +12,26 @@
 
 namespace fhd {
 
-FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, const FrameChoice& choice) {
+namespace {
+
+template <class Subject>
+std::int64_t readouts_of(const Subject& subject, std::int64_t samples, std::int64_t readout_length) {
   if (readout_length < 1 || samples % readout_length != 0)
-    throw Error("frames", "a scan made of readouts of equal length",
+    throw Error(subject, "a scan made of readouts of equal length",
                 "one that does not say where its readouts begin",
                 "convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file");
+  return samples / readout_length;
+}
+std::int64_t readouts_of(const Scan& scan, std::int64_t readout_length) {
+  return readouts_of(Field{"gate"}, scan.trajectory.sample_count(), readout_length);
+}
+
+}  // namespace
+
+FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, const FrameChoice& choice) {
   FrameLayout layout;
   layout.readout_length = readout_length;
-  const std::int64_t readouts = layout.readouts = samples / readout_length;
+  const std::int64_t readouts = layout.readouts = readouts_of("frames", samples, readout_length);
   const auto whole_number = [](const char* name, std::int64_t least, std::int64_t most,
                                const std::string& why, std::int64_t value) {
     if (value < least || value > most)
@@ -108,8 +120,7 @@ std::string doubt_of_gaps(const FrameLayout& layout) {
          " on: frames do not follow each other evenly, and some may hold readouts from both sides of a gap";
 }
 
-Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame) {
-  const auto samples = layout.samples_of(frame);
+Scan with_samples(const Scan& scan, const std::vector<std::int64_t>& samples) {
   Scan part;
   part.geometry = scan.geometry;
   part.cropped_matrix_size = scan.cropped_matrix_size;
@@ -134,14 +145,6 @@ using Course = std::vector<double>;  ///< [readout], or [frequency]
 
 double dot(const Course& a, const Course& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-std::int64_t readouts_of(const Scan& scan, std::int64_t readout_length) {
-  if (readout_length < 1 || scan.trajectory.sample_count() % readout_length != 0)
-    throw Error(Field{"gate"}, "a scan made of readouts of equal length",
-                "one that does not say where they begin",
-                "convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file");
-  return scan.trajectory.sample_count() / readout_length;
 }
 
 /// Returns the distance of a sample from the centre of k-space, cycles/FOV.

@@ -71,8 +71,11 @@ std::string doubt_of_frames(const Trajectory& trajectory, const FrameLayout& lay
 /// number 60 on: ...", or empty; none for bins, whose readouts lie apart anyway.
 std::string doubt_of_gaps(const FrameLayout& layout);
 
-/// Returns the scan of one frame; its maps, noise and field map are views.
-Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame);
+/// Returns the scan of some samples; its maps, noise and field map are views.
+Scan with_samples(const Scan& scan, const std::vector<std::int64_t>& samples);
+inline Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame) {
+  return with_samples(scan, layout.samples_of(frame));
+}
 
 // Motion found in the scan itself, and the readouts of a scan sorted into bins of it, which are frames without blur whose
 // neighbours are alike (frames.hpp). Source: Feng, Axel, Chandarana, Block, Sodickson and Otazo, "XD-GRASP", MRM 75:775

@@ -48,7 +48,30 @@ class FrameSystems {
         off_resonance_(off_resonance_of(scan, context)) {
     require_memory_of_frames(scan, layout, transform, off_resonance_, context);
   }
-  Images images();
+  Images images() {
+    RunLog& log = context_.log;
+    if (scan_.sensitivity_maps)
+      log.diagnostic_images.sensitivity_maps = middle_slice(scan_.sensitivity_maps->values);
+    auto all = measurements_of<T>(scan_, {&scan_.kspace}, context_);
+    const double unit = all.unit(0);
+    const auto samples = sorted(all.samples);
+    const Array<double> courses = temporal_courses<T>(scan_, layout_, transform_, context_);
+    make(samples, courses);
+    choose_lambda(model_, all, all.samples, one_of(right_hand_sides_, image_, 0), context_);
+    all.samples = {};
+    const bool by_themselves = least_squares(context_.settings)->sparse.empty() && courses.empty();
+    const Solution<T> solution = by_themselves ? solve_one_by_one() : solve_jointly(all, samples);
+    log.diagnostic_images.temporal_basis = courses;
+    log.setting("preconditioner", model_.preconditioner ? "circulant" : "none");
+    model_.preconditioner.reset();
+    for (auto& term : log.report.terms) term.weight *= unit * model_.map_unit;
+    Images results;
+    const auto sense = model_.sense;  // which has the maps
+    for (std::int64_t number = 0; number < count_; ++number)
+      finish(number, sense->maps(), samples, unit, solution, results);
+    log.report.device_peak_bytes = device::memory_use(context_.device()).peak_bytes;
+    return results;
+  }
 
  private:
   using Operator = std::shared_ptr<const HermitianOperator<T>>;
@@ -106,16 +129,227 @@ class FrameSystems {
     return {subspace_ ? subspace_->components() : count_, image_[0], image_[1], image_[2]};
   }
 
-  Operator normal_of(Frame& frame);
-  void make(const Array<Complex<T>>& samples, const Array<double>& courses);
-  Model<T> joint_model() const;
-  NoiseEncoding<T> noise() const;
-  Array<Complex<T>> pull_of_data(const Array<Complex<T>>& images) const;
-  Solution<T> expanded(Solution<T> found) const;
-  Solution<T> solve_jointly(const Measurements<T>& measured, const Array<Complex<T>>& samples);
-  Solution<T> solve_one_by_one();
+  /// Makes E^H E of a frame with the maps of the model.
+  Operator normal_of(Frame& frame) {
+    Operator made;
+    if (frame.off_resonance) {
+      const auto kernel = [&](const Array<double>& weights) {
+        return frame.operators.weighted_point_spread(&weights);
+      };
+      context_.log.stage("Q", [&] {
+        made = make_off_resonance_normal<T>(kernel, model_.turned_maps, frame.off_resonance->differences);
+      });
+    } else {
+      const auto& q = frame.operators.point_spread(context_.log);
+      context_.log.stage("transfer function",
+                         [&] { made = make_toeplitz_normal(q, view_of(model_.maps())); });
+    }
+    return made;
+  }
+
+  /// Makes the systems; `courses` [component][frame] of a subspace; empty: none.
+  void make(const Array<Complex<T>>& samples, const Array<double>& courses) {
+    RunLog& log = context_.log;
+    right_hand_sides_ = Array<Complex<T>>(Shape{count_, image_[0], image_[1], image_[2]}, context_.device());
+    Array<double> circulant;
+    std::vector<Array<Complex<T>>> pairs;
+    if (!courses.empty()) subspace_ = std::make_shared<Subspace<T>>(courses, context_.device());
+    const bool in_pairs = subspace_ && !off_resonance_ && takes_pairs(courses.extent(0), count_);
+    for (std::int64_t number = 0; number < count_; ++number) {
+      Frame frame(*this, number);
+      auto& operators = frame.operators;
+      if (number == 0) model_ = make_model<T>(frame.scan, frame.off_resonance, 0, 1, operators, context_);
+      normals_.push_back(number == 0 ? model_.problem.normal : normal_of(frame));
+      if (number == 0 && !frame.off_resonance)
+        log.diagnostic_images.point_spread = central_plane(operators.point_spread(log));
+      if (in_pairs)
+        log.stage("transfer function",
+                  [&] { add_to_pairs(operators.point_spread(log), courses, number, pairs); });
+      if (!model_.circulant.empty())
+        log.stage("preconditioner", [&] {
+          const auto own = circulant_of_point_spread(operators.point_spread(log), image_).to(Device::cpu());
+          if (circulant.empty()) circulant = Array<double>(own.shape());
+          for (std::int64_t k = 0; k < own.size(); ++k)
+            circulant[k] += 1 / static_cast<double>(count_) * own[k];
+        });
+      log.stage("FhD", [&] { adjoint(frame, number, samples, right_hand_sides_); });
+      tell("frames", number + 1);
+    }
+    if (!circulant.empty()) model_.circulant = circulant.to(context_.device());
+    if (pairs.empty()) {
+      joint_normal_ = stacked_normal(normals_);
+      if (subspace_) joint_normal_ = subspace_normal(joint_normal_, subspace_, image_);
+      return;
+    }
+    std::vector<Operator> of_pairs;
+    log.stage("transfer function", [&] {
+      for (const auto& q : pairs) of_pairs.push_back(make_toeplitz_normal(q, view_of(model_.maps())));
+    });
+    joint_normal_ = coupled_normal(std::move(of_pairs));
+  }
+
+  /// Returns the problem of all frames together: of their images, or of the components of the subspace.
+  Model<T> joint_model() const {
+    Model<T> joint(model_);
+    joint.frames = unknowns()[0];
+    // Courses are orthonormal: a voxel's component is as large as all its frames together.
+    joint.image_share = 1 / std::sqrt(static_cast<double>(subspace_ ? count_ : 1));
+    Problem<T>& problem = joint.problem;
+    problem.normal = joint_normal_;
+    for (auto& term : problem.terms) term.term = stacked_term(term.term, image_);
+    auto spatial = model_.problem.sparse.begin();
+    problem.sparse.clear();
+    for (const auto& [kind, strength] : least_squares(context_.settings)->sparse)
+      if (is_temporal(kind))
+        problem.sparse.push_back({temporal_term<T>(kind, image_, joint.frames)});
+      else
+        problem.sparse.push_back(
+            {std::make_shared<StackedSparseTerm<T>>((spatial++)->term, image_, joint.frames)});
+    return joint;
+  }
+
+  /// Returns E^H of noise of the scan, as the samples of its frames have it.
+  NoiseEncoding<T> noise() const {
+    return {scan_.kspace.coil_count(),
+            [this](const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_side) {
+              const auto noise = sorted(b.to(Device::cpu()));
+              Array<Complex<T>> of_frames(right_hand_sides_.shape(), b.device());
+              for (std::int64_t number = 0; number < count_; ++number) {
+                Frame frame(*this, number);
+                adjoint(frame, number, noise, of_frames);
+              }
+              auto all = one_of(right_hand_side, unknowns(), 0);
+              if (subspace_)
+                subspace_->project(of_frames, all);
+              else
+                copy(of_frames, all);
+              return norm_l2(noise);
+            }};
+  }
+
+  /// Returns (E^H E + quadratic terms) image - E^H d of every frame, [frame][z][y][x].
+  Array<Complex<T>> pull_of_data(const Array<Complex<T>>& images) const {
+    Array<Complex<T>> pull(images.shape(), images.device());
+    for (std::int64_t frame = 0; frame < count_; ++frame) {
+      auto of_frame = one_of(pull, image_, frame);
+      RegularizedNormal<T>(normals_[frame], model_.problem.terms)
+          .forward(one_of(images, image_, frame), of_frame);
+      add_scaled(of_frame, T(-1), one_of(right_hand_sides_, image_, frame));
+    }
+    return pull;
+  }
+
+  /// Returns the images of the components `found`. The conditions of optimality, pull = 0, hold but for what keeps images in
+  /// the subspace: that is orthogonal to it, whatever it is, and counts, as a subgradient of the constraint, with those of
+  /// the terms:
+  ///
+  ///     Phi s + (Phi Phi^H - 1) pull
+  Solution<T> expanded(Solution<T> found) const {
+    const Shape stack = right_hand_sides_.shape();
+    const Device device = found.images.device();
+    Solution<T> solution{Array<Complex<T>>(stack, device), view_of(right_hand_sides_)};
+    solution.volumes = std::move(found.volumes);
+    subspace_->expand(found.images, solution.images);
+    const auto pull = pull_of_data(solution.images);
+    Array<Complex<T>> of_components(found.images.shape(), device);
+    subspace_->project(pull, of_components);
+    if (!found.subgradient.empty())
+      add_scaled(of_components, T(1), one_of(found.subgradient, of_components.shape(), 0));
+    solution.subgradient = Array<Complex<T>>(stack, device);
+    subspace_->expand(of_components, solution.subgradient);
+    add_scaled(solution.subgradient, T(-1), pull);
+    return solution;
+  }
+
+  /// Solves for all frames together; what their samples tell of each is left to check_solution.
+  Solution<T> solve_jointly(const Measurements<T>& measured, const Array<Complex<T>>& samples) {
+    Model<T> joint = joint_model();
+    Solution<T> solution{Array<Complex<T>>(unknowns(), context_.device()), view_of(right_hand_sides_)};
+    if (subspace_) {
+      solution.right_hand_sides = Array<Complex<T>>(unknowns(), context_.device());
+      subspace_->project(right_hand_sides_, solution.right_hand_sides);
+    }
+    if (joint.problem.sparse.empty())
+      context_.log.stage("conjugate gradient", [&] {  // components, which samples couple
+        joint.preconditioner = preconditioner_of(joint, joint.problem.terms.front().weight, 0);
+        const auto b = one_of(solution.right_hand_sides, joint.problem.normal->domain(), 0);
+        auto x = one_of(solution.images, joint.problem.normal->domain(), 0);
+        constexpr int kept_residuals = 0;  // each is as large as all components
+        auto solved = solve_quadratic(joint, b, x, context_.log.progress(), context_, kept_residuals);
+        solution.volumes = {{std::move(solved.front().relative_residuals), solved.front().converged}};
+        solution.volumes.front().largest_eigenvalue = find_largest_eigenvalue(joint, b);
+      });
+    else
+      solve_sparse(joint, solution, measured, samples, noise(), true, context_);
+    model_.preconditioner = joint.preconditioner;
+    model_.problem.sparse = joint.problem.sparse;
+    if (subspace_) {
+      solution = expanded(std::move(solution));
+      context_.log.note(
+          "frames",
+          "certificate: frames stay in the temporal subspace; of the conditions of optimality it checks the "
+          "part within it");
+    }
+    solution.volumes.resize(static_cast<std::size_t>(count_), solution.volumes.front());
+    // How far the conditions of optimality of each frame are from 0.
+    auto rest = pull_of_data(solution.images);
+    add_scaled(rest, T(1), one_of(solution.subgradient, rest.shape(), 0));
+    for (std::int64_t frame = 0; frame < count_; ++frame) {
+      const double size = norm_l2(one_of(right_hand_sides_, image_, frame));
+      solution.volumes[frame].stationarity = size > 0 ? norm_l2(one_of(rest, image_, frame)) / size : 0;
+    }
+    return solution;
+  }
+
+  Solution<T> solve_one_by_one() {
+    Solution<T> solution{Array<Complex<T>>(right_hand_sides_.shape(), context_.device()),
+                         view_of(right_hand_sides_)};
+    context_.log.stage("conjugate gradient", [&] {
+      model_.preconditioner = preconditioner_of(model_, model_.problem.terms.front().weight, 0);
+      for (std::int64_t frame = 0; frame < count_; ++frame) {
+        model_.problem.normal = normals_[frame];
+        auto x = one_of(solution.images, image_, frame);
+        auto solved = solve_quadratic(model_, one_of(right_hand_sides_, image_, frame), x, {}, context_);
+        solution.volumes.push_back({std::move(solved.front().relative_residuals), solved.front().converged});
+        tell("frames solved", frame + 1);
+      }
+      model_.problem.normal = normals_.front();
+      find_largest_eigenvalue(model_, one_of(right_hand_sides_, image_, 0));
+    });
+    for (auto& volume : solution.volumes) volume.largest_eigenvalue = model_.largest_eigenvalue;
+    return solution;
+  }
+
+  /// Checks the image of a frame by its samples, and adds it, finished, to the results. `maps` are those of the model.
   void finish(std::int64_t number, const Array<Complex<T>>& maps, const Array<Complex<T>>& samples,
-              double unit, const Solution<T>& solution, Images& results);
+              double unit, const Solution<T>& solution, Images& results) {
+    const Shape stack{1, image_[0], image_[1], image_[2]};
+    RunLog log(context_.device(), {});  // whose clock is that of this frame
+    const Context own{context_.settings, context_.execution, context_.services, log};
+    Frame frame(*this, number);
+    model_.problem.normal = normals_[number];
+    model_.sense = frame.sense(maps);
+    model_.encoding = frame.encoding(model_.sense);
+    const Measurements<T> data{frame.scan, {&frame.scan.kspace}, of_frame(samples, number), {unit}};
+    Solution<T> found{one_of(solution.images, stack, number),
+                      one_of(solution.right_hand_sides, stack, number)};
+    found.volumes = {solution.volumes[number]};
+    if (!solution.subgradient.empty()) found.subgradient = one_of(solution.subgradient, image_, number);
+    check_solution(found, model_, data, data.samples,
+                   model_.has_maps ? std::nullopt : std::optional(std::int64_t{0}), true, frame.operators,
+                   own);
+    for (auto& gridded : gridded_images(model_, data, frame.operators, own))
+      results.gridded.push_back(std::move(gridded));
+    results.images.push_back(finished_image(one_of(solution.images, image_, number).to(context_.device()),
+                                            data.unit(0) / model_.map_unit, frame.scan, own));
+    results.solved.push_back(std::move(found.volumes.front()));
+    results.solved.back().largest_eigenvalue *= model_.map_unit * model_.map_unit;
+    context_.log.report.trajectory_hits += log.report.trajectory_hits;
+    for (const auto& stage : log.report.stages) context_.log.stage_of(stage.name).seconds += stage.seconds;
+    for (const auto& message : log.report.messages) context_.log.add(message);
+    tell("frames checked", number + 1);
+  }
+
   void tell(const char* what, std::int64_t done) const {
     if (const auto& progress = context_.log.progress()) progress({what, done, count_, -1});
   }
@@ -134,260 +368,6 @@ class FrameSystems {
   Operator joint_normal_{};  ///< E^H E of all frames, or of the components of the subspace
 };
 
-/// Makes E^H E of a frame with the maps of the model.
-template <class T>
-typename FrameSystems<T>::Operator FrameSystems<T>::normal_of(Frame& frame) {
-  Operator made;
-  if (frame.off_resonance) {
-    const auto kernel = [&](const Array<double>& weights) {
-      return frame.operators.weighted_point_spread(&weights);
-    };
-    context_.log.stage("Q", [&] {
-      made = make_off_resonance_normal<T>(kernel, model_.turned_maps, frame.off_resonance->differences);
-    });
-  } else {
-    const auto& q = frame.operators.point_spread(context_.log);
-    context_.log.stage("transfer function", [&] { made = make_toeplitz_normal(q, view_of(model_.maps())); });
-  }
-  return made;
-}
-
-/// Makes the systems; `courses` [component][frame] of a subspace; empty: none.
-template <class T>
-void FrameSystems<T>::make(const Array<Complex<T>>& samples, const Array<double>& courses) {
-  RunLog& log = context_.log;
-  right_hand_sides_ = Array<Complex<T>>(Shape{count_, image_[0], image_[1], image_[2]}, context_.device());
-  Array<double> circulant;
-  std::vector<Array<Complex<T>>> pairs;
-  if (!courses.empty()) subspace_ = std::make_shared<Subspace<T>>(courses, context_.device());
-  const bool in_pairs = subspace_ && !off_resonance_ && takes_pairs(courses.extent(0), count_);
-  for (std::int64_t number = 0; number < count_; ++number) {
-    Frame frame(*this, number);
-    auto& operators = frame.operators;
-    if (number == 0) model_ = make_model<T>(frame.scan, frame.off_resonance, 0, 1, operators, context_);
-    normals_.push_back(number == 0 ? model_.problem.normal : normal_of(frame));
-    if (number == 0 && !frame.off_resonance)
-      log.diagnostic_images.point_spread = central_plane(operators.point_spread(log));
-    if (in_pairs)
-      log.stage("transfer function",
-                [&] { add_to_pairs(operators.point_spread(log), courses, number, pairs); });
-    if (!model_.circulant.empty())
-      log.stage("preconditioner", [&] {
-        const auto own = circulant_of_point_spread(operators.point_spread(log), image_).to(Device::cpu());
-        if (circulant.empty()) circulant = Array<double>(own.shape());
-        for (std::int64_t k = 0; k < own.size(); ++k)
-          circulant[k] += 1 / static_cast<double>(count_) * own[k];
-      });
-    log.stage("FhD", [&] { adjoint(frame, number, samples, right_hand_sides_); });
-    tell("frames", number + 1);
-  }
-  if (!circulant.empty()) model_.circulant = circulant.to(context_.device());
-  if (pairs.empty()) {
-    joint_normal_ = std::make_shared<StackedNormal<T>>(normals_);
-    if (subspace_) joint_normal_ = std::make_shared<SubspaceNormal<T>>(joint_normal_, subspace_, image_);
-    return;
-  }
-  std::vector<Operator> of_pairs;
-  log.stage("transfer function", [&] {
-    for (const auto& q : pairs) of_pairs.push_back(make_toeplitz_normal(q, view_of(model_.maps())));
-  });
-  joint_normal_ = std::make_shared<CoupledNormal<T>>(std::move(of_pairs));
-}
-
-/// Returns the problem of all frames together: of their images, or of the components of the subspace.
-template <class T>
-Model<T> FrameSystems<T>::joint_model() const {
-  Model<T> joint(model_);
-  joint.frames = unknowns()[0];
-  // Courses are orthonormal: a voxel's component is as large as all its frames together.
-  joint.image_share = 1 / std::sqrt(static_cast<double>(subspace_ ? count_ : 1));
-  Problem<T>& problem = joint.problem;
-  problem.normal = joint_normal_;
-  for (auto& term : problem.terms) term.term = std::make_shared<StackedTerm<T>>(term.term, image_);
-  auto spatial = model_.problem.sparse.begin();
-  problem.sparse.clear();
-  for (const auto& [kind, strength] : least_squares(context_.settings)->sparse)
-    if (is_temporal(kind))
-      problem.sparse.push_back({temporal_term<T>(kind, image_, joint.frames)});
-    else
-      problem.sparse.push_back(
-          {std::make_shared<StackedSparseTerm<T>>((spatial++)->term, image_, joint.frames)});
-  return joint;
-}
-
-/// Returns E^H of noise of the scan, as the samples of its frames have it.
-template <class T>
-NoiseEncoding<T> FrameSystems<T>::noise() const {
-  return {scan_.kspace.coil_count(), [this](const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_side) {
-            const auto noise = sorted(b.to(Device::cpu()));
-            Array<Complex<T>> of_frames(right_hand_sides_.shape(), b.device());
-            for (std::int64_t number = 0; number < count_; ++number) {
-              Frame frame(*this, number);
-              adjoint(frame, number, noise, of_frames);
-            }
-            auto all = one_of(right_hand_side, unknowns(), 0);
-            if (subspace_)
-              subspace_->project(of_frames, all);
-            else
-              copy(of_frames, all);
-            return norm_l2(noise);
-          }};
-}
-
-/// Returns (E^H E + quadratic terms) image - E^H d of every frame, [frame][z][y][x].
-template <class T>
-Array<Complex<T>> FrameSystems<T>::pull_of_data(const Array<Complex<T>>& images) const {
-  Array<Complex<T>> pull(images.shape(), images.device());
-  for (std::int64_t frame = 0; frame < count_; ++frame) {
-    auto of_frame = one_of(pull, image_, frame);
-    RegularizedNormal<T>(normals_[frame], model_.problem.terms)
-        .forward(one_of(images, image_, frame), of_frame);
-    add_scaled(of_frame, T(-1), one_of(right_hand_sides_, image_, frame));
-  }
-  return pull;
-}
-
-/// Returns the images of the components `found`. The conditions of optimality, pull = 0, hold but for what keeps images in
-/// the subspace: that is orthogonal to it, whatever it is, and counts, as a subgradient of the constraint, with those of
-/// the terms:
-///
-///     Phi s + (Phi Phi^H - 1) pull
-template <class T>
-Solution<T> FrameSystems<T>::expanded(Solution<T> found) const {
-  const Shape stack = right_hand_sides_.shape();
-  const Device device = found.images.device();
-  Solution<T> solution{Array<Complex<T>>(stack, device), view_of(right_hand_sides_)};
-  solution.volumes = std::move(found.volumes);
-  subspace_->expand(found.images, solution.images);
-  const auto pull = pull_of_data(solution.images);
-  Array<Complex<T>> of_components(found.images.shape(), device);
-  subspace_->project(pull, of_components);
-  if (!found.subgradient.empty())
-    add_scaled(of_components, T(1), one_of(found.subgradient, of_components.shape(), 0));
-  solution.subgradient = Array<Complex<T>>(stack, device);
-  subspace_->expand(of_components, solution.subgradient);
-  add_scaled(solution.subgradient, T(-1), pull);
-  return solution;
-}
-
-/// Solves for all frames together; what their samples tell of each is left to check_solution.
-template <class T>
-Solution<T> FrameSystems<T>::solve_jointly(const Measurements<T>& measured,
-                                           const Array<Complex<T>>& samples) {
-  Model<T> joint = joint_model();
-  Solution<T> solution{Array<Complex<T>>(unknowns(), context_.device()), view_of(right_hand_sides_)};
-  if (subspace_) {
-    solution.right_hand_sides = Array<Complex<T>>(unknowns(), context_.device());
-    subspace_->project(right_hand_sides_, solution.right_hand_sides);
-  }
-  if (joint.problem.sparse.empty())
-    context_.log.stage("conjugate gradient", [&] {  // components, which samples couple
-      joint.preconditioner = preconditioner_of(joint, joint.problem.terms.front().weight, 0, context_);
-      const auto b = one_of(solution.right_hand_sides, joint.problem.normal->domain(), 0);
-      auto x = one_of(solution.images, joint.problem.normal->domain(), 0);
-      constexpr int kept_residuals = 0;  // each is as large as all components
-      auto solved = solve_quadratic(joint, b, x, context_.log.progress(), context_, kept_residuals);
-      solution.volumes = {{std::move(solved.front().relative_residuals), solved.front().converged}};
-      solution.volumes.front().largest_eigenvalue = find_largest_eigenvalue(joint, b);
-    });
-  else
-    solve_sparse(joint, solution, measured, samples, noise(), true, context_);
-  model_.preconditioner = joint.preconditioner;
-  model_.problem.sparse = joint.problem.sparse;
-  if (subspace_) {
-    solution = expanded(std::move(solution));
-    context_.log.note(
-        "frames",
-        "certificate: frames stay in the temporal subspace; of the conditions of optimality it checks the "
-        "part within it");
-  }
-  solution.volumes.resize(static_cast<std::size_t>(count_), solution.volumes.front());
-  // How far the conditions of optimality of each frame are from 0.
-  auto rest = pull_of_data(solution.images);
-  add_scaled(rest, T(1), one_of(solution.subgradient, rest.shape(), 0));
-  for (std::int64_t frame = 0; frame < count_; ++frame) {
-    const double size = norm_l2(one_of(right_hand_sides_, image_, frame));
-    solution.volumes[frame].stationarity = size > 0 ? norm_l2(one_of(rest, image_, frame)) / size : 0;
-  }
-  return solution;
-}
-
-template <class T>
-Solution<T> FrameSystems<T>::solve_one_by_one() {
-  Solution<T> solution{Array<Complex<T>>(right_hand_sides_.shape(), context_.device()),
-                       view_of(right_hand_sides_)};
-  context_.log.stage("conjugate gradient", [&] {
-    model_.preconditioner = preconditioner_of(model_, model_.problem.terms.front().weight, 0, context_);
-    for (std::int64_t frame = 0; frame < count_; ++frame) {
-      model_.problem.normal = normals_[frame];
-      auto x = one_of(solution.images, image_, frame);
-      auto solved = solve_quadratic(model_, one_of(right_hand_sides_, image_, frame), x, {}, context_);
-      solution.volumes.push_back({std::move(solved.front().relative_residuals), solved.front().converged});
-      tell("frames solved", frame + 1);
-    }
-    model_.problem.normal = normals_.front();
-    find_largest_eigenvalue(model_, one_of(right_hand_sides_, image_, 0));
-  });
-  for (auto& volume : solution.volumes) volume.largest_eigenvalue = model_.largest_eigenvalue;
-  return solution;
-}
-
-/// Checks the image of a frame by its samples, and adds it, finished, to the results. `maps` are those of the model.
-template <class T>
-void FrameSystems<T>::finish(std::int64_t number, const Array<Complex<T>>& maps,
-                             const Array<Complex<T>>& samples, double unit, const Solution<T>& solution,
-                             Images& results) {
-  const Shape stack{1, image_[0], image_[1], image_[2]};
-  RunLog log(context_.device(), {});  // whose clock is that of this frame
-  const Context own{context_.settings, context_.execution, context_.services, log};
-  Frame frame(*this, number);
-  model_.problem.normal = normals_[number];
-  model_.sense = frame.sense(maps);
-  model_.encoding = frame.encoding(model_.sense);
-  const Measurements<T> data{frame.scan, {&frame.scan.kspace}, of_frame(samples, number), {unit}};
-  Solution<T> found{one_of(solution.images, stack, number), one_of(solution.right_hand_sides, stack, number)};
-  found.volumes = {solution.volumes[number]};
-  if (!solution.subgradient.empty()) found.subgradient = one_of(solution.subgradient, image_, number);
-  check_solution(found, model_, data, data.samples,
-                 model_.has_maps ? std::nullopt : std::optional(std::int64_t{0}), true, frame.operators, own);
-  for (auto& gridded : gridded_images(model_, data, frame.operators, own))
-    results.gridded.push_back(std::move(gridded));
-  results.images.push_back(finished_image(one_of(solution.images, image_, number).to(context_.device()),
-                                          data.unit(0) / model_.map_unit, frame.scan, own));
-  results.solved.push_back(std::move(found.volumes.front()));
-  results.solved.back().largest_eigenvalue *= model_.map_unit * model_.map_unit;
-  context_.log.report.trajectory_hits += log.report.trajectory_hits;
-  for (const auto& stage : log.report.stages) context_.log.stage_of(stage.name).seconds += stage.seconds;
-  for (const auto& message : log.report.messages) context_.log.add(message);
-  tell("frames checked", number + 1);
-}
-
-template <class T>
-Images FrameSystems<T>::images() {
-  RunLog& log = context_.log;
-  if (scan_.sensitivity_maps)
-    log.diagnostic_images.sensitivity_maps = middle_slice(scan_.sensitivity_maps->values);
-  auto all = measurements_of<T>(scan_, {&scan_.kspace}, context_);
-  const double unit = all.unit(0);
-  const auto samples = sorted(all.samples);
-  const Array<double> courses = temporal_courses<T>(scan_, layout_, transform_, context_);
-  make(samples, courses);
-  choose_lambda(model_, all, all.samples, one_of(right_hand_sides_, image_, 0), context_);
-  all.samples = {};
-  const bool by_themselves = least_squares(context_.settings)->sparse.empty() && courses.empty();
-  const Solution<T> solution = by_themselves ? solve_one_by_one() : solve_jointly(all, samples);
-  log.diagnostic_images.temporal_basis = courses;
-  log.setting("preconditioner", model_.preconditioner ? "circulant" : "none");
-  model_.preconditioner.reset();
-  for (auto& term : log.report.terms) term.weight *= unit * model_.map_unit;
-  Images results;
-  const auto sense = model_.sense;  // which has the maps
-  for (std::int64_t number = 0; number < count_; ++number)
-    finish(number, sense->maps(), samples, unit, solution, results);
-  log.report.device_peak_bytes = device::memory_use(context_.device()).peak_bytes;
-  return results;
-}
-
 }  // namespace
 
 void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
@@ -397,15 +377,9 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
                           .with(Feature::frames)
                           .with(Feature::several_processes, execution.processes->is_shared()));
   const std::int64_t coils = scan.kspace.coil_count();
-  const auto decision =
-      decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings);
-  if (coils > 1 && !decision.uses_maps())
+  if (coils > 1 && !decide_coils_of(scan, settings).uses_maps())
     throw Error("frames", "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
                 "leave out --coils none");
-}
-
-void validate_for_frames(const Settings& settings) {
-  refuse_incompatible(features_of(settings).with(Feature::frames));
 }
 
 template <class T>

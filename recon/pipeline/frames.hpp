@@ -18,8 +18,6 @@ template <class T>
 Images frame_images(const Scan& scan, const FrameLayout& layout, const TransformSettings& transform,
                     const Context& context);
 
-/// Throws Error naming the setting that frames cannot have.
-void validate_for_frames(const Settings& settings);
 /// Throws Error naming what frames of a scan as measured cannot have, or the memory that they would take.
 void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
                         const Execution& execution);

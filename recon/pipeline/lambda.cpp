@@ -37,7 +37,7 @@ double residual_at(double lambda, const Model<T>& model, const Array<Complex<T>>
   problem.terms.front().weight = lambda;
   const LeastSquares& method = *least_squares(context.settings);
   conjugate_gradient(problem.system(), fhd, image, {method.iterations, method.tolerance}, {},
-                     preconditioner_of(model, lambda, 0, context).get());
+                     preconditioner_of(model, lambda, 0).get());
   problem.normal->forward(image, product);
   // |F rho - d|^2 = |d|^2 - 2 Re <rho, E^H d> + <rho, E^H E rho>: no transform of the samples.
   const double square = data_norm * data_norm - 2 * real_dot(image, fhd) + real_dot(image, product);

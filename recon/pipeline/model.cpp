@@ -7,7 +7,7 @@
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/encoding/preconditioner.hpp"
-#include "recon/encoding/shared.hpp"
+#include "recon/encoding/sense_normal.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/measurements.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
@@ -35,7 +35,7 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
   model.encoding = make_off_resonance_encoding<T>(model.sense, *scan.field_map, segments);
   std::string note = "off-resonance: " + std::to_string(segments.time_s.size()) + " time segments";
   if (differences.time_s.empty()) {
-    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
+    model.problem.normal = explicit_normal<T>(model.encoding);
   } else {
     note += ", " + std::to_string(differences.time_s.size()) + " for the Toeplitz operator";
     const auto kernel = [&](const Array<double>& weights) {
@@ -51,36 +51,31 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
                    note + ", error " + short_number(std::max(segments.error, differences.error)));
 }
 
-/// Sets E^H E of `encoding`: as the Toeplitz operator that make(Q) returns, with its circulant, or explicitly.
-template <class T, class Make>
-void use_normal(TrajectoryOperators<T>& operators, const Context& context, Model<T>& model,
-                const Make& make) {
+/// Sets E^H E of `encoding`: as a Toeplitz operator, with its circulant, or explicitly.
+template <class T>
+void use_normal(std::int64_t coils_at_once, TrajectoryOperators<T>& operators, const Context& context,
+                Model<T>& model) {
   const LeastSquares& method = *least_squares(context.settings);
   if (method.normal != NormalKind::toeplitz) {
-    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
+    model.problem.normal = explicit_normal<T>(model.encoding);
     return;
   }
   const auto& q = operators.point_spread(context.log);
-  context.log.stage("transfer function", [&] { model.problem.normal = make(q); });
+  context.log.stage("transfer function",
+                    [&] { model.problem.normal = make_sense_normal(model.sense, q, coils_at_once); });
   if (uses_preconditioner(method, false))
     context.log.stage("preconditioner",
-                      [&] { model.circulant = circulant_of_point_spread(q, model.sense->domain()); });
+                      [&] { model.circulant = circulant_of_point_spread(q, model.sense->image()); });
 }
 
-/// Sets E and E^H E of two sets of maps.
+/// Returns the second set of maps of a scan in the unit of the first, on the device; empty without.
 template <class T>
-void use_map_sets(const Scan& scan, std::int64_t coils_at_once, TrajectoryOperators<T>& operators,
-                  const Context& context, Model<T>& model) {
+Array<Complex<T>> second_maps_of(const Scan& scan, double map_unit, const Context& context) {
+  if (!scan.second_maps) return {};
   auto second = values_of<T>(*scan.second_maps);
-  scale(second, static_cast<T>(1 / model.map_unit));
+  scale(second, static_cast<T>(1 / map_unit));
   copy_to_device(second, context);
-  model.sets = std::make_shared<MapSetsEncoding<T>>(
-      SetsOfMaps<T>{model.sense, std::make_shared<SenseEncoding<T>>(operators.transform(), std::move(second),
-                                                                    coils_at_once)},
-      coils_at_once);
-  model.encoding = model.sets;
-  use_normal<T>(operators, context, model,
-                [&](const auto& q) { return std::make_shared<MapSetsNormal<T>>(model.sets, q); });
+  return second;
 }
 
 template <class T>
@@ -102,11 +97,10 @@ std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const S
 template <class T>
 Array<T> unseen_voxels(const Model<T>& model) {
   Array<T> unseen(model.encoding->domain());
-  const SetsOfMaps<T> sets = model.sets ? model.sets->sets() : SetsOfMaps<T>{model.sense};
   T* to = unseen.data();
   bool all_are_seen = true;
-  for (const auto& set : sets)
-    for (const auto& seen : root_sum_of_squares(set->maps()).to(Device::cpu())) {
+  for (std::int64_t set = 0; set < model.sense->sets(); ++set)
+    for (const auto& seen : root_sum_of_squares(model.sense->maps(set)).to(Device::cpu())) {
       *to++ = seen.re > 0 ? T(0) : T(1);
       all_are_seen = all_are_seen && seen.re > 0;
     }
@@ -118,12 +112,12 @@ Array<T> unseen_voxels(const Model<T>& model) {
 template <class T>
 void add_sparse_terms(const LeastSquares& method, Device device, Model<T>& model) {
   if (method.sparse.empty()) return;
-  const Shape image = model.sense->domain();
+  const Shape image = model.sense->image();
+  const std::int64_t sets = model.sense->sets();
   for (const auto& penalty : method.sparse) {
     if (is_temporal(penalty.kind)) continue;
     auto term = sparse_term<T>(penalty.kind, image, device);
-    if (model.sets)
-      term = std::make_unique<StackedSparseTerm<T>>(std::move(term), image, model.sets->sets().size());
+    if (sets > 1) term = std::make_unique<StackedSparseTerm<T>>(std::move(term), image, sets);
     model.problem.sparse.push_back({std::move(term)});
   }
   if (auto unseen = unseen_voxels(model); !unseen.empty())
@@ -161,23 +155,19 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
                     std::int64_t coils_at_once, std::int64_t images_at_once,
                     TrajectoryOperators<T>& operators, const Context& context) {
   const LeastSquares& method = *least_squares(context.settings);
-  const auto& processes = context.execution.processes;
   Model<T> model;
   model.has_maps = scan.sensitivity_maps.has_value();
   ScaledMaps<T> maps = maps_of<T>(scan, context);
   model.map_unit = maps.unit;
   if (!model.has_maps) maps.values = ones_for<T>(scan.geometry, context.device());
-  model.sense = std::make_shared<SenseEncoding<T>>(operators.transform(), std::move(maps.values),
-                                                   coils_at_once, images_at_once);
-  if (scan.second_maps) {
-    use_map_sets(scan, coils_at_once, operators, context, model);
-  } else if (off_resonance) {
+  model.sense = std::make_shared<SenseEncoding<T>>(
+      operators.transform(), std::move(maps.values), coils_at_once, images_at_once,
+      second_maps_of<T>(scan, maps.unit, context), context.execution.processes);
+  if (off_resonance) {
     use_segments(scan, *off_resonance, coils_at_once, operators, context, model);
   } else {
-    model.encoding = shared_encoding<T>(model.sense, processes);
-    use_normal<T>(operators, context, model, [&](const auto& q) {
-      return shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
-    });
+    model.encoding = model.sense;
+    use_normal(coils_at_once, operators, context, model);
   }
   if (needs_largest_eigenvalue(method))
     context.log.stage("largest eigenvalue",
@@ -185,13 +175,11 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
   model.mean_eigenvalue = static_cast<double>(scan.trajectory.sample_count()) *
                           std::pow(norm_l2(model.maps()), 2) /
-                          static_cast<double>(model.sense->domain().size());
-  model.coils_at_once = coils_at_once;
-  model.images_at_once = images_at_once;
+                          static_cast<double>(model.sense->image().size());
   model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
-  if (model.sets) {
+  if (model.sense->sets() > 1) {
     auto& term = model.problem.terms.front().term;
-    term = std::make_shared<StackedTerm<T>>(term, model.sense->domain());
+    term = stacked_term(term, model.sense->image());
   }
   model.problem.is_real = method.partial_fourier == PartialFourier::phase;
   add_sparse_terms(method, context.device(), model);
@@ -200,7 +188,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
 
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& model, double weight,
-                                                              double sparse_penalty, const Context& context) {
+                                                              double sparse_penalty) {
   if (model.circulant.empty()) return nullptr;
   const Shape n = model.circulant.shape();
   const auto angle = [](std::int64_t k, std::int64_t size) {
@@ -220,24 +208,19 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   double mean = 0;  // in an order of its own, whatever the threads
   for (const double value : penalty) mean += value / static_cast<double>(penalty.size());
   if (sparse_penalty == 0 && !(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
-  const auto of_maps = [&](const std::shared_ptr<const SenseEncoding<T>>& sense) {
-    return make_preconditioner<T>(model.circulant, penalty, sense, model.coils_at_once, model.images_at_once,
-                                  context.execution.processes);
-  };
-  if (model.sets) {  // what one set tells of the other is left to the iterations
-    std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each;
-    for (const auto& set : model.sets->sets()) of_each.push_back(of_maps(set));
-    return std::make_shared<StackedNormal<T>>(std::move(of_each));
-  }
-  auto of_image = of_maps(model.sense);
-  if (model.frames == 1) return of_image;
-  return std::make_shared<SameForStack<T>>(std::move(of_image), model.frames);
+  std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each;
+  for (std::int64_t set = 0; set < model.sense->sets(); ++set)
+    of_each.push_back(make_preconditioner<T>(model.circulant, penalty, model.sense, set));
+  while (static_cast<std::int64_t>(of_each.size()) < model.frames) of_each.push_back(of_each.front());
+  if (of_each.size() == 1) return of_each.front();
+  // The iterations find what one set of maps tells of the other.
+  return stacked_normal(std::move(of_each));
 }
 
-#define FHD_INSTANTIATE(T)                                                                                   \
-  template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, double, \
-                                                                            const Context&);                 \
-  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,             \
+#define FHD_INSTANTIATE(T)                                                                           \
+  template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, \
+                                                                            double);                 \
+  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,     \
                                   std::int64_t, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

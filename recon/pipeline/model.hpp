@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 
-#include "recon/encoding/map_sets.hpp"
 #include "recon/encoding/off_resonance.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
@@ -16,9 +15,7 @@ struct Model {
   std::shared_ptr<const Encoding<T>> encoding;
   /// The first quadratic term is the regularizer; its weight, lambda, is chosen later, as those of sparse terms.
   Problem<T> problem;
-  std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps, or one coil of ones
-  /// `encoding` where the scan has two sets of maps, of which `sense` has the first; else null.
-  std::shared_ptr<const MapSetsEncoding<T>> sets{};
+  std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps of all sets, or one coil of ones
   double map_unit = 1;    ///< the maps of the scan are those of `sense` times this, a power of two
   bool has_maps = false;  ///< of the scan, or ones
   bool corrects_off_resonance = false;
@@ -28,7 +25,6 @@ struct Model {
   /// mean, of the first set.
   double largest_eigenvalue = 0, mean_eigenvalue = 0;
   Array<double> circulant{};  ///< circulant_of_point_spread, for a preconditioner; empty: there is none
-  std::int64_t coils_at_once = 0, images_at_once = 1;
   /// Images of the problem, which are then [frame and z][y][x] (solve/stack.hpp); all else is of one of them.
   std::int64_t frames = 1;
   double image_share =
@@ -57,7 +53,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
 /// null where conjugate gradient goes without.
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& model, double weight,
-                                                              double sparse_penalty, const Context& context);
+                                                              double sparse_penalty);
 
 /// Returns a view of all values.
 template <class T>

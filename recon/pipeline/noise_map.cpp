@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "recon/array/central_part.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/coils/lattice.hpp"
 #include "recon/coils/noise.hpp"
@@ -181,15 +182,6 @@ std::array<int, 3> in_prepared(const std::array<int, 3>& voxel, const Image& ima
   return at;
 }
 
-/// Calls work(voxel of the image, voxel of the prepared scan), as indices.
-template <class Work>
-void for_each_voxel(const Image& image, const Scan& prepared, const Work& work) {
-  const auto& n = image.geometry.matrix_size;
-  for_each_position(n, [&](const Position& voxel) {
-    work(row_major(voxel, n), row_major(in_prepared(voxel, image, prepared), prepared.geometry.matrix_size));
-  });
-}
-
 /// Returns the deviation of as many samples spread evenly, without unfolding, at a voxel of the prepared scan: with S
 /// the maps there and C the covariance, sqrt(S^H C S / 2 samples) / S^H S.
 double even_deviation(const Scan& scan, const Array<Complex<double>>& covariance, std::int64_t voxel) {
@@ -247,7 +239,10 @@ NoiseMaps maps_of(const Array<double>& deviation, const Image& image, const Scan
         deviation[i] > 0 ? static_cast<float>(abs(Complex<double>(image.values[i])) / deviation[i]) : 0;
   if (!has_g_factor) return maps;
   maps.g_factor = Array<float>(deviation.shape());
-  for_each_voxel(image, prepared, [&](std::int64_t voxel, std::int64_t at) {
+  const auto& n = image.geometry.matrix_size;
+  for_each_position(n, [&](const Position& place) {
+    const std::int64_t voxel = row_major(place, n),
+                       at = row_major(in_prepared(place, image, prepared), prepared.geometry.matrix_size);
     const double even = even_deviation(prepared, covariance, at);
     maps.g_factor[voxel] = even > 0 ? static_cast<float>(deviation[voxel] / even) : 0;
   });
@@ -267,14 +262,6 @@ void summarize(const NoiseMaps& maps, const Image& image, NoiseSummary& summary)
   summary.snr = of_object(maps.snr, 0.5);
   summary.g_factor = of_object(maps.g_factor, 0.5);
   summary.largest_g_factor = of_object(maps.g_factor, 0.99);
-}
-
-Array<double> exact_deviation(const Image& image, const Scan& prepared, const Report& report,
-                              const Array<Complex<double>>& covariance) {
-  const auto whole = sense_noise(prepared, covariance, report.lambda);
-  Array<double> deviation(image.values.shape());
-  for_each_voxel(image, prepared, [&](std::int64_t voxel, std::int64_t at) { deviation[voxel] = whole[at]; });
-  return deviation;
 }
 
 /// Returns the scatter of replicas about the image. All noise of roots of sums of squares is in the real part.
@@ -372,12 +359,7 @@ void require_noise_maps_can(const NoiseMapRequest& request, const Settings& sett
 
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings, const Scan& scan) {
   require_noise_maps_can(request, settings);
-  const std::int64_t coils = scan.kspace.coil_count();
-  if (request.replicas == 0)
-    require_lattice(
-        scan,
-        decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings)
-            .uses_maps());
+  if (request.replicas == 0) require_lattice(scan, decide_coils_of(scan, settings).uses_maps());
   noise_level(known_noise(scan));
 }
 
@@ -397,7 +379,7 @@ NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, cons
   const auto deviation =
       request.replicas > 0
           ? replica_deviation(repeat, made.image, prepared, covariance, request.replicas, progress)
-          : exact_deviation(made.image, prepared, made.report, covariance);
+          : central_part(sense_noise(prepared, covariance, made.report.lambda), made.image.values.shape());
   NoiseMapResult result;
   result.maps = maps_of(deviation, made.image, prepared, covariance, has_g_factor);
   result.summary.method = request.replicas > 0 ? "pseudo-replicas" : "exact";

@@ -281,12 +281,6 @@ std::array<int, 3> matrix_for_object(const std::array<int, 3>& matrix_size,
   return result;
 }
 
-bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<int, 3>& larger) {
-  for (int axis = 0; axis < 3; ++axis)
-    if (matrix_size[axis] > 1 && 2 * larger[axis] <= 3 * matrix_size[axis]) return false;
-  return true;
-}
-
 ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& resolved, Device device,
                                   std::optional<CalibrationSystem>* kept) {
   const auto& matrix = scan.geometry.matrix_size;
@@ -328,9 +322,7 @@ bool looks_beyond_fov(const Settings& settings) {
 }
 
 std::string bound_to_fov(const Scan& scan, const Settings& settings) {
-  const std::int64_t coils = scan.kspace.coil_count();
-  if (decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings)
-          .maps_from_scan)
+  if (decide_coils_of(scan, settings).maps_from_scan)
     return "its sensitivity maps end there; --coils espirit finds larger ones";
   return scan.field_map ? "its field map ends there" : "";
 }
@@ -358,6 +350,13 @@ std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& ma
     if (object.matrix_size[axis] != matrix_size[axis]) axes.emplace_back(1, "xyz"[axis]);
   return "the object reaches beyond the field of view along " + listed(axes) + " (" +
          short_number(100 * object.energy_share) + " % of its energy at low resolution)";
+}
+
+/// Returns whether the larger matrix is more than 1.5 times the matrix on every axis, as of a trajectory in another unit.
+static bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<int, 3>& larger) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (matrix_size[axis] > 1 && 2 * larger[axis] <= 3 * matrix_size[axis]) return false;
+  return true;
 }
 
 static std::string sizes_in_words(const std::array<int, 3>& n) {

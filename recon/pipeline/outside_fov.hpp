@@ -29,9 +29,6 @@ struct AxisView {
 std::array<int, 3> matrix_for_object(const std::array<int, 3>& matrix_size,
                                      const std::array<AxisView, 3>& views);
 
-/// Returns whether the larger matrix is more than 1.5 times the matrix on every axis, as of a trajectory in another unit.
-bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<int, 3>& larger);
-
 struct ObjectBeyondFov {
   std::array<int, 3> matrix_size{};  ///< that holds the object; that of the scan where it fits
   double energy_share = 0;           ///< of the object, beyond the FOV, at low resolution

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "recon/array/central_part.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/array/fft.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {
@@ -92,12 +94,8 @@ Scan symmetric_centre(const Scan& scan, const MissingSide& missing) {
   for (std::int64_t m = 0; m < samples; ++m)
     if (std::abs(std::rint(scan.trajectory.k[missing.axis * samples + m])) <= missing.reach)
       central.push_back(m);
-  Scan centre;
-  centre.geometry = scan.geometry;
-  centre.trajectory.k = columns_of(scan.trajectory.k, central);
-  centre.kspace.values = columns_of(scan.kspace.values, central);
-  if (!scan.kspace.in_double.empty()) centre.kspace.in_double = columns_of(scan.kspace.in_double, central);
-  centre.sensitivity_maps = scan.sensitivity_maps;
+  Scan centre = with_samples(scan, central);
+  centre.cropped_matrix_size = {};
   return centre;
 }
 
@@ -139,17 +137,11 @@ Scan with_phase(const Scan& scan, const Array<Complex<double>>& phase) {
 }
 
 void apply_phase(const Array<Complex<double>>& phase, Image& image) {
-  const Shape shape = image.values.shape();
-  const auto first = [&](int axis) { return phase.extent(axis) / 2 - shape[axis] / 2; };
-  std::int64_t i = 0;
-  for (std::int64_t z = 0; z < shape[0]; ++z)
-    for (std::int64_t y = 0; y < shape[1]; ++y)
-      for (std::int64_t x = 0; x < shape[2]; ++x, ++i) {
-        const auto turn =
-            phase[((z + first(0)) * phase.extent(1) + y + first(1)) * phase.extent(2) + x + first(2)];
-        if (!image.in_double.empty()) image.in_double[i] = turn * image.in_double[i];
-        image.values[i] = static_cast<Complex<float>>(turn * Complex<double>(image.values[i]));
-      }
+  const auto turns = central_part(phase, image.values.shape());
+  for (std::int64_t i = 0; i < turns.size(); ++i) {
+    if (!image.in_double.empty()) image.in_double[i] = turns[i] * image.in_double[i];
+    image.values[i] = static_cast<Complex<float>>(turns[i] * Complex<double>(image.values[i]));
+  }
 }
 
 }  // namespace fhd

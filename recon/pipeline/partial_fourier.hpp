@@ -29,7 +29,7 @@ MissingSide missing_side(const Scan& scan);
 /// Finds the same, as far as positions tell.
 MissingSide missing_side(const Trajectory& trajectory, const std::array<int, 3>& matrix_size);
 
-/// Returns the scan of the samples that lie on both sides, to be reconstructed on the whole matrix.
+/// Returns the scan of the samples that lie on both sides, to be reconstructed on the whole matrix; its maps are views.
 Scan symmetric_centre(const Scan& scan, const MissingSide& missing);
 
 /// Returns P, [z][y][x] on the host, of the image of the centre: its phase behind a Hann window that ends with the

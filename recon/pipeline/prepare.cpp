@@ -107,15 +107,11 @@ void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device dev
   scan.sensitivity_maps = std::move(estimate.maps);
   scan.second_maps = std::move(estimate.second);
   scan.calibration.reset();
-  const auto [setting, words] = method == MapMethod::adaptive ? std::pair("adaptive", "adaptive combination")
-                                : method == MapMethod::joint
-                                    ? std::pair("joint", "joint estimation with an image")
-                                    : std::pair("espirit", "ESPIRiT");
-  log.setting("coils", setting);
+  log.setting("coils", name_of(method));
   const auto& radius = estimate.calibration_radius;
   log.note(
       "coils",
-      std::string("sensitivity maps are found by ") + words +
+      std::string("sensitivity maps are found by ") + name_of(method) +
           (of_reference ? " from the calibration readouts" : " from the centre of k-space") + ", radius " +
           std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
           (estimate.calibration_sampled || method == MapMethod::joint

@@ -270,10 +270,8 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
       method->partial_fourier != PartialFourier::off || reference.field_map ||
       settings.coils.map_sets != MapSetCount::one)
     return false;
-  const std::int64_t coils = reference.kspace.coil_count();
-  const auto decision = decide_coils(
-      {coils, coils, reference.sensitivity_maps.has_value(), reference.noise.has_value()}, settings);
-  return !execution.processes->is_shared() && (coils == 1 || decision.uses_maps());
+  return !execution.processes->is_shared() &&
+         (reference.kspace.coil_count() == 1 || decide_coils_of(reference, settings).uses_maps());
 }
 
 std::string obstacle_to_group(const Settings& settings, const Scan& scan, int size) {

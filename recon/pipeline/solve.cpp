@@ -32,7 +32,7 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
     const double weight = problem.terms.front().weight;
     if (weight != model.preconditioned_weight) {
       model.preconditioner = nullptr;  // its buffers go before those of the next are made
-      model.preconditioner = preconditioner_of(model, weight, 0, context);
+      model.preconditioner = preconditioner_of(model, weight, 0);
       model.preconditioned_weight = weight;
     }
     Array<Complex<T>> real;
@@ -61,8 +61,7 @@ void predict_samples(const Model<T>& model, TrajectoryOperators<T>& operators, S
   if (predicts_by_gridding(context.settings, transform.kind))
     transform = {TransformKind::gridded, prediction_accuracy};
   context.log.stage("data residual", [&] {
-    model.encoding->forward_each_through(*operators.transform_of(transform), solution.images,
-                                         solution.predicted);
+    model.encoding->forward_through(*operators.transform_of(transform), solution.images, solution.predicted);
   });
 }
 
@@ -174,7 +173,7 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
       if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
         input.maps_in_double = scan.sensitivity_maps->in_double.data();
       input.map_scale = 1 / model.map_unit;
-      if (model.sets) input.second_maps = scan.second_maps->values.data();
+      if (model.sense->sets() > 1) input.second_maps = scan.second_maps->values.data();
     }
     if (model.corrects_off_resonance) {
       input.field_map = &*scan.field_map;
@@ -220,7 +219,7 @@ Solution<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Ar
               stack{samples.extent(0) / model.encoding->range()[0], image[0], image[1], image[2]};
   Solution<T> solution{Array<Complex<T>>(stack, context.device()),
                        Array<Complex<T>>(stack, context.device())};
-  context.log.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
+  context.log.stage("FhD", [&] { model.encoding->adjoint(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
   if (decide_solver(*least_squares(context.settings)) == SolverKind::admm)
     solve_sparse(model, solution, data, samples,

@@ -37,7 +37,7 @@ void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array
                                      .check_every = residual_interval(context.device()),
                                      .from_zero = true};
   if (model.frames > 1) settings.kept_residuals = 0;  // each is as large as all frames
-  conjugate_gradient(system, fhd, image, settings, {}, preconditioner_of(model, lambda, 0, context).get());
+  conjugate_gradient(system, fhd, image, settings, {}, preconditioner_of(model, lambda, 0).get());
 }
 
 /// Returns the magnitude below which half of the energy of an image lies.
@@ -88,22 +88,42 @@ struct StrengthPath {
   int iterations() const { return static_cast<int>(solution.relative_residuals.size()) - 1; }
 };
 
+/// Runs ADMM from where `path` stands; `strength` is that of the first term.
 template <class T>
-struct StrengthSearch {
-  /// Solves by least squares.
-  std::function<void(const Array<Complex<T>>& fhd, Array<Complex<T>>& image)> first_image;
-  /// Solves with the term, from where the path has come; at most so many iterations, to this residual.
-  std::function<void(const Array<Complex<T>>& fhd, double strength, const SparseSettings& limits,
-                     StrengthPath<T>& path)>
-      solve;
-};
+void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, AdmmSettings settings,
+              StrengthPath<T>& path, const ProgressCallback& progress, const Context& context) {
+  // Measured on strengths of 0.001 ... 0.05: half of it or twice takes some more iterations.
+  settings.penalty = 0.7 * std::sqrt(strength) * model.mean_eigenvalue;
+  settings.inner_iterations = inner_iterations(!model.circulant.empty());
+  settings.check_every = residual_interval(context.device());
+  const auto preconditioner = [&](double penalty) {
+    model.preconditioner.reset();
+    return model.preconditioner = preconditioner_of(model, model.problem.terms.front().weight, penalty);
+  };
+  path.solution =
+      admm<T>(model.problem, fhd, path.image, settings, preconditioner, progress, std::move(path.solution));
+}
+
+/// Sets the weights of the terms, `open` times the unit of strengths where the noise decides, and takes a path there: duals
+/// grow with the weight of their term.
+template <class T>
+void go_to_strength(double open, double unit, Model<T>& model, StrengthPath<T>& path,
+                    const Context& context) {
+  const auto& penalties = least_squares(context.settings)->sparse;
+  for (std::size_t j = 0; j < penalties.size(); ++j) {
+    model.problem.sparse[j].weight = penalties[j].strength.value_or(open) * unit;
+    if (!penalties[j].strength && path.strength > 0 && !path.solution.duals.empty())
+      scale(path.solution.duals[j], static_cast<T>(open / path.strength));
+  }
+  path.strength = open;
+}
 
 constexpr double first_strength = 0.01, least_strength = 1e-5, largest_strength = 1, step = 2.5;
 /// Limits of each image of the search, which starts where that of the last strength ended. The estimate is unbiased
 /// for any function of the data, of few iterations as well; with these the strengths are those of converged images to
 /// within what their errors tell apart, for a fourth to an eighth of the iterations
 /// (validation/results/2026-11-23-auto.md).
-constexpr SparseSettings search_limits{4, sparse_tolerance};
+constexpr AdmmSettings search_limits{4, sparse_tolerance};
 /// The share of the noise that is added: small compared with that of the data, large compared with what the solver
 /// leaves.
 constexpr double probe_share = 0.5;
@@ -129,11 +149,13 @@ Array<Complex<T>> noise_of_samples(const KnownNoise& noise, const Measurements<T
 template <class T>
 class Risk {
  public:
-  Risk(const StrengthSearch<T>& search, const HermitianOperator<T>& normal, const Measurements<T>& data,
-       const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd,
-       StrengthPath<T>& path, const Context& context)
-      : search_(search),
-        normal_(normal),
+  /// `unit`: of strengths.
+  Risk(Model<T>& model, double unit, const Measurements<T>& data, const Array<Complex<T>>& samples,
+       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,
+       const Context& context)
+      : model_(model),
+        unit_(unit),
+        context_(context),
         fhd_(fhd),
         path_(path),
         probe_(fhd.shape(), fhd.device()),
@@ -147,11 +169,11 @@ class Risk {
     is_measured_ = known.is_measured;
     data_norm_ = norm_of_all(samples, context.processes());
     noise_norm_ = noise.adjoint(noise_of_samples(known, data, noise.channels, context), probe_);
-    normal_.forward(first_, offset_);
+    model_.problem.normal->forward(first_, offset_);
     add_scaled(offset_, T(-2), fhd);
     first_square_ = data_norm_ * data_norm_ + real_dot(first_, offset_);
     disturb();
-    search_.first_image(disturbed_, disturbed_path_.image);
+    find_first_image(model_, disturbed_, disturbed_path_.image, context_);
     if (!is_measured_ && noise_norm_ > 0) lessen_noise();
   }
 
@@ -171,14 +193,21 @@ class Risk {
     double square;    ///< |E rho - d|^2
     double followed;  ///< Re <b, E rho(d + e b) - E rho(d)> / e: of the noise, what the image follows
   };
+  /// Solves with the term, from where the path has come; at most so many iterations, to this residual.
+  void solve(const Array<Complex<T>>& fhd, double strength, const AdmmSettings& limits,
+             StrengthPath<T>& path) {
+    go_to_strength(strength, unit_, model_, path, context_);
+    const auto& first = least_squares(context_.settings)->sparse.front();
+    run_admm(model_, fhd, first.strength.value_or(strength), limits, path, {}, context_);
+  }
   /// Solves for both images by as many iterations: what they leave undone is alike, and changes their difference
   /// less.
   Fit fit(double strength) {
-    search_.solve(fhd_, strength, search_limits, path_);
-    search_.solve(disturbed_, strength, {path_.iterations(), 0}, disturbed_path_);
+    solve(fhd_, strength, search_limits, path_);
+    solve(disturbed_, strength, {path_.iterations(), 0}, disturbed_path_);
     // The square is that of the first image, which is near, and the rest: rounding of large products does not count.
     copy(path_.image, change_);
-    normal_.forward(path_.image, product_);
+    model_.problem.normal->forward(path_.image, product_);
     add_scaled(product_, T(1), offset_);
     add_scaled(change_, T(-1), first_);
     const double square = std::max(0.0, first_square_ + real_dot(change_, product_));
@@ -206,8 +235,9 @@ class Risk {
     disturbed_path_.move_towards(path_, 1 - share);
   }
 
-  const StrengthSearch<T>& search_;
-  const HermitianOperator<T>& normal_;
+  Model<T>& model_;
+  double unit_;
+  const Context& context_;
   const Array<Complex<T>>& fhd_;
   StrengthPath<T>& path_;
   Array<Complex<T>> probe_;         ///< E^H b
@@ -256,12 +286,11 @@ std::pair<double, bool> strength_of_least(const std::function<double(double)>& r
 /// over strengths, or a default where there is no noise to go by. `path` starts with the first image, and ends near that of
 /// the strength. The curve goes to the report.
 template <class T>
-double search_strength(const StrengthSearch<T>& search, const HermitianOperator<T>& normal,
-                       const Measurements<T>& data, const Array<Complex<T>>& samples,
-                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,
-                       const Context& context) {
+double search_strength(Model<T>& model, double unit, const Measurements<T>& data,
+                       const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise,
+                       const Array<Complex<T>>& fhd, StrengthPath<T>& path, const Context& context) {
   RunLog& log = context.log;
-  Risk<T> risk(search, normal, data, samples, noise, fhd, path, context);
+  Risk<T> risk(model, unit, data, samples, noise, fhd, path, context);
   if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
     constexpr double default_strength = 0.005;
     log.note("strength", "--regularizer auto: there is no noise to go by, the strength is " +
@@ -291,31 +320,6 @@ double search_strength(const StrengthSearch<T>& search, const HermitianOperator<
   return strength;
 }
 
-/// Runs ADMM from where `path` stands; `strength` is that of the first term.
-template <class T>
-void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, const SparseSettings& limits,
-              StrengthPath<T>& path, const ProgressCallback& progress, const Context& context) {
-  AdmmSettings settings{limits};
-  // Measured on strengths of 0.001 ... 0.05: half of it or twice takes some more iterations.
-  settings.penalty = 0.7 * std::sqrt(strength) * model.mean_eigenvalue;
-  settings.inner_iterations = inner_iterations(!model.circulant.empty());
-  settings.check_every = residual_interval(context.device());
-  const auto preconditioner = [&](double penalty) {
-    model.preconditioner.reset();
-    return model.preconditioner =
-               preconditioner_of(model, model.problem.terms.front().weight, penalty, context);
-  };
-  path.solution =
-      admm<T>(model.problem, fhd, path.image, settings, preconditioner, progress, std::move(path.solution));
-}
-
-/// Scales the duals, which grow with the weight of their term.
-template <class T>
-void scale_duals(const std::vector<SparsePenalty>& penalties, double factor, SparseSolution<T>& solution) {
-  for (std::size_t j = 0; j < solution.duals.size(); ++j)
-    if (!penalties[j].strength) scale(solution.duals[j], static_cast<T>(factor));
-}
-
 /// Sets the weights of the terms, and reports them. Where the noise decides, `path` goes to the strength found.
 template <class T>
 void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
@@ -323,27 +327,11 @@ void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<
                       const Context& context) {
   const double unit = model.mean_eigenvalue * model.image_share * magnitude_of(path.image);
   const auto& penalties = least_squares(context.settings)->sparse;
-  const auto weigh = [&](double open) {
-    for (std::size_t j = 0; j < penalties.size(); ++j)
-      model.problem.sparse[j].weight = penalties[j].strength.value_or(open) * unit;
-  };
-  const auto go_to = [&](double open, StrengthPath<T>& of) {
-    weigh(open);
-    if (of.strength > 0) scale_duals(penalties, open / of.strength, of.solution);
-    of.strength = open;
-  };
   double open = 0;
   if (searches_strength(*least_squares(context.settings)))
-    context.log.stage("search of strength", [&] {
-      const StrengthSearch<T> search{
-          [&](const auto& of, auto& found) { find_first_image(model, of, found, context); },
-          [&](const auto& of, double strength, const SparseSettings& limits, auto& at) {
-            go_to(strength, at);
-            run_admm(model, of, penalties.front().strength.value_or(strength), limits, at, {}, context);
-          }};
-      open = search_strength(search, *model.problem.normal, data, samples, noise, fhd, path, context);
-    });
-  go_to(open, path);
+    context.log.stage("search of strength",
+                      [&] { open = search_strength(model, unit, data, samples, noise, fhd, path, context); });
+  go_to_strength(open, unit, model, path, context);
   for (std::size_t j = 0; j < penalties.size(); ++j)
     context.log.report.terms.push_back(
         {name_of(penalties[j].kind), penalties[j].strength.value_or(open), model.problem.sparse[j].weight});

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "recon/array/central_part.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/conventional.hpp"
@@ -46,29 +47,14 @@ template <class T>
 Image cropped(Array<Complex<T>> full, const Scan& scan) {
   Image image;
   image.geometry = scan.geometry;
-  std::array<int, 3> first{};
   for (int axis = 0; axis < 3; ++axis) {
     const int n = scan.geometry.matrix_size[axis], wanted = scan.cropped_matrix_size[axis];
     if (wanted == 0 || wanted == n) continue;
-    first[axis] = n / 2 - wanted / 2;  // the centre voxel floor(N/2) stays at the centre
     image.geometry.matrix_size[axis] = wanted;
     image.geometry.fov_mm[axis] *= static_cast<double>(wanted) / n;
   }
-  Array<Complex<T>> values;
-  const auto& n = image.geometry.matrix_size;
-  const int nx = n[0], ny = n[1], nz = n[2];
-  if (image.geometry.matrix_size == scan.geometry.matrix_size) {
-    values = std::move(full);
-  } else {
-    values = Array<Complex<T>>(image.geometry.image_shape());
-    const std::int64_t rows = std::int64_t{ny} * nz;
-#pragma omp parallel for schedule(static)
-    for (std::int64_t row = 0; row < rows; ++row)
-      std::copy_n(full.data() +
-                      ((row / ny + first[2]) * full.extent(1) + row % ny + first[1]) * full.extent(2) +
-                      first[0],
-                  nx, values.data() + row * nx);
-  }
+  const Shape shape = image.geometry.image_shape();
+  Array<Complex<T>> values = shape == full.shape() ? std::move(full) : central_part(full, shape);
   if constexpr (std::is_same_v<T, float>) {
     image.values = std::move(values);
   } else {
@@ -118,33 +104,6 @@ Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, con
     throw Error("reconstruction", "finite voxels", "NaN or infinity",
                 "use --precision double, or a larger --lambda");
   return result;
-}
-
-Image combined_sets(const std::vector<Image>& images) {
-  Image result = images.front();
-  const auto combine = [&](auto& values, auto member) {
-    for (std::int64_t p = 0; p < values.size(); ++p) {
-      double square = 0;
-      for (const auto& image : images) square += norm(Complex<double>((image.*member).data()[p]));
-      const double first = abs(Complex<double>(values.data()[p]));
-      using Value = std::decay_t<decltype(values.data()[p])>;
-      const double factor = first > 0 ? std::sqrt(square) / first : 0;
-      values.data()[p] = first > 0 ? Value(factor * Complex<double>(values.data()[p]))
-                                   : Value(Complex<double>(std::sqrt(square)));
-    }
-  };
-  combine(result.values, &Image::values);
-  if (!result.in_double.empty()) combine(result.in_double, &Image::in_double);
-  return result;
-}
-
-Array<Complex<float>> stacked(const std::vector<Image>& images) {
-  const Shape image = images.front().values.shape();
-  Array<Complex<float>> all({static_cast<std::int64_t>(images.size()), image[0], image[1], image[2]});
-  for (std::size_t i = 0; i < images.size(); ++i)
-    std::copy_n(images[i].values.data(), image.size(),
-                all.data() + static_cast<std::int64_t>(i) * image.size());
-  return all;
 }
 
 Array<Complex<float>> middle_slice(const Array<Complex<float>>& maps) {
@@ -249,6 +208,35 @@ void take_model(Measurements<T>& data, std::optional<OffResonance>& off_resonanc
   if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
   if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz)
     context.log.diagnostic_images.point_spread = central_plane(operators.point_spread(context.log));
+}
+
+/// Combines the images of two sets of maps [set]: the root of the sum of squares, with the phase of the first.
+Image combined_sets(const std::vector<Image>& images) {
+  Image result = images.front();
+  const auto combine = [&](auto& values, auto member) {
+    for (std::int64_t p = 0; p < values.size(); ++p) {
+      double square = 0;
+      for (const auto& image : images) square += norm(Complex<double>((image.*member).data()[p]));
+      const double first = abs(Complex<double>(values.data()[p]));
+      using Value = std::decay_t<decltype(values.data()[p])>;
+      const double factor = first > 0 ? std::sqrt(square) / first : 0;
+      values.data()[p] = first > 0 ? Value(factor * Complex<double>(values.data()[p]))
+                                   : Value(Complex<double>(std::sqrt(square)));
+    }
+  };
+  combine(result.values, &Image::values);
+  if (!result.in_double.empty()) combine(result.in_double, &Image::in_double);
+  return result;
+}
+
+/// Returns DiagnosticImages::set_images.
+Array<Complex<float>> stacked(const std::vector<Image>& images) {
+  const Shape image = images.front().values.shape();
+  Array<Complex<float>> all({static_cast<std::int64_t>(images.size()), image[0], image[1], image[2]});
+  for (std::size_t i = 0; i < images.size(); ++i)
+    std::copy_n(images[i].values.data(), image.size(),
+                all.data() + static_cast<std::int64_t>(i) * image.size());
+  return all;
 }
 
 /// Finishes the images of the volumes, or of two sets of maps.

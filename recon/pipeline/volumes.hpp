@@ -43,10 +43,6 @@ void describe_settings(const TransformSettings& transform, const Context& contex
 template <class T>
 Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, const Context& context);
 
-/// Combines the images of two sets of maps [set]: the root of the sum of squares, with the phase of the first.
-Image combined_sets(const std::vector<Image>& images);
-/// Returns DiagnosticImages::set_images.
-Array<Complex<float>> stacked(const std::vector<Image>& images);
 /// Returns DiagnosticImages::sensitivity_maps of maps [coil][z][y][x]: the slice z = floor(N/2).
 Array<Complex<float>> middle_slice(const Array<Complex<float>>& maps);
 /// Returns DiagnosticImages::point_spread: the plane of the kernel without a difference along z.

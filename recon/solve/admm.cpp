@@ -12,19 +12,6 @@ constexpr double relaxation = 1.6;
 constexpr double inner_tolerance = 0.1;
 constexpr int balanced_every = 10;
 
-/// Throws Error unless the problem has sparse terms, b and the image are [z][y][x] of its domain, and the settings
-/// make sense.
-template <class T>
-void require_sparse_problem(const Problem<T>& problem, const Array<Complex<T>>& b,
-                            const Array<Complex<T>>& image, const SparseSettings& settings) {
-  if (settings.iterations < 1) throw Error("iterations", "at least 1", std::to_string(settings.iterations));
-  if (!(settings.tolerance >= 0 && settings.tolerance < 1))
-    throw Error("tolerance", "a relative residual in [0, 1)", std::to_string(settings.tolerance));
-  if (problem.sparse.empty()) throw Error("problem", "a sparse term", "none");
-  require_shape(b, problem.normal->domain(), "right-hand side");
-  require_shape(image, b.shape(), "solution");
-}
-
 /// Returns the stationarity |N rho - b + sum A_j^H y_j|, relative to |sum A_j^H y_j| and |b|.
 double relative_stationarity(double gradient, double force, double b) {
   constexpr double least_force = 3e-4;  // of |b|: below, the terms hardly matter
@@ -32,51 +19,20 @@ double relative_stationarity(double gradient, double force, double b) {
   return scale > 0 ? gradient / scale : 0;
 }
 
-/// N + penalty sum A_j^H A_j on unknowns [1 + auxiliary][z][y][x].
+/// Returns the preconditioner of all unknowns: of the image its own, of the auxiliary ones the mean of the diagonal.
 template <class T>
-class AugmentedNormal final : public HermitianOperator<T> {
- public:
-  AugmentedNormal(const Problem<T>& problem, const Shape& unknowns)
-      : problem_(problem), quadratic_(problem.system()), unknowns_(unknowns) {}
-  double penalty = 1;
-
-  Shape domain() const override { return unknowns_; }
-  Device device() const override { return quadratic_.device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    out.fill_zero();
-    auto image = image_of(out, quadratic_.domain());
-    quadratic_.forward(image_of(in, quadratic_.domain()), image);
-    for (const auto& [term, weight] : problem_.sparse) term->add_normal(in, static_cast<T>(penalty), out);
-  }
-  const RegularizedNormal<T>& quadratic() const { return quadratic_; }
-
- private:
-  const Problem<T>& problem_;
-  RegularizedNormal<T> quadratic_;
-  Shape unknowns_;
-};
-
-/// Preconditions the image by its own preconditioner, the auxiliary unknowns by the mean of the diagonal.
-template <class T>
-class UnknownsPreconditioner final : public HermitianOperator<T> {
- public:
-  UnknownsPreconditioner(std::shared_ptr<const HermitianOperator<T>> image, const Shape& unknowns,
-                         double curvature)
-      : image_(std::move(image)), unknowns_(unknowns), auxiliary_scale_(static_cast<T>(1 / curvature)) {}
-  Shape domain() const override { return unknowns_; }
-  Device device() const override { return image_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    copy(in, out);
-    scale(out, auxiliary_scale_);
-    auto image = image_of(out, image_->domain());
-    image_->forward(image_of(in, image_->domain()), image);
-  }
-
- private:
-  std::shared_ptr<const HermitianOperator<T>> image_;
-  Shape unknowns_;
-  T auxiliary_scale_;
-};
+std::shared_ptr<const HermitianOperator<T>> unknowns_preconditioner(
+    std::shared_ptr<const HermitianOperator<T>> of_image, const Shape& unknowns, double curvature) {
+  const Device device = of_image->device();
+  return hermitian_operator<T>(unknowns, device,
+                               [of_image = std::move(of_image),
+                                auxiliary_scale = static_cast<T>(1 / curvature)](const auto& in, auto& out) {
+                                 copy(in, out);
+                                 scale(out, auxiliary_scale);
+                                 auto image = image_of(out, of_image->domain());
+                                 of_image->forward(image_of(in, of_image->domain()), image);
+                               });
+}
 
 /// The split variables of a term: z, w and A u - z.
 template <class T>
@@ -112,15 +68,21 @@ class Admm {
         right_hand_side_(unknowns_.shape(), b.device()),
         correction_(unknowns_.shape(), b.device()),
         product_(b.shape(), b.device()),
-        system_(problem, unknowns_.shape()),
+        quadratic_(problem.system()),
         b_norm_(norm_l2(b)) {
     for (const auto& weighted : problem.sparse) {
       splits_.emplace_back(weighted, b.shape(), b.device());
       curvature_ += weighted.term->auxiliary_curvature();
     }
+    system_ = hermitian_operator<T>(unknowns_.shape(), b.device(), [this](const auto& in, auto& out) {
+      out.fill_zero();
+      auto of_image = image_of(out, b_.shape());
+      quadratic_.forward(image_of(in, b_.shape()), of_image);
+      for (const auto& split : splits_) split.term.add_normal(in, static_cast<T>(penalty_), out);
+    });
     copy_range(image, 0, unknowns_, 0, image.size());
     if (!start.duals.empty()) start_from(std::move(start));
-    system_.quadratic().forward(image, product_);
+    quadratic_.forward(image, product_);
     for (auto& split : splits_) split.term.analyze(unknowns_, split.coefficients);
     set_penalty(settings.penalty);
     result_.relative_residuals.push_back(1);
@@ -147,7 +109,7 @@ class Admm {
     }
     copy_range(unknowns_, 0, image_, 0, image_.size());
     for (auto& split : splits_) {
-      scale(split.dual, static_cast<T>(system_.penalty));
+      scale(split.dual, static_cast<T>(penalty_));
       result_.duals.push_back(std::move(split.dual));
     }
     result_.subgradient = Array<Complex<T>>(b_.shape(), b_.device());
@@ -163,15 +125,8 @@ class Admm {
  private:
   /// With penalty 1, which the first one replaces.
   void start_from(SparseSolution<T> start) {
-    if (start.duals.size() != splits_.size())
-      throw Error("start", "the terms of the problem", std::to_string(start.duals.size()));
-    for (std::size_t j = 0; j < splits_.size(); ++j) {
-      require_shape(start.duals[j], splits_[j].dual.shape(), "duals of a start");
-      splits_[j].dual = std::move(start.duals[j]);
-    }
+    for (std::size_t j = 0; j < splits_.size(); ++j) splits_[j].dual = std::move(start.duals[j]);
     if (unknowns_.size() == b_.size()) return;
-    if (start.auxiliary.size() != unknowns_.size() - b_.size())
-      throw Error("start", "the auxiliary unknowns of the terms", start.auxiliary.shape().text());
     copy_range(start.auxiliary, 0, unknowns_, b_.size(), start.auxiliary.size());
   }
 
@@ -190,7 +145,7 @@ class Admm {
 
   /// u, from the residual of its system.
   void correct_unknowns() {
-    gather(-system_.penalty, [](Split<T>& split) -> const Array<Complex<T>>& {
+    gather(-penalty_, [](Split<T>& split) -> const Array<Complex<T>>& {
       add_scaled(split.gap, T(1), split.dual);
       return split.gap;
     });
@@ -198,7 +153,7 @@ class Admm {
     add_scaled(of_image, T(1), b_);
     add_scaled(of_image, T(-1), product_);
     correction_.fill_zero();
-    conjugate_gradient(system_, right_hand_side_, correction_,
+    conjugate_gradient(*system_, right_hand_side_, correction_,
                        {.iterations = settings_.inner_iterations,
                         .tolerance = inner_tolerance,
                         .check_every = settings_.check_every,
@@ -206,7 +161,7 @@ class Admm {
                         .from_zero = true},
                        {}, preconditioner_.get());
     add_scaled(unknowns_, T(1), correction_);
-    system_.quadratic().forward(image_of(unknowns_, b_.shape()), product_);
+    quadratic_.forward(image_of(unknowns_, b_.shape()), product_);
   }
 
   /// z, w and the objective; |A u - z| / max(|A u|, |z|).
@@ -219,7 +174,7 @@ class Admm {
       add_scaled(w, T(relaxation), gap);
       add_scaled(w, T(1 - relaxation), z);
       copy(w, z);
-      term.shrink(static_cast<T>(weight / system_.penalty), z);
+      term.shrink(static_cast<T>(weight / penalty_), z);
       add_scaled(w, T(-1), z);
       add_scaled(gap, T(-1), z);
       gaps += real_dot(gap, gap);
@@ -232,7 +187,7 @@ class Admm {
 
   /// sum A_j^H y_j, in the place of the right-hand side; how far N rho - b + that is from 0.
   double find_subgradient() {
-    gather(system_.penalty, [](Split<T>& split) -> const Array<Complex<T>>& { return split.dual; });
+    gather(penalty_, [](Split<T>& split) -> const Array<Complex<T>>& { return split.dual; });
     const double force = norm_l2(right_hand_side_);
     copy(right_hand_side_, correction_);
     auto of_image = image_of(correction_, b_.shape());
@@ -243,20 +198,20 @@ class Admm {
   }
 
   void set_penalty(double penalty) {
-    for (auto& split : splits_) scale(split.dual, static_cast<T>(system_.penalty / penalty));
-    system_.penalty = penalty;
+    for (auto& split : splits_) scale(split.dual, static_cast<T>(penalty_ / penalty));
+    penalty_ = penalty;
     if (!preconditioner_of_) return;
     preconditioner_.reset();  // it is as large as the coils
     preconditioner_ = preconditioner_of_(penalty);
     if (preconditioner_)
-      preconditioner_ = std::make_shared<UnknownsPreconditioner<T>>(
-          std::move(preconditioner_), unknowns_.shape(), curvature_ > 0 ? penalty * curvature_ : 1);
+      preconditioner_ = unknowns_preconditioner(std::move(preconditioner_), unknowns_.shape(),
+                                                curvature_ > 0 ? penalty * curvature_ : 1);
   }
 
   void balance(double feasibility, double stationarity) {
     constexpr double apart = 4, step = 2;
-    if (feasibility > apart * stationarity) set_penalty(system_.penalty * step);
-    if (stationarity > apart * feasibility) set_penalty(system_.penalty / step);
+    if (feasibility > apart * stationarity) set_penalty(penalty_ * step);
+    if (stationarity > apart * feasibility) set_penalty(penalty_ / step);
   }
 
   const Array<Complex<T>>& b_;
@@ -264,10 +219,12 @@ class Admm {
   AdmmSettings settings_;
   const PreconditionerOf<T>& preconditioner_of_;
   Array<Complex<T>> unknowns_, right_hand_side_, correction_, product_;  ///< product: N of the image
-  AugmentedNormal<T> system_;
+  RegularizedNormal<T> quadratic_;                                       ///< N
+  double penalty_ = 1;
   double b_norm_, curvature_ = 0;
   std::vector<Split<T>> splits_;
-  std::shared_ptr<const HermitianOperator<T>> preconditioner_;
+  /// N + penalty sum A_j^H A_j on unknowns [1 + auxiliary][z][y][x], and its preconditioner.
+  std::shared_ptr<const HermitianOperator<T>> system_, preconditioner_;
   SparseSolution<T> result_;
 };
 
@@ -277,7 +234,6 @@ template <class T>
 SparseSolution<T> admm(const Problem<T>& problem, const Array<Complex<T>>& b, Array<Complex<T>>& image,
                        const AdmmSettings& settings, const PreconditionerOf<T>& preconditioner,
                        const ProgressCallback& progress, SparseSolution<T> start) {
-  require_sparse_problem(problem, b, image, settings);
   return Admm<T>(problem, b, image, settings, preconditioner, std::move(start))(progress);
 }
 

@@ -38,11 +38,6 @@
 
 namespace fhd {
 
-struct SparseSettings {
-  int iterations = 100;     ///< at most
-  double tolerance = 1e-3;  ///< of the relative residual
-};
-
 template <class T>
 struct SparseSolution {
   std::vector<double> relative_residuals;  ///< after each iteration; first, before them, is 1
@@ -60,7 +55,9 @@ struct SparseSolution {
 template <class T>
 using PreconditionerOf = std::function<std::shared_ptr<const HermitianOperator<T>>(double penalty)>;
 
-struct AdmmSettings : SparseSettings {
+struct AdmmSettings {
+  int iterations = 100;       ///< at most
+  double tolerance = 1e-3;    ///< of the relative residual
   double penalty = 1;         ///< at first, in units of N
   int inner_iterations = 10;  ///< of conjugate gradient, at most; it stops at a tenth of its first residual
   int check_every = 1;        ///< of conjugate gradient: ConjugateGradientSettings

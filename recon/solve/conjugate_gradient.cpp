@@ -38,10 +38,7 @@ double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::ve
 /// Throws unless b and x are stacks of vectors of the domain; how many.
 template <class T>
 std::int64_t require_systems(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
-                             const Array<Complex<T>>& x, const ConjugateGradientSettings& settings) {
-  if (settings.iterations < 1) throw Error("iterations", "at least 1", std::to_string(settings.iterations));
-  if (!(settings.tolerance >= 0 && settings.tolerance < 1))
-    throw Error("tolerance", "a relative residual in [0, 1)", std::to_string(settings.tolerance));
+                             const Array<Complex<T>>& x) {
   const std::int64_t size = a.domain().size();
   if (size < 1 || b.size() < size || b.size() % size != 0)
     throw Error("right-hand side", a.domain().text() + ", or a stack of such", b.shape().text());
@@ -97,32 +94,24 @@ bool look_at_residuals(const Array<double>& squares, int done, const Aims& aims,
   return all;
 }
 
-/// Returns the largest Ritz value of system j after `done` iterations: T of the Lanczos process has
-/// 1 / alpha_i + beta_{i-1} / alpha_{i-1} on
-/// its diagonal and sqrt(beta_i) / alpha_i beside it.
-double largest_ritz_value(const Array<double>& rr, const Array<double>& pap, std::int64_t systems,
-                          std::int64_t j, std::int64_t done) {
-  std::vector<double> diagonal, beside;
-  double from_before = 0;  // beta / alpha
-  for (std::int64_t i = 0; i < done; ++i) {
-    const double square = rr[i * systems + j], energy = pap[i * systems + j];
-    if (!(square > 0 && energy > 0)) break;
-    const double alpha = square / energy, beta = rr[(i + 1) * systems + j] / square;
-    diagonal.push_back(1 / alpha + from_before);
-    beside.push_back(std::sqrt(beta) / alpha);
-    from_before = beta / alpha;
-  }
-  return diagonal.empty() ? 0 : largest_of_tridiagonal(diagonal, beside);
-}
-
-/// Finds the Ritz values of every system, from <r, z> and <p, A p> [iteration][system] in host memory.
-void find_ritz_values(const Array<double>& products, const Array<double>& pap,
+/// Finds the largest Ritz value of every system, from <r, z> and <p, A p> [iteration][system] in host memory: T of the
+/// Lanczos process has 1 / alpha_i + beta_{i-1} / alpha_{i-1} on its diagonal and sqrt(beta_i) / alpha_i beside it.
+void find_ritz_values(const Array<double>& rr, const Array<double>& pap,
                       std::vector<ConjugateGradientResult>& results) {
-  const auto systems = static_cast<std::int64_t>(results.size());
-  for (std::int64_t j = 0; j < systems; ++j) {
-    auto& result = results[static_cast<std::size_t>(j)];
-    result.largest_ritz_value = largest_ritz_value(
-        products, pap, systems, j, static_cast<std::int64_t>(result.relative_residuals.size()) - 1);
+  const std::size_t systems = results.size();
+  for (std::size_t j = 0; j < systems; ++j) {
+    std::vector<double> diagonal, beside;
+    double from_before = 0;  // beta / alpha
+    for (std::size_t i = 0; i + 1 < results[j].relative_residuals.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i * systems + j),
+                 next = at + static_cast<std::int64_t>(systems);
+      if (!(rr[at] > 0 && pap[at] > 0)) break;
+      const double alpha = rr[at] / pap[at], beta = rr[next] / rr[at];
+      diagonal.push_back(1 / alpha + from_before);
+      beside.push_back(std::sqrt(beta) / alpha);
+      from_before = beta / alpha;
+    }
+    results[j].largest_ritz_value = diagonal.empty() ? 0 : largest_of_tridiagonal(diagonal, beside);
   }
 }
 
@@ -174,7 +163,7 @@ std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator
                                                          const ConjugateGradientSettings& settings,
                                                          const ProgressCallback& progress,
                                                          const HermitianOperator<T>* preconditioner) {
-  const std::int64_t systems = require_systems(a, b, x, settings);
+  const std::int64_t systems = require_systems(a, b, x);
   const Device device = b.device();
   // From the first residual that is small enough on, alpha is 0 and x stays as it is, also where the next look comes
   // some iterations later, or other systems go on.

@@ -9,6 +9,7 @@
 //
 // A quadratic term says what it adds to the normal operator E^H E; those without squares are SparseTerms.
 #include <array>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,13 +19,11 @@
 namespace fhd {
 
 template <class T>
-class Term {
- public:
-  virtual ~Term() = default;
+struct Term {
   /// out += factor W^H W in; images [z][y][x] on one device.
-  virtual void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const = 0;
-  /// The eigenvalue, at these angles (rad from voxel to voxel along z, y, x), of a circulant that is near W^H W.
-  virtual double circulant(const std::array<double, 3>& angles) const = 0;
+  std::function<void(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out)> add_normal;
+  /// Returns the eigenvalue, at these angles (rad from voxel to voxel along z, y, x), of a circulant that is near W^H W.
+  std::function<double(const std::array<double, 3>& angles)> circulant;
   /// |W image|^2 = Re <image, W^H W image>.
   double value(const Array<Complex<T>>& image) const {
     Array<Complex<T>> product(image.shape(), image.device());
@@ -91,26 +90,18 @@ class RegularizedNormal final : public HermitianOperator<T> {
       : normal_(std::move(normal)), terms_(std::move(terms)), is_real_(is_real) {}
   Shape domain() const override { return normal_->domain(); }
   Device device() const override { return normal_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    normal_->forward(in, out);
-    add_terms(in, out);
-    if (is_real_) keep_real_part(out);
-  }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override { forward_each(in, out); }
   void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     normal_->forward_each(in, out);
     for (std::int64_t i = 0; i < in.size() / domain().size(); ++i) {
       auto result = one_of(out, domain(), i);
-      add_terms(one_of(in, domain(), i), result);
+      for (const auto& [term, weight] : terms_)
+        if (weight != 0) term->add_normal(one_of(in, domain(), i), static_cast<T>(weight), result);
     }
     if (is_real_) keep_real_part(out);
   }
 
  private:
-  void add_terms(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
-    for (const auto& [term, weight] : terms_)
-      if (weight != 0) term->add_normal(in, static_cast<T>(weight), out);
-  }
-
   std::shared_ptr<const HermitianOperator<T>> normal_;
   std::vector<WeightedTerm<T>> terms_;
   bool is_real_;

@@ -15,64 +15,35 @@ inline Shape stack_of(const Shape& image, std::int64_t count) {
   return {count * image[0], image[1], image[2]};
 }
 
-/// Each image has an operator of its own.
+/// Returns the operator of a stack whose images have one each, of one domain and device.
 template <class T>
-class StackedNormal final : public HermitianOperator<T> {
- public:
-  /// Takes operators of one domain and device; at least one.
-  explicit StackedNormal(std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each)
-      : of_each_(std::move(of_each)) {}
-  Shape domain() const override { return stack_of(image(), static_cast<std::int64_t>(of_each_.size())); }
-  Device device() const override { return of_each_.front()->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    for (std::size_t i = 0; i < of_each_.size(); ++i) {
-      auto result = one_of(out, image(), static_cast<std::int64_t>(i));
-      of_each_[i]->forward(one_of(in, image(), static_cast<std::int64_t>(i)), result);
-    }
-  }
+std::shared_ptr<const HermitianOperator<T>> stacked_normal(
+    std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each) {
+  const Shape image = of_each.front()->domain();
+  const Device device = of_each.front()->device();
+  const auto count = static_cast<std::int64_t>(of_each.size());
+  return hermitian_operator<T>(stack_of(image, count), device,
+                               [image, of_each = std::move(of_each)](const auto& in, auto& out) {
+                                 for (std::size_t i = 0; i < of_each.size(); ++i) {
+                                   const auto place = static_cast<std::int64_t>(i);
+                                   auto result = one_of(out, image, place);
+                                   of_each[i]->forward(one_of(in, image, place), result);
+                                 }
+                               });
+}
 
- private:
-  Shape image() const { return of_each_.front()->domain(); }
-  std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each_;
-};
-
-/// All images have the same operator.
+/// Returns the sum of a quadratic term over the images.
 template <class T>
-class SameForStack final : public HermitianOperator<T> {
- public:
-  SameForStack(std::shared_ptr<const HermitianOperator<T>> of_one, std::int64_t count)
-      : of_one_(std::move(of_one)), count_(count) {}
-  Shape domain() const override { return stack_of(of_one_->domain(), count_); }
-  Device device() const override { return of_one_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    const Shape one = of_one_->domain(), all{count_, one[0], one[1], one[2]};
-    auto results = one_of(out, all, 0);
-    of_one_->forward_each(one_of(in, all, 0), results);
-  }
-
- private:
-  std::shared_ptr<const HermitianOperator<T>> of_one_;
-  std::int64_t count_;
-};
-
-/// The sum of a quadratic term over the images.
-template <class T>
-class StackedTerm final : public Term<T> {
- public:
-  StackedTerm(std::shared_ptr<const Term<T>> term, const Shape& image)
-      : term_(std::move(term)), image_(image) {}
-  void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
-    for (std::int64_t i = 0; i < in.size() / image_.size(); ++i) {
-      auto result = one_of(out, image_, i);
-      term_->add_normal(one_of(in, image_, i), factor, result);
-    }
-  }
-  double circulant(const std::array<double, 3>& angles) const override { return term_->circulant(angles); }
-
- private:
-  std::shared_ptr<const Term<T>> term_;
-  Shape image_;
-};
+std::shared_ptr<const Term<T>> stacked_term(const std::shared_ptr<const Term<T>>& term, const Shape& image) {
+  return std::make_shared<const Term<T>>(
+      Term<T>{[term, image](const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) {
+                for (std::int64_t i = 0; i < in.size() / image.size(); ++i) {
+                  auto result = one_of(out, image, i);
+                  term->add_normal(one_of(in, image, i), factor, result);
+                }
+              },
+              term->circulant});
+}
 
 /// The sum of a term without squares over the images. Coefficients are [image][plane][z][y][x].
 template <class T>
@@ -161,71 +132,52 @@ class Subspace {
   Array<T> to_components_, to_images_;
 };
 
-/// Phi^H A Phi, A of all images.
+/// Returns Phi^H A Phi, A of all images, of which `image` is the shape of one.
 template <class T>
-class SubspaceNormal final : public HermitianOperator<T> {
- public:
-  /// `image` is the shape of one.
-  SubspaceNormal(std::shared_ptr<const HermitianOperator<T>> of_images,
-                 std::shared_ptr<const Subspace<T>> subspace, const Shape& image)
-      : of_images_(std::move(of_images)),
-        subspace_(std::move(subspace)),
-        image_(image),
-        in_(of_images_->domain(), of_images_->device()),
-        out_(of_images_->domain(), of_images_->device()) {}
-  Shape domain() const override { return stack_of(image_, subspace_->components()); }
-  Device device() const override { return of_images_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    subspace_->expand(in, in_);
-    of_images_->forward(in_, out_);
-    subspace_->project(out_, out);
-  }
+std::shared_ptr<const HermitianOperator<T>> subspace_normal(
+    std::shared_ptr<const HermitianOperator<T>> of_images, std::shared_ptr<const Subspace<T>> subspace,
+    const Shape& image) {
+  const Device device = of_images->device();
+  const Shape components = stack_of(image, subspace->components());
+  Array<Complex<T>> images(of_images->domain(), device), products(of_images->domain(), device);
+  return hermitian_operator<T>(
+      components, device,
+      [of_images = std::move(of_images), subspace = std::move(subspace), images = std::move(images),
+       products = std::move(products)](const auto& in, auto& out) mutable {
+        subspace->expand(in, images);
+        of_images->forward(images, products);
+        subspace->project(products, out);
+      });
+}
 
- private:
-  std::shared_ptr<const HermitianOperator<T>> of_images_;
-  std::shared_ptr<const Subspace<T>> subspace_;
-  Shape image_;
-  mutable Array<Complex<T>> in_, out_;  ///< scratch
-};
-
-/// Projects A where A does T_t to image t and T_t is linear in something that the images differ in:
+/// Returns the same where A does T_t to image t and T_t is linear in something that the images differ in:
 ///
 ///     (Phi^H A Phi)_kl = sum_t phi_k(t) phi_l(t) T_t,
 ///
-/// symmetric in k and l, so that K (K + 1) / 2 operators stand for those of any number of images.
+/// symmetric in k and l, so that K (K + 1) / 2 operators stand for those of any number of images: (0, 0), (0, 1), ...
+/// (0, K - 1), (1, 1), ...
 template <class T>
-class CoupledNormal final : public HermitianOperator<T> {
- public:
-  /// (0, 0), (0, 1), ... (0, K - 1), (1, 1), ...: pair_count of them.
-  explicit CoupledNormal(std::vector<std::shared_ptr<const HermitianOperator<T>>> of_pairs)
-      : of_pairs_(std::move(of_pairs)), product_(of_pairs_.front()->domain(), of_pairs_.front()->device()) {
-    while (pair_count(count_) < of_pairs_.size()) ++count_;
-  }
-  static std::size_t pair_count(std::size_t components) { return components * (components + 1) / 2; }
-  Shape domain() const override {
-    return stack_of(of_pairs_.front()->domain(), static_cast<std::int64_t>(count_));
-  }
-  Device device() const override { return product_.device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    const Shape image = product_.shape();
-    for (std::size_t k = 0; k < count_; ++k) {
-      auto result = one_of(out, image, static_cast<std::int64_t>(k));
-      for (std::size_t l = 0; l < count_; ++l) {
-        const HermitianOperator<T>& of_pair = *of_pairs_[pair(std::min(k, l), std::max(k, l))];
-        const auto component = one_of(in, image, static_cast<std::int64_t>(l));
-        of_pair.forward(component, l == 0 ? result : product_);
-        if (l > 0) add_scaled(result, T(1), product_);
-      }
-    }
-  }
-
- private:
-  /// Returns the index of the operator of components k <= l.
-  std::size_t pair(std::size_t k, std::size_t l) const { return k * (2 * count_ - k - 1) / 2 + l; }
-
-  std::vector<std::shared_ptr<const HermitianOperator<T>>> of_pairs_;
-  std::size_t count_ = 0;
-  mutable Array<Complex<T>> product_;  ///< scratch
-};
+std::shared_ptr<const HermitianOperator<T>> coupled_normal(
+    std::vector<std::shared_ptr<const HermitianOperator<T>>> of_pairs) {
+  const Shape image = of_pairs.front()->domain();
+  const Device device = of_pairs.front()->device();
+  std::int64_t count = 0;
+  while (count * (count + 1) / 2 < static_cast<std::int64_t>(of_pairs.size())) ++count;
+  return hermitian_operator<T>(
+      stack_of(image, count), device,
+      [image, count, of_pairs = std::move(of_pairs), product = Array<Complex<T>>(image, device)](
+          const auto& in, auto& out) mutable {
+        for (std::int64_t k = 0; k < count; ++k) {
+          auto result = one_of(out, image, k);
+          for (std::int64_t l = 0; l < count; ++l) {
+            const std::int64_t less = std::min(k, l),
+                               pair = less * (2 * count - less - 1) / 2 + std::max(k, l);
+            of_pairs[static_cast<std::size_t>(pair)]->forward(one_of(in, image, l),
+                                                              l == 0 ? result : product);
+            if (l > 0) add_scaled(result, T(1), product);
+          }
+        }
+      });
+}
 
 }  // namespace fhd

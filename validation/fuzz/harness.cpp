@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "io/files/input_memory.hpp"
+
 namespace fhd::fuzz {
 
 namespace fs = std::filesystem;
@@ -40,6 +42,7 @@ void Folder::clear() const {
 // Another file for each input: libhdf5 takes one of the same inode that it has left open for the same content.
 InputFile::InputFile(Bytes bytes) {
   static const Folder folder;
+  io::set_input_memory(std::uint64_t{1} << 30);  // as in a reader process
   folder.write("input", bytes);
   path_ = folder.file("input");
 }

@@ -103,6 +103,19 @@ class SmallScanTest : public ProgramTest {
   }
 };
 
+/// With scan.h5, which `fhd recon` makes `out` of.
+class ReconTest : public SmallScanTest {
+ protected:
+  int recon(const std::string& arguments) const {
+    return run("recon scan.h5 -o out --force --device cpu " + arguments);
+  }
+  void expect_refused(const std::string& arguments, int status, const std::string& line) const {
+    EXPECT_EQ(recon(arguments), status) << arguments;
+    EXPECT_EQ(text("err"), "fhd: " + line + "\n") << arguments;
+    EXPECT_FALSE(exists("out.json") || exists("out.h5")) << arguments;
+  }
+};
+
 /// A call of run() that succeeds.
 #define ASSERT_DONE(call) ASSERT_EQ(call, 0) << text("err")
 #define EXPECT_DONE(call) EXPECT_EQ(call, 0) << text("err")

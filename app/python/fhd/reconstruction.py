@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 import numpy as np
 
 from fhd import _native
-from fhd._native import DeviceError, Error
+from fhd._native import Error
 from fhd.arguments import table, values_of
 from fhd.progress import listener_of
 from fhd.scan import Scan, read
@@ -85,17 +85,8 @@ def _recon(scan: Any, options: dict[str, Any], stacklevel: int) -> Result:
     values = values_of(options)
     call = f"fhd.recon({', '.join(['scan', *(f'{name}={value!r}' for name, value in options.items())])})"
 
-    def run(device: str) -> Any:
-        with listener_of(progress) as listener:
-            return _native.recon(scan._handle, values, device, call, listener)
-
-    try:
-        handle = run(device)
-    except DeviceError as error:
-        if device != "auto":
-            raise
-        warnings.warn(f"the GPU failed, the CPU goes on: {error}", stacklevel=stacklevel)
-        handle = run("cpu")
+    with listener_of(progress) as listener:
+        handle = _native.recon(scan._handle, values, device, call, listener)
     result = Result(
         handle.image,
         handle.gridded,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any, NamedTuple, Optional, Sequence
 
@@ -102,8 +103,10 @@ class Scan:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Facts of the scan: format, coils, samples, slices, repetitions, shape, fov_mm, what was inferred, ..."""
-        return self._handle.summary
+        """Facts of the scan, those of `fhd info --json`: format, coil_count, samples_per_scan, fov_mm, inferred, ...;
+        and its shape."""
+        facts = json.loads(self._handle.summary)
+        return {**facts, "shape": tuple(reversed(facts["matrix_size"]))}
 
     def volume(self, slice: int = 0, repetition: int = 0) -> Volume:
         """Read one volume; of a file, from the disk."""
@@ -125,8 +128,8 @@ class Scan:
     def __repr__(self) -> str:
         s = self.summary
         return (
-            f"<fhd.Scan {s['format']}: {s['coils']} coils, {s['samples']} samples, shape {list(s['shape'])}, "
-            f"{s['slices']} slices, {s['repetitions']} repetitions>"
+            f"<fhd.Scan {s['format']}: {s['coil_count']} coils, {s['samples_per_scan']} samples, "
+            f"shape {list(s['shape'])}, {s['slice_count']} slices, {s['repetition_count']} repetitions>"
         )
 
 

@@ -21,62 +21,37 @@ double mean_of(const Array<T>& weights) {
   return sum / static_cast<double>(host.size());
 }
 
-template <class T>
-class IdentityTerm final : public Term<T> {
- public:
-  explicit IdentityTerm(Array<T> weights) : weights_(std::move(weights)), mean_weight_(mean_of(weights_)) {}
-  void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
-    if (weights_.empty()) return add_scaled(out, factor, in);
-    require_shape(in, weights_.shape(), "image");
-    require_shape(out, weights_.shape(), "image");
-    for_each_index(in.device(), in.size(), AddWeighted<T>{in.data(), factor, weights_.data(), out.data()});
-  }
-  double circulant(const std::array<double, 3>&) const override { return mean_weight_; }
-
- private:
-  Array<T> weights_;
-  double mean_weight_;
-};
-
-template <class T>
-class RoughnessTerm final : public Term<T> {
- public:
-  explicit RoughnessTerm(Array<T> weights) : weights_(std::move(weights)), mean_weight_(mean_of(weights_)) {}
-  void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
-    if (in.shape().rank() != 3) throw Error("image", "[z][y][x]", in.shape().text());
-    require_shape(out, in.shape(), "image");
-    if (!weights_.empty())
-      require_shape(weights_, {3, in.extent(0), in.extent(1), in.extent(2)}, "roughness weights");
-    if (out.device() != in.device() || (!weights_.empty() && weights_.device() != in.device()))
-      throw Error("regularizer", "arrays on one device", "arrays on two");
-    for_each_index(in.device(), in.size(),
-                   AddRoughness<T>{in.data(),
-                                   factor,
-                                   weights_.empty() ? nullptr : weights_.data(),
-                                   {in.extent(2), in.extent(1), in.extent(0)},
-                                   out.data()},
-                   1);
-  }
-  double circulant(const std::array<double, 3>& angles) const override {
-    double sum = 0;
-    for (const double angle : angles) sum += 2 - 2 * std::cos(angle);
-    return mean_weight_ * sum;
-  }
-
- private:
-  Array<T> weights_;
-  double mean_weight_;
-};
-
 }  // namespace
 
 template <class T>
 std::shared_ptr<const Term<T>> identity_term(Array<T> weights) {
-  return std::make_shared<IdentityTerm<T>>(std::move(weights));
+  const double mean = mean_of(weights);
+  return std::make_shared<const Term<T>>(Term<T>{
+      [weights = std::move(weights)](const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) {
+        if (weights.empty()) return add_scaled(out, factor, in);
+        for_each_index(in.device(), in.size(), AddWeighted<T>{in.data(), factor, weights.data(), out.data()});
+      },
+      [mean](const std::array<double, 3>&) { return mean; }});
 }
+
 template <class T>
 std::shared_ptr<const Term<T>> roughness_term(Array<T> weights) {
-  return std::make_shared<RoughnessTerm<T>>(std::move(weights));
+  const double mean = mean_of(weights);
+  return std::make_shared<const Term<T>>(
+      Term<T>{[weights = std::move(weights)](const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) {
+                for_each_index(in.device(), in.size(),
+                               AddRoughness<T>{in.data(),
+                                               factor,
+                                               weights.empty() ? nullptr : weights.data(),
+                                               {in.extent(2), in.extent(1), in.extent(0)},
+                                               out.data()},
+                               1);
+              },
+              [mean](const std::array<double, 3>& angles) {
+                double sum = 0;
+                for (const double angle : angles) sum += 2 - 2 * std::cos(angle);
+                return mean * sum;
+              }});
 }
 
 template <class T>

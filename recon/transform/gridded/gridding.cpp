@@ -153,11 +153,7 @@ std::optional<KaiserBessel> kernel_of_width(int width, double bound, double accu
   if (share >= 1) return {};
   const double oversampling = std::max(1 / (1 - share * share), smallest_oversampling);
   if (oversampling > largest_oversampling) return {};
-  // The accuracy for which KaiserBessel takes exactly this width, with room for rounding.
-  const double reached = 10 * std::exp(-pi * width * std::sqrt(1 - 1 / oversampling)) * (1 + 1e-9);
-  const KaiserBessel kernel(std::min(reached, 0.1), oversampling);
-  if (kernel.width != width) return {};
-  return kernel;
+  return KaiserBessel(KaiserBessel::Points{width}, oversampling);
 }
 
 /// Nanoseconds of a transform of one coil; numbers of twice the size take twice as long where memory decides.

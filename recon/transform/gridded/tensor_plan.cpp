@@ -20,6 +20,18 @@ void require_32_bits(std::size_t count, const char* what) {
                 std::to_string(count), "use --transform direct or fewer samples");
 }
 
+/// Groups of a zone that has `mean` entries at random: the mean of their number over 16, rounded up.
+double groups_of_zone(double mean) {
+  constexpr double many = 300;  // the last group is half full
+  if (mean > many) return mean / TensorShape::group + 0.5 - 0.5 / TensorShape::group;
+  double probability = std::exp(-mean), sum = 0;
+  for (int n = 1; n < 2 * many; ++n) {
+    probability *= mean / n;
+    sum += probability * whole(n, TensorShape::group);
+  }
+  return sum;
+}
+
 }  // namespace
 
 TensorShape::TensorShape(const Gridding& gridding) {
@@ -37,58 +49,6 @@ TensorShape::TensorShape(const Gridding& gridding) {
   zones = whole(size[2], zone_planes);
 }
 
-namespace {
-
-/// Groups of a zone that has `mean` entries at random: the mean of their number over 16, rounded up.
-double groups_of_zone(double mean) {
-  constexpr double many = 300;  // the last group is half full
-  if (mean > many) return mean / TensorShape::group + 0.5 - 0.5 / TensorShape::group;
-  double probability = std::exp(-mean), sum = 0;
-  for (int n = 1; n < 2 * many; ++n) {
-    probability *= mean / n;
-    sum += probability * whole(n, TensorShape::group);
-  }
-  return sum;
-}
-
-/// Entries at random in the zones of the tile columns.
-struct Occupancy {
-  Occupancy(const TensorShape& shape, double entries, double keys, double columns)
-      : filled(keys * -std::expm1(-entries / keys)), occupied(columns * -std::expm1(-entries / columns)) {
-    const double of_zone = filled / keys, reach = std::ceil(double(shape.window_planes) / shape.zone_planes);
-    gap = std::pow(1 - of_zone, reach - 1);
-    stretches = 1 + (filled / occupied - 1) * gap;
-    zones = filled / (occupied * stretches);
-    double share = 0;
-    for (int apart = 1; apart < reach; ++apart) {
-      const double next = of_zone * std::pow(1 - of_zone, apart - 1);
-      distance += apart * next, share += next;
-    }
-    distance = share > 0 ? distance / share : 1;
-  }
-  double filled, occupied;  ///< zones, columns with entries
-  double gap,
-      stretches;  ///< probability that a zone ends a stretch of those that reach each other; of a column
-  double zones, distance = 0;  ///< of a stretch; between two of its zones
-};
-
-/// Runs of a stretch of so many groups, and the zones of each: as TensorPlan::cut does, where groups of zones
-/// are alike.
-struct ExpectedCut {
-  ExpectedCut(double groups, double spread, const Occupancy& of, int longest_run) {
-    double pieces = 1;  // the mean of groups / longest_run, rounded up
-    for (int cut = 1; cut < groups / longest_run + 4; ++cut)
-      pieces += 0.5 * std::erfc((cut * longest_run - groups) / (std::sqrt(2.0) * std::max(spread, 1e-9)));
-    const double wanted = groups / pieces, of_zone = groups / of.zones;
-    const double parts = std::floor(of_zone / std::min<double>(wanted, most_of_zone) + 0.5);
-    zones = std::clamp(std::ceil(wanted / of_zone - 0.5), 1.0, of.zones);
-    runs = of.zones / zones * std::max(parts, 1.0);
-  }
-  double runs, zones;
-};
-
-}  // namespace
-
 TensorSizes::TensorSizes(const TensorShape& shape, std::int64_t samples, int multiprocessors) {
   // Warps that a multiprocessor holds, and turns that each of them gets: runs end at different times.
   constexpr int warps = 8, turns = 6, longest = 192, shortest = 8;
@@ -96,26 +56,30 @@ TensorSizes::TensorSizes(const TensorShape& shape, std::int64_t samples, int mul
   for (int i = 0; i < 2; ++i)
     entries *= 1 + static_cast<double>(shape.tiles[i]) * (shape.points[i] - 1) / shape.size[i];
   const auto columns = static_cast<double>(shape.columns()), keys = columns * shape.zones;
-  const Occupancy of(shape, entries, keys, columns);
   groups = keys * groups_of_zone(entries / keys);
   const double per_warp = groups / (double(std::max(multiprocessors, 1)) * warps * turns);
   longest_run = static_cast<int>(std::clamp<double>(std::ceil(per_warp), shortest, longest));
 
-  const double all_stretches = of.occupied * of.stretches,
-               spread = std::sqrt(entries / all_stretches / 256 + of.zones / 12);
-  const ExpectedCut cut(groups / all_stretches, spread, of, longest_run);
-  runs = all_stretches * cut.runs;
-  const double planes = (cut.zones - 1) * of.distance * shape.zone_planes + shape.window_planes;
-  listed_rows = runs * planes;
-  // Planes that two runs share: with the next one, and across the periodic edge.
-  const double shared = std::min<double>(shape.window_planes - shape.zone_planes, shape.size[2]),
-               cuts = of.stretches * (cut.runs - 1);
-  const double of_column = cuts * shared + (1 - of.gap) * shared;
-  rows = of.occupied * (cuts * std::min(2 * shared, planes) + (1 - of.gap) * 2 * shared);
-  // And those that no run reaches.
-  const double size = shape.size[2];
-  sums = of.occupied * std::min(of_column + (of.stretches - 1) * shape.window_planes, size) +
-         (columns - of.occupied) * size;
+  // Zones that reach each other are a stretch, which is cut into runs. Two neighbours share the planes behind the zones of
+  // the first, across the periodic edge as well; several runs of one zone share all. Of zones and columns some have no
+  // entries.
+  const double filled = -keys * std::expm1(-entries / keys),
+               occupied = -columns * std::expm1(-entries / columns),
+               reach = std::ceil(double(shape.window_planes) / shape.zone_planes),
+               gap = std::pow(1 - filled / keys, reach - 1),  // probability that a zone ends its stretch
+      stretches = occupied + (filled - occupied) * gap;
+  runs = stretches + std::max(0.0, groups / longest_run - 0.5 * stretches);
+  const double size = shape.size[2], shared = std::min<double>(shape.window_planes - shape.zone_planes, size),
+               reached =
+                   -columns * size * std::expm1(-entries / keys * shape.window_planes / shape.zone_planes),
+               cuts = runs - stretches + occupied * (1 - gap);
+  listed_rows = reached + cuts * shared;
+  rows = cuts * std::min(2 * shared, listed_rows / runs);
+  sums = columns * size - reached + std::min(cuts * shared, reached);
+  if (groups / filled > 1.5 * std::min(longest_run, most_of_zone)) {
+    listed_rows = rows = runs * shape.window_planes;
+    sums = columns * size;
+  }
 }
 
 // Samples do not lie at random: so much more room for what hangs on where they do.

@@ -52,9 +52,7 @@ void add_cpu_bytes(const Sizes& n, const Sizes& g, double element, OperatorCost&
   const double line = 64 / element, wide = 128 / element, points = g[0] * g[1] * g[2];
   const double transfer = (g[1] * g[2] > 1 ? whole(g[0], wide) * g[1] * g[2] : g[0]) * element / 2;
   const double rows = g[2] > 1 ? g[1] : n[1], work = n[2] * rows * (whole(g[0], line) + line) * element;
-  const bool side_by_side =
-      LineFft<float>::side_by_side(static_cast<int>(g[0]), static_cast<std::int64_t>(std::min(n[1], wide)));
-  const double along_x = side_by_side ? 2 * g[0] * wide : whole(g[0], wide),
+  const double along_x = n[1] >= LineFft<float>::least_columns ? 2 * g[0] * wide : whole(g[0], wide),
                buffers = omp_get_max_threads() * element *
                          (std::max(along_x, 2 * wide * std::max(g[1], g[2])) + line);
   cost.bytes += whole_bytes(transfer + work + buffers);

@@ -61,10 +61,7 @@ def test_the_reference_has_every_option(texts):
     for name, _ in commands:
         part = reference.split(f"\n## fhd {name}\n", 1)[1].split("\n## ")[0]
         told = pages.command_reference.help_of(program, name)
-        options = re.findall(r"^  (?:-\w,)?(--[\w-]+)", told, re.MULTILINE)
-        assert options and all(re.search(f"{option}\\b", part) for option in options), name
-        plain = part.replace("\\", "")
-        assert not [word for word in re.findall(r"\w{3,}", told) if word not in plain and word != "Usage"], name
+        assert "--help" in told and told in part, name
 
 
 def test_the_reference_has_every_name_of_the_package(texts):
@@ -73,7 +70,7 @@ def test_the_reference_has_every_name_of_the_package(texts):
     reference = texts[pathlib.Path("app/docs/reference/python.md")]
     for name in set(fhd.__all__):
         assert f"\n## `fhd.{name}`\n" in reference
-    assert "- **maps**: sensitivities, \\[coil\\] and shape" in reference
+    assert "maps: sensitivities, [coil] and shape" in reference
 
 
 def test_what_is_there_already_is_not_lost(tmp_path):

@@ -31,8 +31,8 @@ def test_import_is_quick_and_brings_no_more_than_numpy():
 
 
 def test_a_scan_tells_what_it_holds(scan):
-    assert scan.summary["coils"] == 4
-    assert tuple(scan.summary["shape"]) == (1, 48, 48)
+    assert scan.summary["coil_count"] == 4
+    assert scan.summary["shape"] == (1, 48, 48)
     volume = scan.volume()
     assert volume.kspace.shape == (4, len(volume.trajectory))
     assert volume.shape == (48, 48) and volume.maps.shape == (4, 48, 48)

@@ -35,14 +35,14 @@ TEST_F(BenchChain, prints_where_the_time_of_a_whole_run_goes_and_leaves_nothing)
   EXPECT_EQ(cells[6].find("frames"), std::string::npos);
   EXPECT_NE(cells[7].find("frames/s"), std::string::npos) << out;
   for (const auto& entry : std::filesystem::directory_iterator(folder()))
-    EXPECT_FALSE(entry.path().filename().string().starts_with("fhd-bench")) << entry.path();
+    EXPECT_LACKS(entry.path().string(), "fhd-bench");
 }
 
 TEST_F(BenchChain, a_case_that_is_not_there_is_wrong_usage) {
   EXPECT_EQ(run("bench chain --quick --case nonsense"), 2);
   EXPECT_CONTAINS(text("err"), "--case");
   EXPECT_EQ(run("bench chain --quick --case 32^2 --device cpu --folder nowhere"), 1);
-  EXPECT_CONTAINS(text("err"), "--folder");
+  EXPECT_CONTAINS(text("err"), "an existing folder 'nowhere'");
 }
 
 TEST_F(BenchChain, work_of_a_device_is_counted_once_and_stages_are_added_up) {

@@ -53,7 +53,7 @@ TEST_F(EventLines, recon_tells_scan_stages_images_and_files) {
   const auto all = events();
   expect_framed(all, 0);
   ASSERT_EQ(of_kind(all, "scan").size(), 1u);
-  EXPECT_EQ(of_kind(all, "scan")[0].at("repetitions"), 3);
+  EXPECT_EQ(of_kind(all, "scan")[0].at("repetition_count"), 3);
   EXPECT_EQ(of_kind(all, "scan")[0].at("matrix_size"), Json({24, 24, 1}));
   const auto images = of_kind(all, "image");
   ASSERT_EQ(images.size(), 3u);

@@ -13,19 +13,10 @@
 namespace fhd::tests {
 namespace {
 
-class FramesCommand : public SmallScanTest {
+class FramesCommand : public ReconTest {
  protected:
   void prepare() override {
     ASSERT_DONE(run("simulate -o scan --matrix 24 --coils 4 --readouts 31 --dynamic 6"));
-  }
-  int recon(const std::string& arguments) const {
-    return run("recon scan.h5 -o out --force --device cpu " + arguments);
-  }
-  void expect_refused(const std::string& arguments, int status, const std::string& line) const {
-    EXPECT_EQ(recon(arguments), status) << arguments;
-    EXPECT_EQ(text("err"), "fhd: " + line + "\n") << arguments;
-    EXPECT_FALSE(exists("out.json")) << arguments;
-    EXPECT_FALSE(exists("out.h5")) << arguments;
   }
 };
 

@@ -16,18 +16,10 @@
 namespace fhd::tests {
 namespace {
 
-class GatingCommand : public SmallScanTest {
+class GatingCommand : public ReconTest {
  protected:
   void prepare() override {
     ASSERT_DONE(run("simulate -o scan --matrix 32 --coils 4 --readouts 241 --breaths 8 --bins 3"));
-  }
-  int recon(const std::string& arguments) const {
-    return run("recon scan.h5 -o out --force --device cpu " + arguments);
-  }
-  void expect_refused(const std::string& arguments, int status, const std::string& line) const {
-    EXPECT_EQ(recon(arguments), status) << arguments;
-    EXPECT_EQ(text("err"), "fhd: " + line + "\n") << arguments;
-    EXPECT_FALSE(exists("out.h5")) << arguments;
   }
   void write(const std::string& name, const std::string& words) const { std::ofstream(path(name)) << words; }
   double error() const {

@@ -104,7 +104,7 @@ TEST_F(Info, prints_what_a_file_holds) {
   write_input();
   const auto text = fhd("info scan.h5");
   EXPECT_EQ(text.status, 0) << text.error;
-  EXPECT_CONTAINS(text.output, "16 x 12 x 1");
+  EXPECT_CONTAINS(text.output, "16, 12, 1");
   const auto json = nlohmann::json::parse(fhd("info scan.h5 --json").output);
   EXPECT_EQ(json["format"], "fhd");
   EXPECT_EQ(json["matrix_size"], (std::array{16, 12, 1}));

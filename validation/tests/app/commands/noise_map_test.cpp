@@ -11,7 +11,7 @@
 namespace fhd::tests {
 namespace {
 
-class NoiseMapCommand : public SmallScanTest {
+class NoiseMapCommand : public ReconTest {
  protected:
   void prepare() override {
     ASSERT_EQ(
@@ -19,9 +19,6 @@ class NoiseMapCommand : public SmallScanTest {
             "--noise-readouts 1000"),
         0)
         << text("err");
-  }
-  int recon(const std::string& arguments) const {
-    return run("recon scan.h5 -o out --device cpu " + arguments);
   }
   nlohmann::json report() const { return nlohmann::json::parse(text("out.json"))["images"][0]; }
 };

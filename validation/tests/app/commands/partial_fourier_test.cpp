@@ -9,16 +9,13 @@
 namespace fhd::tests {
 namespace {
 
-class PartialFourierCommand : public SmallScanTest {
+class PartialFourierCommand : public ReconTest {
  protected:
   void prepare() override {
     ASSERT_EQ(run("simulate -o scan --trajectory cartesian --matrix 64 --coils 2 --partial-fourier 0.625 "
                   "--repetitions 2"),
               0)
         << text("err");
-  }
-  int recon(const std::string& arguments) const {
-    return run("recon scan.h5 -o out --device cpu " + arguments);
   }
 };
 

@@ -15,7 +15,6 @@ using Json = nlohmann::ordered_json;
 class Plan : public fhd::tests::ProgramTest {
  protected:
   void prepare() override {
-    ASSERT_EQ(setenv("XDG_CACHE_HOME", path("cache").c_str(), 1), 0);
     ASSERT_EQ(setenv("OMP_NUM_THREADS", "1", 1), 0);
   }
   void simulate(const std::string& name, const std::string& options) const {
@@ -142,32 +141,6 @@ TEST_F(Plan, check_says_the_same_of_all_slices_and_repetitions) {
       ASSERT_DONE(run("plan --device cpu --slices 1 --repetitions 0 " + path("scan.h5")));
       EXPECT_TRUE(planned_line().starts_with("1 image: ")) << planned_line();
     }
-}
-
-TEST_F(Plan, measures_again_where_the_kept_rates_are_damaged_or_cannot_be_kept) {
-  simulate("scan", "--trajectory radial --dimensions 2 --matrix 16,16 --coils 2");
-  plan(path("scan.h5"));
-  std::vector<std::filesystem::path> kept;
-  for (const auto& entry : std::filesystem::directory_iterator(path("cache/fhd")))
-    kept.push_back(entry.path());
-  ASSERT_EQ(kept.size(), 1u);
-  const auto content = [&] {
-    std::ifstream file(kept[0]);
-    return Json::parse(file, nullptr, false);
-  };
-  Json rates = content();
-  ASSERT_TRUE(rates.is_object());
-  rates["region"] = -1;
-  for (const std::string& garbage :
-       {std::string(), std::string(R"({"pair": 1})"), rates.dump(), std::string(1000, '[')}) {
-    std::ofstream(kept[0], std::ios::binary) << garbage;
-    EXPECT_GT(plan(path("scan.h5"))["seconds"].get<double>(), 0);
-    const Json now = content();
-    ASSERT_TRUE(now.is_object());
-    EXPECT_GT(now["region"].get<double>(), 0);
-  }
-  ASSERT_EQ(setenv("XDG_CACHE_HOME", "/dev/null", 1), 0);
-  EXPECT_GT(plan(path("scan.h5"))["seconds"].get<double>(), 0);
 }
 
 TEST_F(Plan, refuses_what_the_scan_cannot_give) {

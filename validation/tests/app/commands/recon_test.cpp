@@ -70,7 +70,7 @@ TEST_F(Recon, a_scan_that_is_simulated_again_is_the_same) {
 TEST_F(Recon, contrasts_keep_their_names) {
   simulate("one", "--echo-times 2,5");
   ASSERT_DONE(run("info one.h5"));
-  EXPECT_CONTAINS(text("out"), "repetition 1     contrast 1\n");
+  EXPECT_CONTAINS(text("out"), "  - repetition 1: contrast 1\n");
   ASSERT_DONE(run("info one.h5 --json"));
   EXPECT_EQ(nlohmann::json::parse(text("out"))["repetition_counters"][1]["contrast"], 1);
   ASSERT_DONE(recon("one.h5 -o out --iterations 3 --repetitions 1"));

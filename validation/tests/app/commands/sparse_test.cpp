@@ -9,12 +9,9 @@
 namespace fhd::tests {
 namespace {
 
-class SparseCommand : public SmallScanTest {
+class SparseCommand : public ReconTest {
  protected:
   void prepare() override { ASSERT_DONE(run("simulate -o scan --matrix 32 --coils 4 --undersampling 2")); }
-  int recon(const std::string& arguments) const {
-    return run("recon scan.h5 -o out --force --device cpu " + arguments);
-  }
   nlohmann::json report() const { return nlohmann::json::parse(text("out.json"))["images"][0]; }
   /// A usage error of this line, and no result.
   void expect_refused(const std::string& arguments, const std::string& line) const {

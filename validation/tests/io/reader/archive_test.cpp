@@ -91,35 +91,5 @@ TEST(Archive, an_array_is_held_against_what_may_come) {
   EXPECT_CONTAINS(error_of([&] { value_of<Array<double>>(bytes, 7999); }), "--input-memory");
 }
 
-TEST(Archive, of_a_large_array_the_address_passes) {
-  Array<double> array({2, 1 << 16});
-  for (std::int64_t i = 0; i < array.size(); ++i) array[i] = static_cast<double>(i);
-  std::string bytes;
-  Output out(
-      [&](const void* from, std::size_t count) { bytes.append(static_cast<const char*>(from), count); },
-      true);
-  out(array);
-  out.flush();
-  EXPECT_LT(bytes.size(), 64u);
-  const auto taken_with = [&](Input::Copy copy) {
-    const char* next = bytes.data();
-    const auto read = [&](void* to, std::size_t count) {
-      std::memcpy(to, next, count);
-      next += count;
-    };
-    Array<double> taken;
-    Input("file", std::uint64_t{1} << 20, read, std::move(copy))(taken);
-    return taken;
-  };
-  const auto taken = taken_with([](std::uint64_t address, void* to, std::size_t count) {
-    std::memcpy(to, reinterpret_cast<const void*>(address), count);
-    return true;
-  });
-  EXPECT_EQ(taken.shape(), array.shape());
-  EXPECT_EQ(std::memcmp(taken.data(), array.data(), sizeof(double) * (2 << 16)), 0);
-  EXPECT_CONTAINS(error_of([&] { taken_with([](auto...) { return false; }); }), "found more");
-  EXPECT_CONTAINS(error_of([&] { taken_with({}); }), "found more");
-}
-
 }  // namespace
 }  // namespace fhd::io::reader

@@ -201,8 +201,6 @@ TEST_F(Harm, ends_by_the_time_of_the_processor_or_by_the_clock) {
   for (const char* life : {"wait", "trickle"}) EXPECT_CONTAINS(error_with(life), "takes longer than 0.2 s; ");
 }
 
-/// The array is larger than what is copied at once. Where the system keeps the memory of processes apart, it passes through
-/// the socket.
 TEST_F(Harm, large_arrays_arrive_whole) {
   fake("large array");
   const auto values = read_number_table(path("file.h5"), "/data");
@@ -220,8 +218,6 @@ TEST_F(Harm, values_that_no_file_has_are_refused) {
   }
   fake("other shape");
   EXPECT_CONTAINS(error_of([&] { read_image(path("file.h5")); }), "found [1][1][2]");
-  fake("absurd address");
-  EXPECT_CONTAINS(error_of([&] { read_number_table(path("file.h5"), "/data"); }), "found more");
 }
 
 TEST_F(Harm, does_not_reach_the_next_file) {

@@ -233,7 +233,7 @@ TEST_F(ScanFile, rejects_what_is_no_scan) {
   EXPECT_REFUSED(open_scan(path("text.h5")), "text.h5: expected an HDF5 file, found another format");
   write_text(path("empty.h5"), "");
   EXPECT_REFUSED(open_scan(path("empty.h5")), "an empty file");
-  EXPECT_REFUSED(open_scan(path("absent.h5")), "nothing there");
+  EXPECT_REFUSED(open_scan(path("absent.h5")), "found none");
   EXPECT_REFUSED(open_scan(folder().string()), "IMPATIENT");
   fhd_file("bare.h5").close();
   EXPECT_REFUSED(open_scan(path("bare.h5")), "expected a scan");

@@ -1,7 +1,5 @@
 // Two sets of maps: the operator is the sum of two SENSE operators, its adjoint and its normal operator are its own, and an
 // object that is folded within the field of view keeps its signal.
-#include "recon/encoding/map_sets.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/maps.hpp"
+#include "recon/encoding/sense_normal.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/transform.hpp"
@@ -25,23 +24,22 @@ using data::TrajectoryKind;
 using io::error_of;
 
 struct Operators {
-  Trajectory trajectory;
-  SetsOfMaps<double> sets;
-  std::shared_ptr<const MapSetsEncoding<double>> encoding;
+  std::vector<std::shared_ptr<const SenseEncoding<double>>> sets;  ///< each by itself
+  std::shared_ptr<const SenseEncoding<double>> encoding;
   std::shared_ptr<const HermitianOperator<double>> normal;
 };
 
 Operators operators_of(std::array<int, 3> n, std::int64_t coils, std::int64_t coils_at_once) {
   Operators made;
-  made.trajectory = tests::random_trajectory(n, 201, 1);
+  const Trajectory trajectory = tests::random_trajectory(n, 201, 1);
   const std::shared_ptr<const FourierTransform<double>> transform =
-      make_direct_transform<double>(made.trajectory, n, Device::cpu());
+      make_direct_transform<double>(trajectory, n, Device::cpu());
+  const auto maps = [&](int set) { return tests::random_values<double>({coils, n[2], n[1], n[0]}, 2 + set); };
   for (int set = 0; set < 2; ++set)
-    made.sets.push_back(std::make_shared<SenseEncoding<double>>(
-        transform, tests::random_values<double>({coils, n[2], n[1], n[0]}, 2 + set)));
-  made.encoding = std::make_shared<MapSetsEncoding<double>>(made.sets, coils_at_once);
-  made.normal = std::make_shared<MapSetsNormal<double>>(
-      made.encoding, point_spread_direct<double>(made.trajectory, n, nullptr, Device::cpu()));
+    made.sets.push_back(std::make_shared<SenseEncoding<double>>(transform, maps(set)));
+  made.encoding = std::make_shared<SenseEncoding<double>>(transform, maps(0), coils_at_once, 1, maps(1));
+  made.normal = make_sense_normal<double>(
+      made.encoding, point_spread_direct<double>(trajectory, n, nullptr, Device::cpu()), coils_at_once);
   return made;
 }
 

@@ -28,9 +28,10 @@ struct PreconditionedProblem {
   Device device = Device::cpu();
 
   Shape image() const { return {matrix[2], matrix[1], matrix[0]}; }
-  std::shared_ptr<const SenseEncoding<T>> encoding() const {
+  std::shared_ptr<const SenseEncoding<T>> encoding(std::int64_t coils_at_once = 0,
+                                                   std::int64_t images_at_once = 1) const {
     return std::make_shared<SenseEncoding<T>>(make_direct_transform<T>(trajectory, matrix, device),
-                                              maps.to(device));
+                                              maps.to(device), coils_at_once, images_at_once);
   }
   Array<Complex<T>> point_spread() const {
     return point_spread_direct<T>(trajectory, matrix, nullptr, device);
@@ -52,10 +53,9 @@ struct PreconditionedProblem {
   }
   std::shared_ptr<const HermitianOperator<T>> preconditioner(std::int64_t coils_at_once = 0,
                                                              std::int64_t images_at_once = 1) const {
-    return make_preconditioner<T>(circulant_of_point_spread(point_spread(), image()), penalty(), encoding(),
-                                  coils_at_once, images_at_once, alone());
+    return make_preconditioner<T>(circulant_of_point_spread(point_spread(), image()), penalty(),
+                                  encoding(coils_at_once, images_at_once));
   }
-  static std::shared_ptr<const ProcessGroup> alone() { return Execution{}.processes; }
 
   /// The image of samples at random, down to rounding, is that of dense least squares.
   void expect_dense_least_squares() const {

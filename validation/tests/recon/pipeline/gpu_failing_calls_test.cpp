@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "recon/array/failing_cuda.hpp"
+#include "recon/array/device_cuda.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"

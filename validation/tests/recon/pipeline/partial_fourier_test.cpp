@@ -25,31 +25,27 @@ namespace {
 
 using tests::random_values;
 
-/// A^H A of a dense A [row][column].
+/// Returns A^H A of a dense A [row][column].
 template <class T>
-class DenseNormal final : public HermitianOperator<T> {
- public:
-  explicit DenseNormal(Array<Complex<T>> matrix) : matrix_(std::move(matrix)) {}
-  Shape domain() const override { return {matrix_.extent(1)}; }
-  Device device() const override { return Device::cpu(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    const auto rows = matrix_.extent(0), columns = matrix_.extent(1);
-    out.fill_zero();
-    for (std::int64_t i = 0; i < rows; ++i) {
-      Complex<T> sum;
-      for (std::int64_t j = 0; j < columns; ++j) sum += matrix_[i * columns + j] * in[j];
-      for (std::int64_t j = 0; j < columns; ++j) out[j] += conj(matrix_[i * columns + j]) * sum;
-    }
-  }
-
- private:
-  Array<Complex<T>> matrix_;
-};
+std::shared_ptr<const HermitianOperator<T>> dense_normal(Array<Complex<T>> matrix) {
+  const auto rows = matrix.extent(0), columns = matrix.extent(1);
+  return hermitian_operator<T>({columns}, Device::cpu(),
+                               [matrix = std::move(matrix), rows, columns](const auto& in, auto& out) {
+                                 out.fill_zero();
+                                 for (std::int64_t i = 0; i < rows; ++i) {
+                                   Complex<T> sum;
+                                   for (std::int64_t j = 0; j < columns; ++j)
+                                     sum += matrix[i * columns + j] * in[j];
+                                   for (std::int64_t j = 0; j < columns; ++j)
+                                     out[j] += conj(matrix[i * columns + j]) * sum;
+                                 }
+                               });
+}
 
 template <class T>
 Problem<T> real_problem(std::int64_t rows, std::int64_t columns, bool is_real = true) {
   Problem<T> problem;
-  problem.normal = std::make_shared<DenseNormal<T>>(random_values<T>({rows, columns}, 1));
+  problem.normal = dense_normal(random_values<T>({rows, columns}, 1));
   problem.is_real = is_real;
   return problem;
 }

@@ -51,13 +51,13 @@ TEST(Subspace, of_pairs_is_that_of_frames) {
     }
   const Shape image{1, 8, 9};
   const auto subspace = std::make_shared<Subspace<double>>(courses, Device::cpu());
-  const SubspaceNormal<double> by_frame(std::make_shared<StackedNormal<double>>(of_frames), subspace, image);
-  const CoupledNormal<double> by_pair(of_pairs);
-  ASSERT_EQ(by_pair.domain(), by_frame.domain());
-  const auto in = tests::random_values<double>(by_frame.domain(), 7);
+  const auto by_frame = subspace_normal<double>(stacked_normal(of_frames), subspace, image);
+  const auto by_pair = coupled_normal(of_pairs);
+  ASSERT_EQ(by_pair->domain(), by_frame->domain());
+  const auto in = tests::random_values<double>(by_frame->domain(), 7);
   Array<Complex<double>> a(in.shape()), b(in.shape());
-  by_frame.forward(in, a);
-  by_pair.forward(in, b);
+  by_frame->forward(in, a);
+  by_pair->forward(in, b);
   EXPECT_LE(metrics::relative_l2(a, b), 1e-13);
 }
 

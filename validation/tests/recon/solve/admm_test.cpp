@@ -119,7 +119,7 @@ const auto tv = sparse_term<double>(SparseKind::tv, image, Device::cpu()),
            tgv = sparse_term<double>(SparseKind::tgv, image, Device::cpu());
 
 AdmmSettings exact(double tolerance) {
-  AdmmSettings settings{{2000, tolerance}};
+  AdmmSettings settings{2000, tolerance};
   settings.penalty = 20;
   settings.inner_iterations = 30;
   return settings;
@@ -188,16 +188,10 @@ TEST(Admm, goes_on_from_a_solution) {
   }
 }
 
-TEST(Admm, refuses_a_start_of_another_problem_and_data_that_are_not_finite) {
+TEST(Admm, refuses_data_that_are_not_finite) {
   const auto normal = std::make_shared<RandomNormal>(image, 60, 3);
   const auto b = right_hand_side(*normal);
   Array<Complex<double>> x(image);
-  const AdmmSettings settings{{2, 0}};
-  auto of_tv = admm(problem_of(normal, {tv}, 8), b, x, settings);
-  EXPECT_THROW(admm(problem_of(normal, {tgv}, 8), b, x, settings, {}, {}, SparseSolution<double>(of_tv)),
-               Error);
-  EXPECT_THROW(admm(problem_of(normal, {tv, tgv}, 8), b, x, settings, {}, {}, std::move(of_tv)), Error);
-  EXPECT_THROW(admm(problem_of(normal, {}, 1), b, x, AdmmSettings{}), Error) << "no sparse term";
   auto no_number = b;
   no_number[3] = {std::numeric_limits<double>::quiet_NaN(), 0};
   EXPECT_THROW(admm(problem_of(normal, {tv}, 1), no_number, x, AdmmSettings{}), Error);

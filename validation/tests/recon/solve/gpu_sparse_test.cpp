@@ -37,31 +37,20 @@ TEST_F(GpuSparse, terms_are_those_of_the_cpu) {
     }
 }
 
-/// E^H E = 2: J is a prox problem.
-class Twice final : public HermitianOperator<float> {
- public:
-  Twice(const Shape& image, Device device) : image_(image), device_(device) {}
-  Shape domain() const override { return image_; }
-  Device device() const override { return device_; }
-  void forward(const Array<Complex<float>>& in, Array<Complex<float>>& out) const override {
-    copy(in, out);
-    scale(out, 2.0F);
-  }
-
- private:
-  Shape image_;
-  Device device_;
-};
-
 TEST_F(GpuSparse, admm_gives_the_image_of_the_cpu) {
   const Shape image{1, 24, 24};
   const auto data = random_values<float>(image, 2);
   const auto solved = [&](Device device) {
-    Problem<float> problem{std::make_shared<Twice>(image, device), {{identity_term<float>(), 0}}, {}};
+    // E^H E = 2: J is a prox problem.
+    const auto twice = hermitian_operator<float>(image, device, [](const auto& in, auto& out) {
+      copy(in, out);
+      scale(out, 2.0F);
+    });
+    Problem<float> problem{twice, {{identity_term<float>(), 0}}, {}};
     for (const auto kind : {SparseKind::wavelet, SparseKind::tgv})
       problem.sparse.push_back({sparse_term<float>(kind, image, device), 0.3});
     Array<Complex<float>> x(image, device);
-    AdmmSettings settings{{1000, 1e-4}};
+    AdmmSettings settings{1000, 1e-4};
     EXPECT_TRUE(admm(problem, data.to(device), x, settings).converged);
     return x.to(Device::cpu());
   };

@@ -174,12 +174,8 @@ TYPED_TEST(ConjugateGradient, refuses_nan_and_overflow) {
   EXPECT_THROW(conjugate_gradient(DenseNormal<TypeParam>(matrix, TypeParam(1)), b, x, {}), Error);
 }
 
-TYPED_TEST(ConjugateGradient, refuses_contradictory_settings_and_shapes) {
+TYPED_TEST(ConjugateGradient, refuses_contradictory_shapes) {
   Array<Complex<TypeParam>> wrong({19});
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THROW(this->solve({.iterations = 0}), Error);
-  EXPECT_THROW(this->solve({.tolerance = -1}), Error);
-  EXPECT_THROW(this->solve({.tolerance = nan}), Error);
   EXPECT_THROW(conjugate_gradient(this->normal_, wrong, this->x_, {}), Error);
   EXPECT_THROW(conjugate_gradient(this->normal_, this->b_, wrong, {}), Error);
 }

@@ -146,8 +146,6 @@ TEST(Identity, with_weights_counts_every_voxel_by_its_own) {
   const auto term = identity_term<double>(Array<double>(weights));
   EXPECT_NEAR(term->value(x), expected, rounding * expected);
   EXPECT_NEAR(term->circulant({0, 0, 0}), 1, rounding);
-  Array<Complex<double>> other(Shape{1, 4, 4}), out(Shape{1, 4, 4});
-  EXPECT_THROW(term->add_normal(other, 1, out), Error);
 }
 
 TEST(Shrink, leaves_a_subgradient) {

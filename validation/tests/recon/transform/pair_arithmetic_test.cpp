@@ -21,25 +21,6 @@ class PairArithmetic : public testing::Test {};
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(PairArithmetic, Types);
 
-TYPED_TEST(PairArithmetic, phase_of_turns_wraps_whole_turns_away) {
-  using T = TypeParam;
-  for (const double turns : {0.0, 0.25, -0.25, 0.125, 0.4375, -0.5}) {
-    EXPECT_EQ(phase_of_turns<T>(turns), phase_of_turns<T>(turns + 3)) << turns;
-    EXPECT_EQ(phase_of_turns<T>(turns), phase_of_turns<T>(turns - 1024)) << turns;
-  }
-  EXPECT_EQ(phase_of_turns<T>(0.5), phase_of_turns<T>(-0.5)) << "half a turn forward is half a turn back";
-}
-
-TYPED_TEST(PairArithmetic, half_turns_stay_in_the_range_of_the_fast_intrinsics) {
-  using T = TypeParam;
-  EXPECT_EQ(half_turns<T>(phase_of_turns<T>(0.25)), T(0.5));
-  EXPECT_EQ(half_turns<T>(phase_of_turns<T>(-0.25)), T(-0.5));
-  EXPECT_EQ(half_turns<T>(phase_of_turns<T>(0.5)), T(-1));
-  EXPECT_EQ(half_turns<T>(std::numeric_limits<Phase<T>>::max() / 2), T(1))
-      << "rounds up to one, never beyond";
-  EXPECT_EQ(half_turns<T>(0), T(0));
-}
-
 TYPED_TEST(PairArithmetic, integer_phase_equals_k_times_r_at_every_voxel) {
   using T = TypeParam;
   // k / 2N is rounded to half a unit of the phase, and multiplied by at most 2N per axis for Q; three axes.

@@ -42,9 +42,10 @@ void expect_normal_of_transform(const TransformCase& c, Device device) {
   const auto toeplitz = make_toeplitz_normal(
       point_spread_direct<T>(trajectory, c.matrix_size, nullptr, device), maps.to(device));
   const auto x = random_values<T>(toeplitz->domain(), 3), y = random_values<T>(toeplitz->domain(), 4);
-  const ExplicitNormal<double> exact(std::make_shared<SenseEncoding<double>>(transform, in_double(maps)));
+  const auto exact =
+      explicit_normal<double>(std::make_shared<SenseEncoding<double>>(transform, in_double(maps)));
   const auto ax = applied(*toeplitz, x), ay = applied(*toeplitz, y), again = applied(*toeplitz, x);
-  EXPECT_LE(relative_error(ax, applied(exact, in_double(x))), ToeplitzAccuracy<T>::tolerance);
+  EXPECT_LE(relative_error(ax, applied(*exact, in_double(x))), ToeplitzAccuracy<T>::tolerance);
   EXPECT_LE(adjointness_error(x, ax, y, ay), ToeplitzAccuracy<T>::symmetry);
   // Padding that one run spoils would show in the next.
   EXPECT_TRUE(std::equal(ax.begin(), ax.end(), again.begin()));
@@ -82,7 +83,7 @@ struct RegularizedProblem {
                                               maps.to(device), coils_at_once);
   }
   std::shared_ptr<const HermitianOperator<T>> normal(bool toeplitz) const {
-    if (!toeplitz) return std::make_shared<ExplicitNormal<T>>(encoding());
+    if (!toeplitz) return explicit_normal<T>(encoding());
     return make_toeplitz_normal(point_spread_direct<T>(trajectory, matrix, nullptr, device), maps.to(device));
   }
   Array<Complex<T>> solved(bool roughness, bool toeplitz) const {
