@@ -48,7 +48,8 @@ void print_text(const nlohmann::ordered_json& facts) {
 
 Run add_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
-  app.add_option("SCAN", options->input, "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory")
+  app.add_option("SCAN", options->input,
+                 "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory, Siemens .dat")
       ->required();
   app.add_flag("--json", options->json, "print JSON");
   add_options(app, options->run, in_info);
