@@ -26,7 +26,7 @@ struct Survey {
   }
 };
 
-/// What decides the header beside the protocol.
+/// Facts that decide the header beside the protocol.
 struct HeaderFacts {
   Survey image, reference;
   bool reads_positions = false;  ///< the trajectory comes from another file

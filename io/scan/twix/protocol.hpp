@@ -38,7 +38,7 @@ struct RampShape {
   bool is_sampled() const { return mode > 1; }
 };
 
-/// What is used of a protocol. Numbers are 0 where they are not stated.
+/// The part of a protocol that is used. Numbers are 0 where they are not stated.
 struct Protocol {
   std::string name, sequence, vendor, model, institution, patient_position, frame_of_reference;
   bool is_nx = false;  ///< XA: noise is measured in its own way
