@@ -153,6 +153,9 @@ bool RawFile::for_each_readout(const Measurement& measurement,
     if (is_readout) visit(block);
     at += bytes;
   }
+  if (measurement.is_vb && at < measurement.end)  // a scan that was stopped ends with a block
+    throw Error(path(), "whole blocks", fmt::format("{} bytes of one at the end", measurement.end - at),
+                copy_again);
   return false;
 }
 
