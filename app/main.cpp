@@ -100,6 +100,16 @@ int run(const std::vector<Command>& commands) {
   return with_output_written(status);
 }
 
+/// Returns the words of the command line: "--help" for none, "recon --help" for "help recon".
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
+  if (words.empty() || words.front() == "help") {
+    if (!words.empty()) words.erase(words.begin());
+    words.push_back("--help");
+  }
+  return words;
+}
+
 /// Reads the command line and runs the command: its exit status.
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"fhd: exact reconstruction of non-Cartesian MRI scans", "fhd"};
@@ -141,7 +151,7 @@ int parse_and_run(int argc, char** argv) {
       largest_matrix, io::least_fov_mm, io::largest_fov_mm, io::most_volumes,
       static_cast<double>(io::most_samples)));
 
-  const std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
+  const auto words = words_of(argc, argv);
   const auto refuse = [&](const std::string& reason, bool has_remedy) {
     print_failure(usage_error(app, words, reason, has_remedy));
     return 2;
@@ -149,7 +159,10 @@ int parse_and_run(int argc, char** argv) {
   try {
     parse_words(app, words);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return with_output_written(app.exit(error));  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      const int status = with_output_written(app.exit(error));
+      return argc < 2 ? 2 : status;
+    }
     return refuse(error.what(), false);
   } catch (const Error& error) {
     return refuse(error.what(), !error.parts().remedy.empty());

@@ -47,7 +47,8 @@ bool looks_like_scan(const fs::path& path) {
   if (is_impatient(path)) return true;
   std::error_code status;
   if (fs::is_directory(path, status)) return false;
-  if (has_ending(path, {".h5", ".hdf5", ".mrd"})) return true;
+  const auto unpacked = has_ending(path, {".gz"}) ? path.stem() : path;
+  if (has_ending(unpacked, {".h5", ".hdf5", ".mrd", ".ismrmrd"})) return true;
   if (has_ending(path, {".dat"}))
     return io::is_twix(path.string());  // other programs end their files so, too
   const auto stem = path.stem().string();
@@ -246,7 +247,8 @@ std::string absolute_path(const std::string& scan) {
 std::string plain_name(const std::string& scan) {
   fs::path path = fs::path(scan).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  const bool is_known = has_ending(path, {".h5", ".hdf5", ".mrd", ".cfl", ".hdr", ".dat"});
+  if (has_ending(path, {".gz"})) path = path.stem();
+  const bool is_known = has_ending(path, {".h5", ".hdf5", ".mrd", ".ismrmrd", ".cfl", ".hdr", ".dat"});
   return (is_known ? path.stem() : path.filename()).string();
 }
 

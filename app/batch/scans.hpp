@@ -10,9 +10,11 @@
 namespace fhd::app {
 
 struct BatchScan {
-  std::string path;    ///< as given or found
-  std::string name;    ///< results are DIR/name.*
-  bool found = false;  ///< in a folder or by a pattern: there files of images are skipped, not failures
+  std::string path;  ///< as given or found
+  std::string name;  ///< results are DIR/name.*
+  bool found =
+      false;  ///< in a folder or by a pattern: there files of images or noise are skipped, not failures
+  std::string noise{};  ///< a file that serves it as --noise; empty: none
 };
 
 struct BatchList {

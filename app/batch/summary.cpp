@@ -172,7 +172,7 @@ std::string summary_table(const std::vector<Outcome>& outcomes, double seconds) 
   table += fmt::format("{} scans: {} finished, {} unchanged, {} failed",
                        static_cast<int>(outcomes.size()) - t.earlier(), t[finished], t[unchanged], t[failed]);
   add(", {} suspicious", t.suspicious, t.suspicious > 0);
-  add(", {} hold images and no scan", t[images], t[images] > 0);
+  add(", {} hold images or noise and no scan", t[images], t[images] > 0);
   add(", {} not run", t[open], t[open] > 0);
   add("; {} more of earlier runs", t.earlier(), t.earlier() > 0);
   add("; {:.1f} s", seconds, true);

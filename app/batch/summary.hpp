@@ -16,7 +16,7 @@ struct Outcome {
     open,       ///< not reached: the batch was stopped
     finished,   ///< reconstructed now
     unchanged,  ///< reconstructed before; input, settings, version and results are what they were
-    images,     ///< no scan but results, found in a folder or by a pattern
+    images,     ///< no scan but results or noise, found in a folder or by a pattern
     failed,
     earlier,        ///< finished by another run on the folder; not among the scans of this one
     failed_earlier  ///< failed in another run

@@ -30,6 +30,8 @@ BatchWork plan_work(const CLI::App& app, const RunOptions& options, const std::s
   std::map<std::map<std::string, std::string>, std::size_t> known;
   for (const auto& scan : scans) {
     BatchSettings settings{common, {}};
+    if (!scan.noise.empty() && common.read_options.outside.noise.empty())
+      set_option(settings.options, *find_option("--noise", in_batch), scan.noise);
     std::string where;
     for (const auto& entry : entries)
       if (fits_recipe(entry.pattern, scan.path)) {
@@ -123,7 +125,7 @@ std::optional<Missing> missing_of(const BatchWork& work, std::size_t scan, const
 }
 
 std::optional<Missing> missing_in_folder(const BatchWork& work, std::size_t scan) {
-  const auto& [path, name, found] = work.scans[scan];
+  const auto& [path, name, found, noise] = work.scans[scan];
   const auto manifest = io::read_manifest(io::manifest_path(work.directory, name));
   if (!manifest && found && holds_only_images(path)) return {};
   if (!manifest) return Missing{"new", ""};

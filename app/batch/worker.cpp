@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "app/batch/engines.hpp"
+#include "app/batch/noise_files.hpp"
 #include "app/batch/summary.hpp"
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
@@ -177,6 +178,8 @@ class WorkerProcess {
     job.run.reset();
     if (job.scan.found && holds_only_images(job.scan.path))
       return report_end(job, Outcome::Status::images, job.scan.path + ": holds images, no scan");
+    if (job.scan.found && holds_only_noise(job.scan.path))
+      return report_end(job, Outcome::Status::images, job.scan.path + ": holds noise alone, no scan");
     job.manifest.error = line;
     try {
       write_manifest(job, io::Manifest::Status::failed);
@@ -273,7 +276,7 @@ class WorkerProcess {
   /// whatever its content was.
   static void require_replaceable(const Job& job) {
     const auto folder = std::filesystem::path(job.prefix).parent_path();
-    const auto request = request_of(job.run->settings->options, job.prefix);
+    const auto request = request_of(*job.run, job.prefix);
     for (const auto& name : io::files_of_results(request)) {
       const auto is_it = [&](const io::Product& product) {
         const auto file = (folder / product.name).string();
@@ -294,7 +297,7 @@ class WorkerProcess {
     ScanRun& run = *job.run;
     io::Manifest& manifest = job.manifest;
     run.results.require_trust(run.settings->options.strict);
-    io::check_writable(request_of(run.settings->options, job.prefix), run.results.inputs());
+    io::check_writable(request_of(run, job.prefix), run.results.inputs());
     require_replaceable(job);
     manifest.products = io::products_of(std::filesystem::path(job.prefix).parent_path().string(),
                                         write_results(run, io::OutputLock(job.prefix), job.prefix));

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "app/batch/log.hpp"
+#include "app/batch/noise_files.hpp"
 #include "app/batch/scans.hpp"
 #include "app/batch/scheduler.hpp"
 #include "app/batch/summary.hpp"
@@ -136,6 +137,7 @@ BatchList BatchCommand::listed() const {
   const bool are_named = app->get_option("--name")->count() > 0;
   const auto name_of = are_named ? names_by(name, options.selection, options.read_options) : NameOfScan();
   BatchList list = list_scans(scans, output, name_of);
+  serve_noise(list);
   if (!only.empty()) keep_named(list.scans, only);
   if (!shard.empty()) keep_shard(list.scans, shard);
   return list;

@@ -11,6 +11,7 @@
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
 #include "app/run/scan_cost.hpp"
+#include "app/run/series_maps.hpp"
 #include "app/terminal/console.hpp"
 #include "io/result/message_json.hpp"
 #include "io/scan/companion_files.hpp"
@@ -67,6 +68,7 @@ int run(const CheckCommand& command) {
   DiagnosisSettings settings;
   settings.memory_bytes = machine_memory_bytes();
   settings.cost = [&](io::ScanFile& file) { return default_cost(file, settings.memory_bytes); };
+  settings.correct = [](io::ScanFile& file) { take_maps_from_series(file, MapsFrom::automatic, {}); };
   bool usable = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const auto& path : command.scans) {

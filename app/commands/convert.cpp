@@ -51,6 +51,7 @@ int convert(const ConvertOptions& options) {
   const auto lost = io::convert_scan(*file, options.input, read_options, options.output, format);
   const auto& summary = file->summary();
   for (const auto& sentence : summary.inferred) print_out("{}\n", sentence);
+  for (const auto& sentence : summary.missing) print_out("{}\n", sentence);
   for (const auto& [what, path] : summary.outside_pieces) print_out("{} from {}\n", what, path);
   for (const auto& sentence : lost) print_out("{}\n", sentence);
   print_out("{} ({}) -> {} ({})\n", options.input, summary.format, options.output, name_of(format));
@@ -69,6 +70,9 @@ Run add_convert(CLI::App& app) {
       ->required();
   add_choice(app, "--to", options->format, io::scan_format_names(), "format of OUT [from its name]");
   app.add_flag("--force", options->force, "replace OUT where it exists");
+  app.add_flag("--anonymous", options->run.read_options.anonymous,
+               "leave out what may identify a patient: names, IDs, dates, texts that people type, user "
+               "parameters that are texts, waveforms; time stamps count from the first readout");
   options->run.read_options.zeros_are_measured = true;  // a copy holds what the original does
   add_options(app, options->run, in_info);
   return [options] { return convert(*options); };

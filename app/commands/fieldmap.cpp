@@ -19,6 +19,7 @@
 #include "io/files/file_set.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
+#include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -94,10 +95,15 @@ int FieldMapCommand::run() {
                                    [&](std::int64_t slice, std::size_t echo, const Report& report) {
                                      print_echo(slice, echo, report, printed);
                                    });
-  std::vector<const Array<float>*> slices;
-  for (const auto& map : found.maps) slices.push_back(&map);
+  std::vector<const Array<float>*> slices(found.maps.size());
+  auto geometries = found.geometries;
+  for (std::size_t i = 0; i < slices.size(); ++i) {  // pieces of scans are in the order of counters
+    const auto place = static_cast<std::size_t>(
+        io::slice_by_counter(opened.front()->summary(), static_cast<std::int64_t>(i)));
+    slices[place] = &found.maps[i], geometries[place] = found.geometries[i];
+  }
   io::FileSet written(lock);
-  io::write_field_map(written, output, slices, found.geometries);
+  io::write_field_map(written, output, slices, geometries);
   written.commit();
   print_out("field     {}\n", found.remark);
   print_out("wrote     {0}; use it with 'fhd recon SCAN --field-map {0}'\n", output);

@@ -74,7 +74,11 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
   const auto run = open_run(std::move(opened.first), scan, settings, command_line());
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(run->file->summary());
-  if (is_first) io::require_replaceable(request_of(options, prefix), scan, checksum, {.force = force});
+  if (is_first) {
+    const auto request = request_of(*run, prefix);
+    if (request.stack_count > 1) io::check_writable(request, run->results.inputs());  // more files
+    io::require_replaceable(request, scan, checksum, {.force = force});
+  }
   RunPrinter printer(quiet, verbose);
   // The processes of a team would all have to know which volumes are left.
   if (!team && !options.frames.asks() && run->results.volumes().size() > 1)
@@ -123,14 +127,19 @@ void ReconCommand::finish(ScanRun& run, const io::OutputLock& lock, const std::s
     tell_event("written", {{"files", written}});
   else if (!quiet)
     print_out("wrote     {}\n", fmt::format("{}", fmt::join(written, " ")));
-  // A phase or map of an earlier run is no part of this result.
-  io::ResultRequest maps(prefix, {{"phase", ""}});
+  // A phase, map or picture of an earlier run is no part of this result, nor are files of other stacks of slices.
+  io::ResultRequest maps(prefix, {{"phase", ""}}), of_stacks(prefix, {{"phase", ""}});
   maps.add_noise_maps();
-  for (const auto& older : io::files_of_results(maps)) {
+  of_stacks.stack_count = stacks_of(run.file->summary().slice_geometries).size() + 1;  // of all slices
+  if (of_stacks.stack_count < 2) of_stacks.stack_count = 2;
+  auto may_be_there = io::files_of_results(maps);
+  std::ranges::copy(io::files_of_results(of_stacks), std::back_inserter(may_be_there));
+  for (const auto& older : may_be_there) {
     std::error_code status;
+    const auto result = io::without_result_ending(older);
     const bool is_older = std::filesystem::exists(older, status) &&
                           std::find(written.begin(), written.end(), older) == written.end() &&
-                          !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
+                          (result == prefix || !std::filesystem::exists(result + ".json", status));
     if (is_older && !quiet) say("note", fmt::format("{} is of an earlier run; this one makes none", older));
   }
 }

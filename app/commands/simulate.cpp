@@ -269,7 +269,8 @@ void SimulateCommand::write(io::ScanSeries& series, std::vector<data::Simulation
     std::vector<Image> images;
     for (const auto& geometry : geometries) images.push_back(prior_of(settings, geometry));
     files.add(path);
-    io::write_nifti(files.back().temporary(), of_slices(std::move(images)), path);
+    const auto of_prior = of_slices(std::move(images));
+    io::write_nifti(files.back().temporary(), of_prior, io::stacks_of(of_prior).front(), path);
   }
   if (settings.breaths > 0) {
     const auto path = output + ".motion.txt";

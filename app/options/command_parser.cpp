@@ -64,12 +64,13 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& typ
   const auto name = parsed.empty() ? std::string("fhd") : "fhd " + command.get_name();
   const auto left = command.remaining();
   // Searches in the order of the command line: CLI11 returns what it cannot use in its own order.
-  const auto unknown = std::find_if(typed.begin(), typed.end(), [&](const std::string& word) {
+  const auto dashes = std::find(typed.begin(), typed.end(), "--");  // behind which no word is an option
+  const auto unknown = std::find_if(typed.begin(), dashes, [&](const std::string& word) {
     return looks_like_option(word) && std::any_of(left.begin(), left.end(), [&](const std::string& each) {
              return word == each || word.starts_with(each + "=");
            });
   });
-  if (unknown == typed.end()) return reason + (has_remedy ? "" : "; " + help_of(name));
+  if (unknown == dashes) return reason + (has_remedy ? "" : "; " + help_of(name));
   const auto option = unknown->substr(0, unknown->find('='));
   std::vector<std::string> names;
   for (const auto* each : shown_options(command))

@@ -95,7 +95,7 @@ ChosenDevice DeviceOption::choose(int preferred) const {
   if (name == "cuda") {
     const auto count = static_cast<int>(device::inventory().devices.size());
     chosen = gpu(Device::cuda(count > 0 ? preferred % count : 0));
-  } else if (name == "auto" && leaves_gpu_alone) {
+  } else if (name == "auto" && leaves_gpu_alone && FHD_HAS_CUDA) {
     chosen.text = "CPU, because this scan is finished before a GPU could start";
   } else if (name == "auto") {
     chosen = choose_any(preferred);

@@ -30,6 +30,10 @@ struct TrajectoryCorrection {
 /// --field-map: the map of the scan or of a file, none, or one made of the echoes of the scan.
 enum class FieldMapChoice { of_scan, off, from_echoes };
 
+/// --maps-from: sensitivity maps are found from the readouts of one volume, or of all repetitions together; automatic:
+/// from all where one does not tell them.
+enum class MapsFrom { automatic, series, volume };
+
 /// --regularizer: one quadratic term, or a sum of terms with their strengths.
 struct RegularizerOption {
   std::string quadratic = "identity";        ///< or "roughness"; empty: there is no quadratic term
@@ -77,6 +81,7 @@ struct RunOptions {
   double prior_strength = 1;
   std::optional<LambdaChoice> lambda;
   TrajectoryCorrection correction;
+  MapsFrom maps_from = MapsFrom::automatic;
   // Device, threads and cache
   DeviceOption device;
   int threads = 0;            ///< 0: all

@@ -312,6 +312,11 @@ Rows coils_and_trajectory() {
   return {choice("--coils", FHD_FIELD(chosen.coils.maps),
                  "sensitivity maps: of the file, or found here (joint: with an image, where calibration is "
                  "thin); auto: the file's, else espirit for cg; none: root of the sum of squares"),
+          choice("--maps-from", FHD_FIELD(maps_from),
+                 "find the maps from one volume, or from all repetitions together, which take turns in what "
+                 "they sample; auto: from all where one does not tell them",
+                 {"auto", "series", "volume"})
+              .in(making),
           choice("--map-sets", FHD_FIELD(chosen.coils.map_sets),
                  "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; "
                  "auto: where they are"),
@@ -348,11 +353,15 @@ Rows missing_facts() {
       OptionRow{"--fov-mm", "X,Y,Z", "field of view in mm: F, X,Y or X,Y,Z [as the file says]",
                 [](RunOptions& o, const std::string& text) { o.read_options.fov_mm = parse_fov_mm(text); }},
       OptionRow{"--trajectory-unit",
-                "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
+                "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|radians/m|radians/mm|kmax",
                 "unit of k-space positions; kmax: 1 at the edge [auto]",
                 [](RunOptions& o, const std::string& text) {
                   o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
                 }},
+      choice("--trajectory-axes", FHD_FIELD(read_options.trajectory_axes),
+             "axes of k-space positions: those of the image, or of the magnet, the patient's L, P, S as the "
+             "directions are stated; auto: as the samples fit the directions",
+             {"auto", "image", "magnet"}),
       choice("--zeros", FHD_FIELD(read_options.zeros_are_measured),
              "samples that are zero in every coil; auto: left out where they are a mask",
              {"auto", "measured"}),

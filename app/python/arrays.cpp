@@ -1,6 +1,25 @@
 #include "app/python/arrays.hpp"
 
+#include <pthread.h>
+
+#include <atomic>
+
 namespace fhd::python {
+namespace {
+
+std::atomic<bool> has_worked = false, is_copy = false;
+
+}  // namespace
+
+void begin_work() {
+  if (is_copy)
+    throw Error(
+        "this process", "one that can start threads",
+        "a copy (fork) of one in which fhd had worked, whose threads are not in it",
+        "start processes anew: multiprocessing.get_context('spawn'), or fork before the first call of fhd");
+  if (!has_worked.exchange(true)) pthread_atfork(nullptr, nullptr, [] { is_copy = true; });
+}
+
 std::string text_of(const AnyArray& array) {
   std::string text;
   for (std::size_t axis = 0; axis < array.ndim(); ++axis)

@@ -15,6 +15,10 @@ namespace fhd::python {
 
 namespace nb = nanobind;
 
+/// Begins work that uses threads. Throws Error in a process that was forked from one that had worked: its
+/// threads are not in the copy, and waiting for them would not end.
+void begin_work();
+
 /// Any array whose elements lie one after the other, the last axis fastest, taken as it is, also one that may not be written.
 /// Parameters of this type are bound with `nb::arg(...).noconvert()`: nanobind refuses others. fhd/arrays.py makes them so.
 using AnyArray = nb::ndarray<nb::ro, nb::c_contig>;

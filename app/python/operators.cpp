@@ -45,7 +45,7 @@ class OfEach {
 /// Starts a GPU before the first array of it is used.
 class InUse {
  public:
-  explicit InUse(Device device) : device_(device), current_((start(device), device)) {}
+  explicit InUse(Device device) : device_(device), current_((begin_work(), start(device), device)) {}
   /// The results are complete: whoever reads them next may be on another stream.
   void finish() const {
     if (device_.is_cuda()) device::synchronize(device_);
@@ -248,6 +248,7 @@ void bind_operators(nb::module_& module) {
            nb::call_guard<nb::gil_scoped_release>())
       .def("density_weights",
            [](const Transform& transform) {
+             begin_work();
              Array<double> weights;
              {
                const nb::gil_scoped_release released;

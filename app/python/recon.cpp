@@ -51,6 +51,7 @@ class Watched {
   /// interpreter is held before and after.
   template <class Work>
   void run(const Work& work) {
+    begin_work();
     auto done = std::async(std::launch::async, [&] {
       omp_set_num_threads(app::default_threads());
       work();
@@ -112,6 +113,13 @@ nb::object to_python(const io::ImageSeries& series) {
                                                  : stacked(series, &Image::in_double);
 }
 
+/// Returns the matrix of each slice from voxel (x, y, z, 1) to LPS, mm.
+std::vector<Affine> affines_of(const io::ImageSeries& series) {
+  auto maps = io::voxel_maps_of(series);
+  maps.resize(static_cast<std::size_t>(series.slice_count));
+  return maps;
+}
+
 /// The results of a run; the arrays of Python are copies.
 class ResultHandle {
  public:
@@ -141,16 +149,15 @@ class ResultHandle {
   }
   /// Returns the text of OUT.json.
   std::string report() const {
-    const auto made = io::report_text(results().series(), results().provenance());
+    const auto made = io::report_text(results().series(), results().provenance(), results().companions());
     return io::joined_report(made.report, made.environment);
   }
-  /// Returns the matrix from voxel (x, y, z, 1) of the first slice to LPS, mm.
-  std::array<std::array<double, 4>, 3> affine() const {
-    return voxel_to_lps_mm(results().series().images.front().geometry);
-  }
+  /// Returns the matrix of each slice from voxel (x, y, z, 1) to LPS, mm.
+  std::vector<Affine> affines() const { return affines_of(results().series()); }
   void save(const std::string& prefix, bool force) {
+    begin_work();
     const std::string name = io::without_result_ending(prefix);
-    const auto request = app::request_of(run_->settings->options, name);
+    const auto request = app::request_of(*run_, name);
     io::check_writable(request, is_of_file_ ? results().inputs() : std::vector<std::string>{});
     io::require_replaceable(request, results().path(),
                             io::ChecksumInBackground::of(results().provenance().input_checksum),
@@ -211,7 +218,7 @@ nb::dict load(const std::string& path) {
   reported["image"] = to_python(images);
   reported["gridded"] = to_python(gridded);
   reported["report"] = nb::cast(report);
-  reported["affine"] = nb::cast(voxel_to_lps_mm(images.images.front().geometry));
+  reported["affines"] = nb::cast(affines_of(images));
   return reported;
 }
 
@@ -234,7 +241,7 @@ void bind_recon(nb::module_& module) {
       .def_prop_ro("image", &ResultHandle::image)
       .def_prop_ro("gridded", &ResultHandle::gridded)
       .def_prop_ro("diagnostics", &ResultHandle::diagnostics)
-      .def_prop_ro("affine", &ResultHandle::affine)
+      .def_prop_ro("affines", &ResultHandle::affines)
       .def_prop_ro("report", &ResultHandle::report)
       .def("save", &ResultHandle::save, nb::arg("prefix"), nb::arg("force"),
            nb::call_guard<nb::gil_scoped_release>());

@@ -185,6 +185,8 @@ MemoryScan::MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count,
   summary_.has_sample_time = first.sample_time_s.has_value();
   if (summary_.has_sample_time) summary_.time_origin = io::TimeOrigin::excitation;
   summary_.geometry = summary_.unit_geometry = first.geometry;
+  for (std::int64_t slice = 0; slice < slice_count; ++slice)
+    summary_.slice_geometries.push_back(volumes_[static_cast<std::size_t>(slice)].geometry);
 }
 
 Scan MemoryScan::read(std::int64_t slice, std::int64_t repetition) const {

@@ -14,6 +14,7 @@
 #include "app/commands/commands.hpp"
 #include "io/scan/companion_files.hpp"
 #include "io/scan/scan_file.hpp"
+#include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"
@@ -124,19 +125,35 @@ bool are_in_one_place(const Geometry& a, const Geometry& b) {
   return true;
 }
 
+/// A slice of every echo, and whether some were read backwards.
+struct ReadEchoes {
+  std::vector<Scan> scans{};
+  bool are_bipolar = false;
+};
+
 /// Reads a slice of every echo. Throws Error where echoes differ in their place in the patient or in k-space.
-std::vector<Scan> read_echoes(const std::vector<Echo>& echoes, std::int64_t slice) {
-  std::vector<Scan> scans;
+ReadEchoes read_echoes(const std::vector<Echo>& echoes, std::int64_t slice) {
+  ReadEchoes result;
+  auto& scans = result.scans;
+  const auto equal = [](const auto& a, const auto& b) {
+    return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
+  };
   for (const auto& echo : echoes) {
     Scan& scan = scans.emplace_back(echo.file->read(slice, echo.repetition));
+    const Scan& first = scans.front();
     scan.field_map.reset();
     scan.field_map_in_double = {};
     scan.cropped_matrix_size = {};  // a field map is on the voxels that are reconstructed
-    const Scan& first = scans.front();
-    const auto &k = scan.trajectory.k, &of_first = first.trajectory.k;
-    if (k.shape() != of_first.shape() || !std::equal(k.begin(), k.end(), of_first.begin()))
-      throw Error(echo.file->summary().path, "echoes at the same k-space positions", "others",
-                  "only echoes whose readouts are alike can be compared");
+    if (holds(scan.messages, io::missing_volume, Severity::warning))
+      throw Error(echo.file->summary().path, "readouts of every echo",
+                  fmt::format("none of slice {}, repetition {}", slice, echo.repetition));
+    if (!equal(scan.trajectory.k, first.trajectory.k)) {
+      scan = in_order_of(first, Scan(scan));
+      if (!equal(scan.trajectory.k, first.trajectory.k))
+        throw Error(echo.file->summary().path, "echoes at the same k-space positions", "others",
+                    "only echoes whose readouts are alike can be compared");
+      result.are_bipolar = true;
+    }
     const auto is_the_same = [&](const Scan& other) {
       return std::equal(scan.kspace.values.begin(), scan.kspace.values.end(), other.kspace.values.begin());
     };
@@ -148,7 +165,7 @@ std::vector<Scan> read_echoes(const std::vector<Echo>& echoes, std::int64_t slic
                   "the FOV, position and directions of " + echoes.front().file->summary().path, "others",
                   "only echoes of the same voxels can be compared");
   }
-  return scans;
+  return result;
 }
 
 /// Returns the images of a slice of every echo, with the maps of the first: their phases differ by the field alone.
@@ -167,6 +184,10 @@ std::vector<Reconstruction> images_of(const std::vector<Scan>& scans, ReconEngin
   }
   return made;
 }
+
+constexpr auto bipolar_caveat =
+    "; the echoes are read in opposite directions: a delay between these, or eddy currents, look like a "
+    "frequency that rises along the readout";
 
 /// Returns least squares that keep the phase, with the transform and coils of `settings`.
 Settings settings_of_echoes(const Settings& settings) {
@@ -285,8 +306,10 @@ FieldMaps field_maps_of(const std::vector<Echo>& echoes, double smoothing, const
   std::vector<double> times;
   for (const auto& echo : echoes) times.push_back(echo.time_s);
   const std::int64_t slices = echoes.front().file->summary().slice_count;
+  bool is_bipolar = false;
   for (std::int64_t slice = 0; slice < slices; ++slice) {
-    const auto scans = read_echoes(echoes, slice);
+    const auto [scans, are_bipolar] = read_echoes(echoes, slice);
+    is_bipolar = is_bipolar || are_bipolar;
     if (!takes_series(settings, {}, scans.front()))
       throw Error("echoes", "sensitivity maps, or one coil",
                   fmt::format("{} coils without maps", scans.front().kspace.coil_count()),
@@ -298,7 +321,7 @@ FieldMaps field_maps_of(const std::vector<Echo>& echoes, double smoothing, const
     result.maps.push_back(field_map_of_echoes(values, times, smoothing));
     result.geometries.push_back(made.front().image.geometry);
   }
-  result.remark = remark_on(result.maps, times);
+  result.remark = remark_on(result.maps, times) + (is_bipolar ? bipolar_caveat : "");
   return result;
 }
 

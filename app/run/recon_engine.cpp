@@ -233,6 +233,7 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
     Report& report = made.front().report;
     report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
     report.seconds += once.seconds;
+    for (const auto& message : once.messages) add_once(report.messages, message);
   }
   std::vector<ReconResult> results;
   for (std::size_t i = 0; i < made.size(); ++i) {

@@ -56,6 +56,7 @@ io::SeriesIdentity identity_of(const RunOptions& options, const io::Provenance& 
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
                          const VolumeSelection& selection, std::string command_line)
     : geometry_(summary.geometry),
+      slice_geometries_(summary.slice_geometries),
       provenance_{program_version, std::move(command_line), path, {}, utc_now(), {}, {}},
       stamps_(summary.stamps) {
   companions_.acquisition = summary.acquisition;
@@ -175,13 +176,19 @@ void ScanResults::add(std::size_t number, ReconResult made) {
 }
 
 std::string ScanResults::note_positions() {
-  if (io::lie_on_affine(series_)) return {};
+  auto text = io::note_of_places(io::stacks_of(series_));
+  if (text.empty()) return text;
   auto& messages = folder_ ? further_notes_ : provenance_.reports.front().messages;
-  messages.push_back(
-      {"positions", Severity::note,
-       "the slices are not equally spaced in the order chosen: the NIfTI file places them at their "
-       "mean distance"});
-  return messages.back().text;
+  messages.push_back({"positions", Severity::note, text});
+  return text;
+}
+
+std::size_t ScanResults::stack_count() const {
+  if (slice_geometries_.empty()) return 1;
+  std::vector<Geometry> chosen;
+  for (const auto slice : provenance_.slices)
+    chosen.push_back(slice_geometries_[static_cast<std::size_t>(slice)]);
+  return stacks_of(chosen).size();
 }
 
 std::string ScanResults::name_of(std::size_t number) const {
@@ -198,7 +205,10 @@ std::string ScanResults::note_of_patient(const io::ResultRequest& request) const
 void ScanResults::require_room(const io::ResultRequest& request) const {
   std::int64_t largest = 0;
   for (const auto& [repetition, slice] : volumes_) largest = std::max({largest, repetition, slice});
-  io::require_room(request, {geometry_, series_.slice_count, series_.repetition_count, largest}, path());
+  io::require_room(request,
+                   {geometry_, series_.slice_count, series_.repetition_count, largest,
+                    static_cast<std::int64_t>(stack_count())},
+                   path());
 }
 
 void ScanResults::require_trust(bool strict) const {

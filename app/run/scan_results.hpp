@@ -71,6 +71,8 @@ class ScanResults {
   /// Adds what is wrong with the positions of all volumes to the notes of the first, and returns it; empty where
   /// nothing is.
   std::string note_positions();
+  /// Returns the number of stacks of the slices selected, each of which has a NIfTI file and a picture.
+  std::size_t stack_count() const;
   /// With `strict`, throws Error where a report holds a suspicion or a warning.
   void require_trust(bool strict) const;
   /// Throws Error where a format of the request cannot hold the results.
@@ -87,6 +89,7 @@ class ScanResults {
   void note_doubt(std::size_t number, const Report& report);
 
   Geometry geometry_;
+  std::vector<Geometry> slice_geometries_;  ///< of all slices of the scan
   std::vector<VolumeNumber> volumes_;
   io::ImageSeries series_, gridded_;
   io::CompanionResults companions_;

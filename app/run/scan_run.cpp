@@ -16,6 +16,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/run/corrections.hpp"
+#include "app/run/series_maps.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/processes.hpp"
 #include "recon/array/thread_limit.hpp"
@@ -41,6 +42,7 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
   correct_trajectory({file.get()}, options.correction,
                      frames ? BeyondMatrix::columns : BeyondMatrix::samples);
   if (options.field_map == FieldMapChoice::off) set_field_map(*file, {});
+  if (!frames) take_maps_from_series(*file, options.maps_from, settings->settings);
   ScanResults results(path, file->summary(), options.selection, command_line);
   if (frames)
     FrameOptions::require_one(results.provenance().repetitions);
@@ -361,9 +363,14 @@ io::ResultRequest request_of(const RunOptions& options, const std::string& prefi
   return request;
 }
 
+io::ResultRequest request_of(const ScanRun& run, const std::string& prefix) {
+  auto request = request_of(run.settings->options, prefix);
+  request.stack_count = run.results.stack_count();
+  return request;
+}
+
 std::vector<std::string> write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix) {
-  const RunOptions& options = run.settings->options;
-  return run.results.write(lock, request_of(options, prefix), options.compression);
+  return run.results.write(lock, request_of(run, prefix), run.settings->options.compression);
 }
 
 }  // namespace fhd::app

@@ -85,6 +85,8 @@ void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summa
 
 /// Returns the files that the results `prefix` are to have.
 io::ResultRequest request_of(const RunOptions& options, const std::string& prefix);
+/// Does the same for the stacks of slices of a scan that is open.
+io::ResultRequest request_of(const ScanRun& run, const std::string& prefix);
 /// Writes the results for the holder of the lock of `prefix`, and returns the paths of their files; folders end with '/'.
 std::vector<std::string> write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix);
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "app/run/series_maps.hpp"
+#include "recon/array/execution.hpp"
 #include "recon/array/trace.hpp"
 
 namespace fhd::app {
@@ -37,6 +39,10 @@ bool are_alike(const Scan& a, const Scan& b) {
          have_equal_maps(a, b);
 }
 
+bool found_from_series(const Scan& volume) {
+  return volume.calibration && holds(volume.messages, maps_from_series, Severity::note);
+}
+
 /// Adds share * values to `sum`; the factor comes first, so that a mean does not leave the range of its values.
 template <class T>
 void add(const Array<Complex<T>>& values, double share, Array<Complex<T>>& sum) {
@@ -64,7 +70,36 @@ std::size_t reader_count(const io::ScanFile& file, std::size_t volumes) {
 
 }  // namespace
 
-bool SliceSeries::holds(const Scan& volume) const { return are_alike(reference, volume); }
+Scan in_order_of(const Scan& reference, Scan volume) {
+  const auto &k = reference.trajectory.k, &own = volume.trajectory.k;
+  if (k.shape() != own.shape()) return volume;
+  const auto samples = k.extent(1);
+  const auto is_at = [&](std::int64_t m, std::int64_t of_volume) {
+    const auto equals = [&](int axis) { return k[axis * samples + m] == own[axis * samples + of_volume]; };
+    return equals(0) && equals(1) && equals(2);
+  };
+  std::int64_t length = 1;  // of a readout, if its last sample is where the first of the volume is
+  while (length <= samples && !is_at(length - 1, 0)) ++length;
+  if (length == 1 || samples % length != 0) return volume;
+  std::vector<std::int64_t> order;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    order.push_back(m / length * length + length - 1 - m % length);
+    if (!is_at(m, order.back())) return volume;
+  }
+  volume.trajectory.k = columns_of(own, order);
+  volume.kspace.values = columns_of(volume.kspace.values, order);
+  if (!volume.kspace.in_double.empty()) volume.kspace.in_double = columns_of(volume.kspace.in_double, order);
+  if (volume.sample_time_s) volume.sample_time_s = columns_of(*volume.sample_time_s, order);
+  return volume;
+}
+
+bool SliceSeries::holds(const Scan& volume) const {
+  if (are_alike(reference, volume)) return true;
+  return found_from_series(reference) && found_from_series(volume) &&
+         reference.geometry.matrix_size == volume.geometry.matrix_size &&
+         reference.cropped_matrix_size == volume.cropped_matrix_size && !reference.field_map &&
+         !volume.field_map && equal(reference.calibration->kspace.values, volume.calibration->kspace.values);
+}
 
 VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
                            std::function<bool(const Scan&)> takes_series,
@@ -187,11 +222,15 @@ bool VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
       }
     for (std::size_t i = 0; i < count; ++i) {
       if (failures[i]) std::rethrow_exception(failures[i]);
-      ReadVolume volume{left[begin + i], std::move(scans[i])};
+      ReadVolume volume{left[begin + i],
+                        series ? in_order_of(series->reference, std::move(scans[i])) : std::move(scans[i])};
       if (series && series->holds(volume.scan)) {
         volume.series = series;
         volume.is_first = std::exchange(is_first, false);
-        if (!volume.is_first) volume.scan.sensitivity_maps.reset();  // those of the reference
+        if (!volume.is_first) {  // they are those of the reference
+          volume.scan.sensitivity_maps.reset();
+          if (found_from_series(volume.scan)) volume.scan.calibration.reset();
+        }
       }
       if (!push(std::move(volume))) return false;
     }
@@ -204,13 +243,14 @@ std::shared_ptr<SliceSeries> VolumeReader::series_of(const std::vector<std::size
                                                      std::map<std::size_t, Scan>& known) {
   const Scan& first = known.emplace(numbers.front(), read(numbers.front())).first->second;
   if (!takes_series_(first)) return nullptr;
+  if (found_from_series(first)) return std::make_shared<SliceSeries>(first);
   Scan mean = first;
   mean.kspace.values.fill_zero();
   mean.kspace.in_double.fill_zero();
   const auto chosen = spread(numbers, count_of_reference(first, numbers.size()));
   const double share = 1.0 / static_cast<double>(chosen.size());
   for (const std::size_t number : chosen) {
-    if (number != numbers.front()) known.emplace(number, read(number));
+    if (number != numbers.front()) known.emplace(number, in_order_of(first, read(number)));
     const Scan& volume = known.at(number);
     if (!are_alike(first, volume)) return nullptr;
     add(volume.kspace.values, share, mean.kspace.values);

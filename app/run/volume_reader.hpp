@@ -37,15 +37,20 @@ class Once {
 };
 
 /// The repetitions of one slice that share their positions. Coils are prepared and maps found once for all, in a reference:
-/// the mean of some that are spread over the series, because the first volume may be dark.
+/// the mean of some that are spread over the series, because the first volume may be dark. Repetitions whose maps are found
+/// from all of them (series_maps.hpp) are a series at positions of their own; its reference is the first.
 struct SliceSeries {
   explicit SliceSeries(Scan of) : reference(std::move(of)) {}
-  /// Returns whether a volume has the positions, matrix, coils and maps of the series.
+  /// Returns whether a volume has the positions, matrix, coils and maps of the series, or its matrix and calibration.
   bool holds(const Scan& volume) const;
   const Scan reference;
   Once<std::shared_ptr<const Preparation>> preparation{};
   Once<std::vector<Message>> warnings{};  ///< of the positions
 };
+
+/// Returns a volume with its samples in the order of `reference`, where it has the same readouts backwards (echoes of a
+/// bipolar gradient); otherwise as it is.
+Scan in_order_of(const Scan& reference, Scan volume);
 
 struct ReadVolume {
   std::size_t number = 0;  ///< in the order of the results

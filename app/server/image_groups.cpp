@@ -89,7 +89,8 @@ void ImageGroups::require_not_taken(const ImageKey& key) const {
 
 std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
   const ReadoutHead head = readout->head;
-  const Role role = io::mrd::role_of(head).role;
+  Role role = io::mrd::role_of(head).role;
+  if (role == Role::surface_coil) role = Role::image;  // VolumeAssembler knows whether it is
   if (waits_)
     all_.push_back(std::move(readout));
   else if (role == Role::noise)

@@ -190,7 +190,7 @@ void Session::read_all() noexcept {
 }
 
 void Session::read_messages() {
-  while (auto message = read_message(connection_, limits_.images.bytes)) {
+  while (auto message = io::mrd::read_message(connection_, {.most_bytes = limits_.images.bytes})) {
     auto& [id, text, readout] = *message;
     require_order(id);
     if (id == MessageId::configuration_name) options_ = options_of_name(text, services_.configurations);

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <ctime>
 
 #include "app/terminal/event_lines.hpp"
+#include "recon/domain/slice_stacks.hpp"
 
 namespace fhd::app {
 
@@ -72,6 +74,23 @@ std::string text(const std::array<int, 3>& matrix_size) {
   return n[2] == 1 ? fmt::format("{} x {}", n[0], n[1]) : fmt::format("{} x {} x {}", n[0], n[1], n[2]);
 }
 
+/// Returns where the stacks of several slices lie, a line for each.
+static std::vector<std::string> stack_names(const io::ScanSummary& s, const std::vector<SliceStack>& stacks) {
+  std::vector<std::string> names;
+  for (const auto& stack : stacks) {
+    if (s.slice_count < 2) break;
+    const auto& first = s.slice_geometries[stack.slices.front()];
+    names.push_back(fmt::format("stack {}: {} of {} slices, from {:.6g} mm along {:.3g}", names.size() + 1,
+                                stack.slices.size(), s.slice_count, fmt::join(first.position_mm, ", "),
+                                fmt::join(first.slice_direction, ", ")));
+    if (stack.slices.size() < 2) continue;
+    names.back() += stack.step_mm > 0 ? fmt::format(", {:.4g} mm apart{}", stack.step_mm,
+                                                    stack.is_even() ? "" : " in the mean")
+                                      : std::string(", all at one position");
+  }
+  return names;
+}
+
 nlohmann::ordered_json facts_of(const io::ScanSummary& s) {
   auto facts = nlohmann::ordered_json::object(), pieces = facts;
   for (const auto& [name, value] : s.facts) facts[name] = value;
@@ -87,6 +106,18 @@ nlohmann::ordered_json facts_of(const io::ScanSummary& s) {
                         {"phase", each.phase},
                         {"set", each.set}});
   }
+  auto slices = nlohmann::ordered_json::array();
+  const auto stacks = stacks_of(s.slice_geometries);
+  for (std::size_t stack = 0; stack < stacks.size(); ++stack)
+    for (const auto slice : stacks[stack].slices) {
+      const auto& at = s.slice_geometries[slice];
+      slices.push_back({{"slice", slice},
+                        {"stack", stack + 1},
+                        {"position_mm", at.position_mm},
+                        {"read_direction", at.read_direction},
+                        {"phase_direction", at.phase_direction},
+                        {"slice_direction", at.slice_direction}});
+    }
   const auto origin = s.has_sample_time ? name_of(s.time_origin) : std::string_view();
   return {{"path", s.path},
           {"format", s.format},
@@ -104,6 +135,8 @@ nlohmann::ordered_json facts_of(const io::ScanSummary& s) {
           {"repetition_names", names},
           {"repetition_counters", counters},
           {"slice_counters", s.slice_counters},
+          {"stacks", stack_names(s, stacks)},
+          {"slices", slices},
           {"repetition_time_s", s.repetition_time_s},
           {"echo_times_s", s.echo_times_s},
           {"cartesian", s.cartesian},

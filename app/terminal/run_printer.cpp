@@ -85,18 +85,22 @@ void RunPrinter::count(const Report& report) {
   failed_ += !report.certificate->passed;
 }
 
-/// Returns whether to print a suspicion of one more image: of a long series the first few.
+constexpr std::size_t most_of_series = 5;
+
+/// Returns whether to print a doubt about one more image: of a long series the first warning of a kind, with its own numbers,
+/// and the first few suspicions.
 bool RunPrinter::prints(const Message& doubt) {
-  constexpr std::size_t most = 5;
-  if (doubt.severity != Severity::suspicion) return is_new(doubt.text);
+  if (doubt.severity != Severity::suspicion)
+    return prints_each() ? is_new(doubt.text) : ++warnings_[{doubt.code, doubt.remedy}] == 1;
   if (prints_each()) return true;
-  if (suspicions_printed_ >= most || !is_new(doubt.text)) return false;
+  if (suspicions_printed_ >= most_of_series || !is_new(doubt.text)) return false;
   ++suspicions_printed_;
   return true;
 }
 
 void RunPrinter::print_doubts(std::size_t number, const Report& report) {
-  if (const auto& certificate = report.certificate; certificate && !certificate->passed)
+  const bool prints_accuracy = prints_each() || failed_ <= most_of_series;
+  if (const auto& certificate = report.certificate; certificate && !certificate->passed && prints_accuracy)
     print_error(fmt::format("warning: image {}: the result is less accurate than asked: {}", number,
                             certificate_line(*certificate)));
   for (const auto& message : report.messages)
@@ -145,6 +149,8 @@ void RunPrinter::print_summary() {
   say("accuracy",
       fmt::format("error at most {:.1e}{}", error_,
                   failed_ == 0 ? "" : fmt::format(", {} images less accurate than asked", failed_)));
+  for (const auto& [kind, count] : warnings_)
+    if (count > 1) say("warning", fmt::format("{}: so in {} of {} images", kind.first, count, done_));
   if (suspicious_ > 0) say("verdict", fmt::format("{} of {} images are suspicious", suspicious_, done_));
 }
 

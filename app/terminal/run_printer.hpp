@@ -3,8 +3,10 @@
 // few in full, and of a long series their number and the worst figures.
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "app/run/recon_engine.hpp"
 #include "app/terminal/console.hpp"
@@ -40,6 +42,8 @@ class RunPrinter {
   std::size_t stopped_ = 0, failed_ = 0;
   double residual_ = 0, error_ = 0;  ///< the largest
   std::set<std::string> printed_;
+  /// Images of a long series with a warning of a code and a remedy.
+  std::map<std::pair<std::string, std::string>, std::size_t> warnings_;
   Clock::time_point begin_ = Clock::now();
 };
 

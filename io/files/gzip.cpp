@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "io/files/atomic_file.hpp"
 #include "io/files/blocks.hpp"
+#include "io/files/input_memory.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -84,6 +86,48 @@ void write_gzip(const std::string& path, const std::string& reported_path, std::
   append_little_endian(trailer, static_cast<std::uint32_t>(byte_count));  // modulo 2^32
   file.write(trailer.data(), trailer.size());
   file.close();
+}
+
+bool is_gzip(const InputFile& file) {
+  std::array<unsigned char, 3> begin{};
+  if (file.size() < 18) return false;
+  file.read(0, begin.data(), begin.size());
+  return begin == std::array<unsigned char, 3>{0x1f, 0x8b, Z_DEFLATED};
+}
+
+std::vector<std::byte> content_of_gzip(const InputFile& file, std::uint64_t most) {
+  constexpr auto expected = "a complete gzip file";
+  constexpr int gzip_alone = 16;
+  constexpr std::size_t part = std::size_t{1} << 20;
+  std::vector<Bytef> compressed(part);
+  std::vector<std::byte> content;
+  z_stream stream{};
+  if (inflateInit2(&stream, MAX_WBITS + gzip_alone) != Z_OK) throw Error(file.path(), expected, "no memory");
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> ended(&stream, inflateEnd);
+  std::uint64_t offset = 0;
+  for (int status = Z_OK; content.size() < most;) {
+    if (stream.avail_in == 0) {
+      const auto count = std::min<std::uint64_t>(part, file.size() - offset);
+      if (count == 0 && status == Z_STREAM_END) break;
+      if (count == 0) throw Error(file.path(), expected, "one that is cut off", "copy it again");
+      file.read(offset, compressed.data(), count);
+      offset += count;
+      stream.next_in = compressed.data();
+      stream.avail_in = static_cast<uInt>(count);
+    }
+    if (status == Z_STREAM_END) inflateReset(&stream);  // a file may have several members
+    const auto before = content.size(),
+               room = static_cast<std::size_t>(std::min<std::uint64_t>(part, most - before));
+    require_input_memory(static_cast<double>(before) + part, file.path());
+    content.resize(before + room);
+    stream.next_out = reinterpret_cast<Bytef*>(content.data() + before);
+    stream.avail_out = static_cast<uInt>(room);
+    status = inflate(&stream, Z_NO_FLUSH);
+    content.resize(content.size() - stream.avail_out);
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+      throw Error(file.path(), expected, "damaged bytes", "copy it again");
+  }
+  return content;
 }
 
 }  // namespace fhd::io

@@ -1,11 +1,13 @@
 #pragma once
-// Writes gzip files (RFC 1952) by all threads: one member of deflate blocks (RFC 1951) that are compressed independently, so
+// Reads gzip files (RFC 1952), and writes them by all threads: one member of deflate blocks (RFC 1951) that are compressed independently, so
 // that the same content is the same file whatever the number of threads.
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "io/files/input_file.hpp"
 
 namespace fhd::io {
 
@@ -31,5 +33,11 @@ using ContentPart = std::function<void(std::uint64_t offset, std::span<std::uint
 /// Messages call the file `reported_path`. Throws Error. (Not atomic by itself.)
 void write_gzip(const std::string& path, const std::string& reported_path, std::uint64_t byte_count,
                 const ContentPart& content, const Compression& compression = {});
+
+/// Returns whether a file begins as a gzip file does.
+bool is_gzip(const InputFile& file);
+/// Returns the content of a gzip file, or its first `most` bytes. Throws Error where it is damaged or longer than the memory
+/// for values of files allows.
+std::vector<std::byte> content_of_gzip(const InputFile& file, std::uint64_t most = UINT64_MAX);
 
 }  // namespace fhd::io

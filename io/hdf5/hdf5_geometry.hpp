@@ -1,6 +1,9 @@
 #pragma once
 // Attributes of HDF5 files that state where volumes lie in the patient: matrix_size and fov_mm (x, y, z),
-// position_mm (3 numbers per slice), read_direction, phase_direction, slice_direction (patient LPS).
+// position_mm (3 numbers per slice), read_direction, phase_direction, slice_direction (patient LPS; 3 numbers, or 3 per
+// slice where slices differ).
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,7 +22,7 @@ std::vector<Geometry> geometries_of_slices(const std::vector<T>& volumes, std::i
   return slices;
 }
 
-/// Writes the geometry of slices to `object`. All slices have that of the first but for their positions.
+/// Writes the geometry of slices to `object`. All slices have the matrix and the FOV of the first.
 inline void write_geometry(hdf5::File& file, const std::string& object, const std::vector<Geometry>& slices) {
   const auto& first = slices.front();
   const auto write = [&](const char* name, const auto& three) {
@@ -27,13 +30,21 @@ inline void write_geometry(hdf5::File& file, const std::string& object, const st
   };
   write("matrix_size", first.matrix_size);
   write("fov_mm", first.fov_mm);
-  std::vector<double> positions;
-  for (const auto& slice : slices)
-    positions.insert(positions.end(), slice.position_mm.begin(), slice.position_mm.end());
-  write("position_mm", positions);
-  write("read_direction", first.read_direction);
-  write("phase_direction", first.phase_direction);
-  write("slice_direction", first.slice_direction);
+  const auto write_of_slices = [&](const char* name, std::array<double, 3> Geometry::*vector,
+                                   bool may_be_one) {
+    const bool one = may_be_one && std::ranges::all_of(slices, [&](const Geometry& slice) {
+                       return slice.*vector == first.*vector;
+                     });
+    std::vector<double> numbers;
+    for (const auto& slice : slices)
+      if (!one || numbers.empty())
+        numbers.insert(numbers.end(), (slice.*vector).begin(), (slice.*vector).end());
+    file.write_attribute(object, name, numbers);
+  };
+  write_of_slices("position_mm", &Geometry::position_mm, false);
+  write_of_slices("read_direction", &Geometry::read_direction, true);
+  write_of_slices("phase_direction", &Geometry::phase_direction, true);
+  write_of_slices("slice_direction", &Geometry::slice_direction, true);
 }
 
 }  // namespace fhd::io

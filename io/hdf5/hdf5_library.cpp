@@ -85,9 +85,35 @@ Handle open_attribute(const File& file, const std::string& object, const std::st
           subject_of(file, object, name), "an attribute"};
 }
 
+namespace {
+
+/// Opens a dataset. Where that fails in a file of the format that HDF5 1.10 and later write when they are asked for their newest
+/// one, the error says how to write it for older libraries.
+Handle opened_dataset(hid_t file, const std::string& name, const std::string& subject) {
+  const hid_t dataset = H5Dopen2(file, name.c_str(), H5P_DEFAULT);
+  try {
+    return {dataset, H5Dclose, subject, "a dataset"};
+  } catch (const Error& error) {
+    constexpr unsigned newest_superblock = 3;
+    H5F_info2_t info{};
+    if (H5Fget_info2(file, &info) < 0 || info.super.version < newest_superblock ||
+        !error.parts().remedy.empty())
+      throw;
+    throw Error(subject,
+                fmt::format("a dataset that this program's HDF5 {}.{}.{} can read", H5_VERS_MAJOR,
+                            H5_VERS_MINOR, H5_VERS_RELEASE),
+                "a newer format: " + error.parts().found,
+                "copy its values with the program that made it, for older libraries: in Python to "
+                "h5py.File(NAME, 'w', "
+                "libver=('earliest', 'v110'))");
+  }
+}
+
+}  // namespace
+
 Handle open_own_dataset(hid_t file, const std::string& name, const std::string& subject) {
   require_own_links(file, name, subject);
-  Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, subject, "a dataset");
+  Handle dataset = opened_dataset(file, name, subject);
   const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose, subject, "a readable dataset");
   H5O_info_t root, own;  // a soft link may have led through an external one
   check(H5Oget_info(file, &root), subject, "a readable file");

@@ -94,7 +94,8 @@ void link_files(Json& scan, const std::string& folder, std::vector<std::string>*
       scan["line"] = failure;
     }
   if (is_own_page(file(".html"))) scan["page"] = url_of(name + ".html");
-  if (fs::exists(file(".png"), absent)) scan["picture"] = url_of(name + ".png");
+  for (const char* picture : {"_1.png", ".png"})  // of the first of several stacks of slices, or of all
+    if (fs::exists(file(picture), absent)) scan["picture"] = url_of(name + picture);
 }
 
 }  // namespace

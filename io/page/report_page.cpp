@@ -263,6 +263,7 @@ std::string subtitle_of(const ImageSeries& series, bool has_reports) {
     text += fmt::format(" of {:.3g} × {:.3g}{} mm", fov[0] / n[0], fov[1] / n[1],
                         fov[2] > 0 ? fmt::format(" × {:.3g}", fov[2] / n[2]) : "");
   if (series.slice_count > 1) text += fmt::format(", {} slices", series.slice_count);
+  if (const auto stacks = stacks_of(series).size(); stacks > 1) text += fmt::format(" in {} stacks", stacks);
   if (series.repetition_count > 1) text += fmt::format(", {} repetitions", series.repetition_count);
   if (has_reports && series.images.size() > 1)
     text += "; certificate and verdict are the worst of all, convergence and time are of the first image";
@@ -292,11 +293,18 @@ void add_images(Json& result, const hdf5::File& file, const ImageSeries& series,
         gridded.images.front().values.shape() == series.images.front().values.shape())
       result["gridded"] = volume_json(gridded, selection);
   }
-  if (states_fov(geometry) && states_orientation(geometry))
-    result["letters"] = {{"left", side(geometry.read_direction, true)},
-                         {"right", side(geometry.read_direction, false)},
-                         {"top", side(geometry.phase_direction, true)},
-                         {"bottom", side(geometry.phase_direction, false)}};
+  const auto letters_of = [&](std::size_t i) {
+    const auto& slice = series.images[selection.planes[i].image].geometry;
+    if (!states_orientation(slice)) return Json::object();
+    return Json{{"left", side(slice.read_direction, true)},
+                {"right", side(slice.read_direction, false)},
+                {"top", side(slice.phase_direction, true)},
+                {"bottom", side(slice.phase_direction, false)}};
+  };
+  Json letters = Json::array();  // of each slice
+  for (std::size_t i = 0; i < selection.slices.size(); ++i) letters.push_back(letters_of(i));
+  if (states_fov(geometry) && std::ranges::any_of(letters, [](const Json& of) { return !of.empty(); }))
+    result["letters"] = letters;
 }
 
 /// Adds what the report says of the first image; certificate and verdict are the worst of all.

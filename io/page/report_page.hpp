@@ -25,7 +25,7 @@ struct BatchPages {
   std::vector<std::string> failures;  ///< of results of which no page can be made, one line each
 };
 /// For a folder of `fhd batch`: FOLDER/index.html, a table of what became of every scan by FOLDER/summary.json, with
-/// FOLDER/NAME.png and a link to FOLDER/NAME.html where there are such files. With `of_results`, first writes a page for
+/// FOLDER/NAME.png (of several stacks of slices NAME_1.png) and a link to FOLDER/NAME.html where there are such files. With `of_results`, first writes a page for
 /// each scan that has a result; the table says why one has none. Throws Error where there is no index.
 BatchPages write_batch_pages(const std::string& folder, bool of_results, bool force = false);
 

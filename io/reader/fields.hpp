@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "io/result/results.hpp"
+#include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/gradient_response.hpp"
 #include "recon/domain/scan.hpp"
@@ -41,6 +42,7 @@ FHD_MEMBERS(Scan, geometry, trajectory, kspace, sensitivity_maps, noise, calibra
             messages, second_maps)
 FHD_MEMBERS(Image, values, geometry, in_double)
 FHD_MEMBERS_BUT(stored, ImageSeries, repetition_count, slice_count, images)
+FHD_MEMBERS(mrd::MeasurementKind, has_noise, is_noise_alone, id, noise_measurements, coil_count)
 FHD_MEMBERS(Volume, values, voxel_to_lps)
 FHD_MEMBERS(GradientResponse, frequencies_hz, values)
 FHD_MEMBERS(RepetitionCounters, repetition, contrast, phase, set)
@@ -51,11 +53,12 @@ FHD_MEMBERS(AcquisitionInfo, patient_name, patient_id, patient_birth_date, patie
             station, protocol, field_strength_t, resonance_frequency_hz, sequence, excitation_time_s,
             flip_angle_deg)
 FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan, readout_length, slice_count,
-                repetition_count, repetition_counters, slice_counters, echo_times_s, repetition_time_s,
-                readout_time_s, states_directions, cartesian, has_sensitivity_maps, has_field_map,
-                has_sample_time, time_origin, geometry, unit_geometry, outside_pieces, acquisition, facts,
-                inferred, missing)
+                repetition_count, repetition_counters, slice_counters, slice_geometries, echo_times_s,
+                repetition_time_s, readout_time_s, states_directions, cartesian, has_sensitivity_maps,
+                has_field_map, has_sample_time, time_origin, geometry, unit_geometry, outside_pieces,
+                acquisition, facts, inferred, missing)
 FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
-FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, precision, zeros_are_measured, group, outside)
+FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, trajectory_axes, precision, zeros_are_measured,
+            anonymous, group, outside)
 
 }  // namespace fhd::io::reader

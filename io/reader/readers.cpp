@@ -48,9 +48,10 @@ void require_sane(const ScanSummary& summary, const std::string& path) {
                     is_length(summary.readout_length) &&
                     is_number_of(summary.repetition_counters.size(), summary.repetition_count) &&
                     is_number_of(summary.slice_counters.size(), summary.slice_count) &&
+                    is_number_of(summary.slice_geometries.size(), summary.slice_count) &&
                     std::all_of(summary.echo_times_s.begin(), summary.echo_times_s.end(), is_time) &&
                     is_time(summary.repetition_time_s) && is_time(summary.readout_time_s) &&
-                    summary.time_origin <= TimeOrigin::readout_start &&
+                    summary.time_origin <= TimeOrigin::train_start &&
                     is_sane(summary.geometry.matrix_size, summary.geometry.fov_mm) &&
                     is_sane(summary.unit_geometry.matrix_size, summary.unit_geometry.fov_mm);
   if (!sane) throw Error(path, "a scan", "numbers that no scan has", harmful);

@@ -109,7 +109,7 @@ std::string note_of_pseudonym(const AcquisitionInfo& acquisition, const std::str
 
 namespace {
 
-void write_dicom(const AtomicFile& to, ResultContent& results) {
+void write_dicom(const AtomicFile& to, ResultContent& results, std::size_t) {
   const auto& series = results.series;
   for (const auto& image : series.images)
     require_dicom_geometry(image.geometry, series.slice_count, to.path());

@@ -2,7 +2,8 @@
 // The magnitudes of a series as DICOM: a folder of classic MR images (MR Image Storage, Explicit VR Little Endian), one file
 // for each slice of each repetition.
 //
-//   names       image_0001.dcm, ... by InstanceNumber, in the order [repetition][slice]; a 3D volume is cut along z
+//   names       image_0001.dcm, ... by InstanceNumber, in the order [repetition][stack of slices][place]; a 3D volume is cut
+//               along z. ImageComments says how the scan counts the slice
 //   places      patient LPS, DICOM's own coordinates: ImagePositionPatient is the centre of the first voxel, rows run along x
 //               (read), columns along y (phase); as in io/result/orientation.md
 //   values      magnitude = RescaleSlope * stored, one slope for the series, stored 0 ... 32767: the rounding is at most half

@@ -14,8 +14,9 @@ struct ResultContent {
   const ImageSeries& series;
   const Provenance& provenance;
   const CompanionResults& companions;
-  Compression compression;  ///< with the threads of this machine
-  std::string made_by;      ///< "fhd 0.1.0 least squares"
+  Compression compression;         ///< with the threads of this machine
+  std::string made_by;             ///< "fhd 0.1.0 least squares"
+  std::vector<SliceStack> stacks;  ///< of the slices of the series
   ReportText report{};
 };
 
@@ -24,6 +25,7 @@ struct ResultLayout {
   Geometry geometry;
   std::int64_t slice_count = 1, repetition_count = 1;
   std::int64_t largest_number = 0;  ///< of a slice or repetition in the scan
+  std::int64_t stack_count = 1;     ///< of slices of like directions
 };
 
 /// The scan that a file says it was made of.
@@ -37,6 +39,7 @@ struct ResultFormat {
   const char* ending;              ///< of the file, behind the prefix
   bool is_optional = true;         ///< written where a request names it
   bool is_folder = false;          ///< of many files
+  bool is_per_stack = false;       ///< a file for each stack of slices: path_of
   bool in_calling_thread = false;  ///< HDF5: its library has one lock, which the calling thread may hold
   /// The option of `fhd recon` that takes the path of this format, and what it writes, for its help; null: none.
   const char *option = nullptr, *help = nullptr;
@@ -49,8 +52,8 @@ struct ResultFormat {
   RecordedScan (*recorded_scan)(const std::string& path) = nullptr;
   /// Returns whether there is something to write.
   bool (*has_content)(const ResultContent& results) = nullptr;
-  /// Writes to.temporary(). Throws Error.
-  void (*write)(const AtomicFile& to, ResultContent& results) = nullptr;
+  /// Writes to.temporary(), the stack number `stack` where there is a file for each. Throws Error.
+  void (*write)(const AtomicFile& to, ResultContent& results, std::size_t stack) = nullptr;
 };
 
 /// Returns the table, in the order in which the files are listed.

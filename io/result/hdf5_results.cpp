@@ -168,7 +168,7 @@ std::uint64_t expected_bytes(const ResultContent& results) {
   return bytes;
 }
 
-void write_h5(const AtomicFile& to, ResultContent& results) {
+void write_h5(const AtomicFile& to, ResultContent& results, std::size_t) {
   const auto& [series, provenance, companions] =
       std::tie(results.series, results.provenance, results.companions);
   const hdf5::LibraryLock lock;

@@ -34,14 +34,12 @@ Handle image_head_type(const std::string& subject) {
                       image_series_index, user_int, user_float, attribute_string_len);
 }
 
+/// `voxel_map`: that of the image, voxel_maps_of.
 ImageHead head_of(const ImageSeries& series, const Provenance& provenance, std::size_t index,
-                  std::size_t attribute_bytes) {
+                  const Affine& voxel_map, std::size_t attribute_bytes) {
   const auto& geometry = series.images[index].geometry;
   const auto repetition = index / static_cast<std::size_t>(series.slice_count),
              slice = index % static_cast<std::size_t>(series.slice_count);
-  std::array<double, 3> to_next{};  // mm, of slices that state no position of their own
-  const auto affine = voxel_to_lps_mm(geometry);
-  for (std::size_t axis = 0; axis < 3; ++axis) to_next[axis] = affine[axis][2] * geometry.matrix_size[2];
   const auto u16 = [](auto number) { return static_cast<std::uint16_t>(number); };
   ImageHead head{};
   head.version = ISMRMRD_VERSION_MAJOR;
@@ -53,8 +51,11 @@ ImageHead head_of(const ImageSeries& series, const Provenance& provenance, std::
   for (int axis = 0; axis < 3; ++axis) {
     head.matrix_size[axis] = u16(geometry.matrix_size[axis]);
     head.field_of_view[axis] = static_cast<float>(geometry.fov_mm[axis]);
-    const double stacked = are_stacked(series) ? to_next[axis] * static_cast<double>(slice) : 0;
-    head.position[axis] = static_cast<float>(geometry.position_mm[axis] + stacked);
+    const auto& row = voxel_map[static_cast<std::size_t>(axis)];
+    double position = row[3];
+    for (std::size_t column = 0; column < 3; ++column)
+      position += row[column] * (geometry.matrix_size[column] / 2);
+    head.position[axis] = static_cast<float>(position);
     head.read_dir[axis] = static_cast<float>(geometry.read_direction[axis]);
     head.phase_dir[axis] = static_cast<float>(geometry.phase_direction[axis]);
     head.slice_dir[axis] = static_cast<float>(geometry.slice_direction[axis]);
@@ -82,7 +83,7 @@ void require_ismrmrd_room(const ResultLayout& layout, const std::string& subject
         std::to_string(layout.largest_number), "leave out --ismrmrd-images");
 }
 
-void write_ismrmrd_images(const AtomicFile& to, ResultContent& results) {
+void write_ismrmrd_images(const AtomicFile& to, ResultContent& results, std::size_t) {
   const auto& series = results.series;
   const auto& provenance = results.provenance;
   const auto& made_by = results.made_by;
@@ -110,8 +111,9 @@ void write_ismrmrd_images(const AtomicFile& to, ResultContent& results) {
   file.create_group("/dataset");
   file.create_group(images_group);
   std::vector<ImageHead> heads;
+  const auto voxel_maps = voxel_maps_of(series);
   for (std::size_t i = 0; i < series.images.size(); ++i)
-    heads.push_back(head_of(series, provenance, i, attributes.size()));
+    heads.push_back(head_of(series, provenance, i, voxel_maps[i], attributes.size()));
   const std::vector<const char*> texts(heads.size(), attributes.c_str());
   const std::string group = images_group, data = group + "/data", subject = file.subject(group);
   file.write_list(group + "/header", image_head_type(subject), heads.data(), count);

@@ -23,16 +23,20 @@ std::int64_t voxels_of_image(const ImageSeries& series) {
   return series.images.front().geometry.image_shape().size();
 }
 
-/// Puts the magnitudes or phases number `first` on, counted through all images, into `bytes`.
-void copy_numbers(const ImageSeries& series, NiftiPart part, std::int64_t first,
+/// Puts the magnitudes or phases number `first` on, counted through all images of the stack, into `bytes`.
+void copy_numbers(const ImageSeries& series, const SliceStack& stack, NiftiPart part, std::int64_t first,
                   std::span<std::uint8_t> bytes) {
+  const auto image_of = [&](std::size_t i) {
+    const auto slices = stack.slices.size();
+    return i / slices * static_cast<std::size_t>(series.slice_count) + stack.slices[i % slices];
+  };
   const auto per_image = voxels_of_image(series);
   std::vector<Complex<float>> values;
   auto left = static_cast<std::int64_t>(bytes.size() / sizeof(float));
   for (auto* to = bytes.data(); left > 0;) {
     const auto begin = first % per_image, count = std::min(left, per_image - begin);
     values.resize(static_cast<std::size_t>(count));
-    series.copy_values(static_cast<std::size_t>(first / per_image), begin, values);
+    series.copy_values(image_of(static_cast<std::size_t>(first / per_image)), begin, values);
     for (const auto value : values) {
       const float number = part == NiftiPart::phase ? std::atan2(value.im, value.re) : abs(value);
       std::memcpy(to, &number, sizeof(number));
@@ -45,36 +49,47 @@ void copy_numbers(const ImageSeries& series, NiftiPart part, std::int64_t first,
 
 }  // namespace
 
-Affine affine_of(const ImageSeries& series) {
-  const auto& geometry = series.images.front().geometry;
-  Affine affine = voxel_to_lps_mm(geometry);
-  if (series.slice_count > 1 && geometry.matrix_size[2] == 1 && !are_stacked(series)) {
-    const auto& last = series.images[static_cast<std::size_t>(series.slice_count - 1)].geometry;
-    for (int row = 0; row < 3; ++row)
-      affine[row][2] =
-          (last.position_mm[row] - geometry.position_mm[row]) / static_cast<double>(series.slice_count - 1);
-  }
+Affine affine_of(const SliceStack& stack) {
+  Affine affine = stack.voxel_to_lps_mm;
   for (int row = 0; row < 2; ++row)  // LPS -> RAS
     for (double& value : affine[row]) value = -value;
   return affine;
 }
 
-bool lie_on_affine(const ImageSeries& series) {
-  if (series.slice_count < 3) return true;
-  const auto at = [&](std::int64_t slice) {
-    return series.images[static_cast<std::size_t>(slice)].geometry.position_mm;
-  };
-  const auto first = at(0), last = at(series.slice_count - 1);
-  for (std::int64_t slice = 1; slice < series.slice_count; ++slice) {
-    double square = 0, distance = 0;
+/// Returns the cosine of the angle between the steps from plane to plane and the planes; 0: at right angles.
+static double shear_of(const Affine& affine) {
+  double largest = 0;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    double product = 0, squares[2]{};
     for (std::size_t row = 0; row < 3; ++row) {
-      const double step = (last[row] - first[row]) / static_cast<double>(series.slice_count - 1);
-      square += step * step;
-      distance += std::pow(at(slice)[row] - first[row] - static_cast<double>(slice) * step, 2);
+      product += affine[row][axis] * affine[row][2];
+      squares[0] += affine[row][axis] * affine[row][axis];
+      squares[1] += affine[row][2] * affine[row][2];
     }
-    if (!(distance <= 1e-4 * square)) return false;
+    largest = std::max(largest, std::abs(product) / std::sqrt(squares[0] * squares[1]));
   }
-  return true;
+  return largest;
+}
+
+constexpr double right_angle = 1e-4;  // as stacks_of
+
+std::string note_of_places(const std::vector<SliceStack>& stacks) {
+  double misplaced_mm = 0, shear = 0;
+  for (const auto& stack : stacks) {
+    if (!stack.is_even()) misplaced_mm = std::max(misplaced_mm, stack.misplaced_mm);
+    if (stack.step_mm > 0) shear = std::max(shear, shear_of(stack.voxel_to_lps_mm));
+  }
+  if (misplaced_mm > 0)
+    return fmt::format(
+        "the slices are not equally spaced: the NIfTI file places them at their mean distance, up to {:.3g} "
+        "mm "
+        "off; DICOM and ISMRMRD images state the place of each",
+        misplaced_mm);
+  if (shear > right_angle)
+    return "the slices are displaced within their plane: the NIfTI file states their places in its sform "
+           "alone, "
+           "which is sheared";
+  return {};
 }
 
 namespace {
@@ -82,6 +97,11 @@ namespace {
 /// Throws Error where extents are no signed numbers of 16 bits.
 void require_nifti_room(const ResultLayout& layout, const std::string& subject) {
   constexpr std::int64_t longest = 32767;
+  constexpr std::int64_t most_stacks = 256;
+  if (layout.stack_count > most_stacks)
+    throw Error(subject,
+                fmt::format("at most {} stacks of slices of like directions, a NIfTI file each", most_stacks),
+                std::to_string(layout.stack_count), "reconstruct fewer with --slices");
   const auto& n = layout.geometry.matrix_size;
   const auto planes = n[2] * layout.slice_count;
   if (std::max({std::int64_t{n[0]}, std::int64_t{n[1]}, planes, layout.repetition_count}) <= longest) return;
@@ -91,12 +111,13 @@ void require_nifti_room(const ResultLayout& layout, const std::string& subject) 
 }
 
 /// Throws Error where the format has no room for the series.
-nifti_1_header header_of(const ImageSeries& series, const std::string& reported_path, const NiftiLabel& label,
-                         NiftiPart part) {
+nifti_1_header header_of(const ImageSeries& series, const SliceStack& stack, const std::string& reported_path,
+                         const NiftiLabel& label, NiftiPart part) {
   const auto& geometry = series.images.front().geometry;
   const auto& n = geometry.matrix_size;
-  const auto planes = std::int64_t{n[2]} * series.slice_count;
-  require_nifti_room({geometry, series.slice_count, series.repetition_count}, reported_path);
+  const auto slice_count = static_cast<std::int64_t>(stack.slices.size());
+  const auto planes = std::int64_t{n[2]} * slice_count;
+  require_nifti_room({geometry, slice_count, series.repetition_count}, reported_path);
   const int dims[8]{series.repetition_count > 1 ? 4 : 3,       n[0], n[1], static_cast<int>(planes),
                     static_cast<int>(series.repetition_count), 1,    1,    1};
   const std::unique_ptr<nifti_image, decltype(&nifti_image_free)> nifti(
@@ -105,13 +126,14 @@ nifti_1_header header_of(const ImageSeries& series, const std::string& reported_
   nifti->nifti_type = NIFTI_FTYPE_NIFTI1_1;
   nifti->iname_offset = 352;
   nifti->xyz_units = NIFTI_UNITS_MM;
-  const auto affine = affine_of(series);
+  const auto affine = affine_of(stack);
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column)
       nifti->sto_xyz.m[row][column] = static_cast<float>(affine[row][column]);
   nifti->sto_xyz.m[3][0] = nifti->sto_xyz.m[3][1] = nifti->sto_xyz.m[3][2] = 0;
   nifti->sto_xyz.m[3][3] = 1;
   nifti->sform_code = nifti->qform_code = NIFTI_XFORM_SCANNER_ANAT;
+  if (shear_of(affine) > right_angle) nifti->qform_code = NIFTI_XFORM_UNKNOWN;  // quaternions cannot say it
   nifti_mat44_to_quatern(nifti->sto_xyz, &nifti->quatern_b, &nifti->quatern_c, &nifti->quatern_d,
                          &nifti->qoffset_x, &nifti->qoffset_y, &nifti->qoffset_z, &nifti->dx, &nifti->dy,
                          &nifti->dz, &nifti->qfac);
@@ -127,22 +149,23 @@ nifti_1_header header_of(const ImageSeries& series, const std::string& reported_
 
 }  // namespace
 
-void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path,
-                 const NiftiLabel& label, NiftiPart part, const Compression& compression) {
+void write_nifti(const std::string& path, const ImageSeries& series, const SliceStack& stack,
+                 const std::string& reported_path, const NiftiLabel& label, NiftiPart part,
+                 const Compression& compression) {
   std::array<std::uint8_t, header_bytes> head{};
-  const auto header = header_of(series, reported_path, label, part);
+  const auto header = header_of(series, stack, reported_path, label, part);
   static_assert(sizeof(header) <= header_bytes);
   std::memcpy(head.data(), &header, sizeof(header));
-  const auto byte_count = header_bytes + series.images.size() *
-                                             static_cast<std::uint64_t>(voxels_of_image(series)) *
-                                             sizeof(float);
+  const auto images = stack.slices.size() * static_cast<std::uint64_t>(series.repetition_count);
+  const auto byte_count =
+      header_bytes + images * static_cast<std::uint64_t>(voxels_of_image(series)) * sizeof(float);
   const auto content = [&](std::uint64_t offset, std::span<std::uint8_t> bytes) {
     if (offset == 0) {
       std::copy(head.begin(), head.end(), bytes.begin());
       bytes = bytes.subspan(head.size());
     }
     const auto first = (offset == 0 ? 0 : offset - head.size()) / sizeof(float);
-    copy_numbers(series, part, static_cast<std::int64_t>(first), bytes);
+    copy_numbers(series, stack, part, static_cast<std::int64_t>(first), bytes);
   };
   write_gzip(path, reported_path, byte_count, content, compression);
 }
@@ -150,8 +173,8 @@ void write_nifti(const std::string& path, const ImageSeries& series, const std::
 namespace {
 
 template <NiftiPart part>
-void write_part(const AtomicFile& to, ResultContent& results) {
-  write_nifti(to.temporary(), results.series, to.path(),
+void write_part(const AtomicFile& to, ResultContent& results, std::size_t stack) {
+  write_nifti(to.temporary(), results.series, results.stacks[stack], to.path(),
               {results.made_by, results.provenance.repetition_time_s}, part, results.compression);
 }
 
@@ -174,11 +197,11 @@ constexpr ResultFormat map_format(const char* name, const char* ending) {
                 return noise && !((*noise).*noise_maps[i].values).empty();
               },
           .write =
-              [](const AtomicFile& to, ResultContent& results) {
+              [](const AtomicFile& to, ResultContent& results, std::size_t) {
                 const auto& values = (*results.companions.noise).*noise_maps[i].values;
                 Image image{Array<Complex<float>>(values.shape()), results.series.images.front().geometry};
                 std::copy(values.begin(), values.end(), image.values.begin());
-                write_nifti(to.temporary(), {1, 1, {std::move(image)}}, to.path(),
+                write_nifti(to.temporary(), {1, 1, {std::move(image)}}, results.stacks.front(), to.path(),
                             {results.made_by + ": " + noise_maps[i].words}, NiftiPart::magnitude,
                             results.compression);
               }};
@@ -189,10 +212,11 @@ constexpr ResultFormat map_format(const char* name, const char* ending) {
 const ResultFormat nifti_format{.name = "nifti",
                                 .ending = ".nii.gz",
                                 .is_optional = false,
+                                .is_per_stack = true,
                                 .require_room = require_nifti_room,
                                 .write = write_part<NiftiPart::magnitude>};
 const ResultFormat phase_format{
-    .name = "phase", .ending = "_phase.nii.gz", .write = write_part<NiftiPart::phase>};
+    .name = "phase", .ending = "_phase.nii.gz", .is_per_stack = true, .write = write_part<NiftiPart::phase>};
 const ResultFormat noise_format = map_format<0>("noise", "_noise.nii.gz"),
                    snr_format = map_format<1>("snr", "_snr.nii.gz"),
                    g_factor_format = map_format<2>("g_factor", "_gfactor.nii.gz");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "io/files/atomic_file.hpp"
 #include "io/result/formats.hpp"
@@ -135,18 +136,22 @@ static GrayImage reduced(const GrayImage& image, int side) {
   return result;
 }
 
-GrayImage montage(const std::vector<Image>& images,
+GrayImage montage(const std::vector<Image>& images, std::vector<std::size_t> numbers,
                   const std::function<std::shared_ptr<const Image>(std::size_t)>& read) {
+  if (numbers.empty()) {
+    numbers.resize(images.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  }
   constexpr std::int64_t most_panels = 64;
   std::int64_t slice_count = 0;
-  for (const auto& image : images) slice_count += image.geometry.matrix_size[2];
+  for (const auto number : numbers) slice_count += images[number].geometry.matrix_size[2];
   if (slice_count == 0) throw Error("picture", "at least one slice", "none");
   const auto panel_count = std::min(slice_count, most_panels);
 
   std::vector<std::array<int, 2>> sizes;
   std::vector<float> shown;  // the magnitudes of all panels, one after the other
   std::int64_t slice = 0;
-  for (std::size_t number = 0; number < images.size(); ++number) {
+  for (const auto number : numbers) {
     const auto& image = images[number];
     std::shared_ptr<const Image> held;
     const int width = image.geometry.matrix_size[0], height = image.geometry.matrix_size[1];
@@ -201,10 +206,17 @@ void write_png(const std::string& path, const GrayImage& image, const std::strin
 const ResultFormat png_format{.name = "png",
                               .ending = ".png",
                               .is_optional = false,
-                              .write = [](const AtomicFile& to, ResultContent& results) {
+                              .is_per_stack = true,
+                              .write = [](const AtomicFile& to, ResultContent& results, std::size_t stack) {
                                 constexpr int small_from_level = 6;
-                                const auto read = [&](std::size_t i) { return results.series.image(i); };
-                                write_png(to.temporary(), montage(results.series.images, read), to.path(),
+                                const auto& series = results.series;
+                                std::vector<std::size_t> shown;
+                                for (std::size_t first = 0; first < series.images.size();
+                                     first += static_cast<std::size_t>(series.slice_count))
+                                  for (const auto slice : results.stacks[stack].slices)
+                                    shown.push_back(first + slice);
+                                const auto read = [&](std::size_t i) { return series.image(i); };
+                                write_png(to.temporary(), montage(series.images, shown, read), to.path(),
                                           results.compression.level >= small_from_level);
                               }};
 

@@ -39,12 +39,13 @@ GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap
 /// Returns the panel with a caption of ASCII text in a band above it.
 GrayImage captioned(const GrayImage& panel, std::string_view caption);
 
-/// Returns a montage of the magnitudes of all slices of all images, in order, at most 64 of them evenly chosen. White
+/// Returns a montage of the magnitudes of all slices of the images `numbers`, in their order (empty: of all images), at most
+/// 64 slices evenly chosen. White
 /// is the 99.5 % quantile of what is shown. Row 0 of a slice, the first y, is on top (anterior in a standard
 /// axial scan). Small slices are enlarged to about 256 pixels; large ones are means of blocks of pixels where the
 /// montage would be wider than a picture may be. `read`: gives images that are shown, where `images`
 /// hold no values.
-GrayImage montage(const std::vector<Image>& images,
+GrayImage montage(const std::vector<Image>& images, std::vector<std::size_t> numbers = {},
                   const std::function<std::shared_ptr<const Image>(std::size_t)>& read = {});
 
 /// Writes to `path`; messages call it `reported_path`. `small`: a fifth smaller, in six times the time. Throws Error. (Not

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "io/files/atomic_file.hpp"
+#include "io/result/bids_fields.hpp"
 #include "io/result/formats.hpp"
 
 namespace fhd {
@@ -195,7 +196,9 @@ void add_counters(Json& image, const Provenance& provenance, std::size_t repetit
   if (!counters.empty()) image["counters"] = counters;
 }
 
-Json image_json(const ImageSeries& series, const Provenance& provenance, std::size_t i, const Json& report) {
+/// `stacks`: those of the slices, which an image names where there are several.
+Json image_json(const ImageSeries& series, const Provenance& provenance,
+                const std::vector<SliceStack>& stacks, std::size_t i, const Json& report) {
   const auto& geometry = series.images[i].geometry;
   const auto slice_count = static_cast<std::size_t>(series.slice_count);
   const std::size_t repetition = i / slice_count, slice = i % slice_count;
@@ -203,7 +206,13 @@ Json image_json(const ImageSeries& series, const Provenance& provenance, std::si
              {"slice", provenance.slice_number(slice)},
              {"matrix_size", geometry.matrix_size},
              {"fov_mm", geometry.fov_mm},
-             {"position_mm", geometry.position_mm}};
+             {"position_mm", geometry.position_mm},
+             {"read_direction", geometry.read_direction},
+             {"phase_direction", geometry.phase_direction},
+             {"slice_direction", geometry.slice_direction}};
+  for (std::size_t stack = 0; stack < stacks.size() && stacks.size() > 1; ++stack)
+    if (std::ranges::find(stacks[stack].slices, slice) != stacks[stack].slices.end())
+      image["stack"] = stack + 1;
   if (provenance.frames) image["first_readout"] = provenance.frames->first_readouts[repetition];
   add_counters(image, provenance, repetition, slice);
   for (const auto& [key, value] : report.items())
@@ -236,7 +245,7 @@ std::vector<double> numbers_in(const Json& list) {
   return numbers;
 }
 
-void write_json(const AtomicFile& to, ResultContent& results) {
+void write_json(const AtomicFile& to, ResultContent& results, std::size_t) {
   const auto text = joined_report(results.report.report, results.report.environment);
   write_bytes(to.temporary(), text.data(), text.size(), to.path());
 }
@@ -272,17 +281,21 @@ const ResultFormat json_format{.name = "json",
                                .recorded_scan = scan_in_json,
                                .write = write_json};
 
-ReportText report_text(const ImageSeries& series, const Provenance& provenance) {
+ReportText report_text(const ImageSeries& series, const Provenance& provenance,
+                       const CompanionResults& companions) {
   ReportText made;
   std::string images, times;
+  const auto stacks = stacks_of(series);
   for (std::size_t i = 0; i < series.images.size(); ++i) {
     const auto said = provenance.report(i);
     made.relative_residuals.push_back(numbers_in(said.report.value("relative_residuals", Json())));
     const std::string separator = i == 0 ? "\n" : ",\n";
-    images += separator + "    " + indented(image_json(series, provenance, i, said.report), 4);
+    images += separator + "    " + indented(image_json(series, provenance, stacks, i, said.report), 4);
     times += separator + "      " + json_line(said.times);
   }
-  made.report = begun(head_of(provenance), 0, "images") + "[" + images + "\n  ]\n}\n";
+  auto head = head_of(provenance);
+  head.update(bids_fields(series, provenance, companions));
+  made.report = begun(head, 0, "images") + "[" + images + "\n  ]\n}\n";
   made.environment = begun(environment_of(provenance), 2, "images") + "[" + times + "\n    ]\n  }";
   return made;
 }

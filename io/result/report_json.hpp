@@ -1,5 +1,5 @@
 #pragma once
-// The text of OUT.json (app/docs/results.md). Everything in it but `environment` follows from the scan, the settings and
+// The text of OUT.json (app/docs/results.md), which is a sidecar of OUT.nii.gz, too (bids_fields.hpp). Everything in it but `environment` follows from the scan, the settings and
 // the version; `environment` holds times, names of files and of machines.
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,7 +23,8 @@ struct ReportJson {
   nlohmann::ordered_json report, times;
 };
 ReportJson json_of(const Report& report);
-ReportText report_text(const ImageSeries& series, const Provenance& provenance);
+ReportText report_text(const ImageSeries& series, const Provenance& provenance,
+                       const CompanionResults& companions);
 /// Returns the text of OUT.json of its parts.
 std::string joined_report(const std::string& report, const std::string& environment);
 /// Returns {"method": "cg", "iterations": 30}: a value that is a number as a whole is one, others are text.

@@ -21,13 +21,15 @@ struct Destination {
 std::vector<Destination> destinations_of(const ResultRequest& request) {
   std::vector<Destination> found;
   for (const auto* format : result_formats()) {
-    const auto path = path_of(*format, request);
-    if (path.empty()) continue;
     const auto given = request.paths.find(format->name);
     const bool has_path = given != request.paths.end() && !given->second.empty();
-    found.push_back(
-        {format, path,
-         has_path && format->option ? std::string(format->option) + " " + path : "-o " + request.prefix});
+    for (std::size_t stack = 0; stack < file_count(*format, request); ++stack) {
+      const auto path = path_of(*format, request, stack);
+      if (path.empty()) break;
+      found.push_back(
+          {format, path,
+           has_path && format->option ? std::string(format->option) + " " + path : "-o " + request.prefix});
+    }
   }
   return found;
 }
@@ -85,10 +87,17 @@ void ResultRequest::add_noise_maps() {
   for (const auto* format : {&noise_format, &snr_format, &g_factor_format}) add(format->name);
 }
 
-std::string path_of(const ResultFormat& format, const ResultRequest& request) {
+std::size_t file_count(const ResultFormat& format, const ResultRequest& request) {
+  return format.is_per_stack ? request.stack_count : 1;
+}
+
+std::string path_of(const ResultFormat& format, const ResultRequest& request, std::size_t stack) {
+  const auto beside = request.prefix +
+                      (file_count(format, request) > 1 ? "_" + std::to_string(stack + 1) : std::string()) +
+                      format.ending;
   const auto asked = request.paths.find(format.name);
-  if (asked == request.paths.end()) return format.is_optional ? "" : request.prefix + format.ending;
-  auto path = asked->second.empty() ? request.prefix + format.ending : asked->second;
+  if (asked == request.paths.end()) return format.is_optional ? "" : beside;
+  auto path = asked->second.empty() ? beside : asked->second;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }
@@ -141,7 +150,7 @@ namespace {
 
 constexpr const char* replaceable = "a new name, or an earlier result of this scan";
 
-/// OUT_phase.nii.gz may also be the image of a result that is called OUT_phase.
+/// OUT_phase.nii.gz may also be the image of a result that is called OUT_phase; OUT_1.nii.gz of one called OUT_1.
 void require_no_namesake(const std::string& path, const char* remedy) {
   const auto namesake = without_result_ending(path);
   std::error_code status;
@@ -165,7 +174,7 @@ void require_replaceable(const ResultRequest& request, const std::string& scan,
     if (!fs::exists(path, status) || (replacing.force && !format->is_folder)) continue;
     const char* const remedy = remedy_of(*format);
     if (!format->recorded_scan) {
-      if (format->is_optional) require_no_namesake(path, remedy);
+      if (format->is_optional || file_count(*format, request) > 1) require_no_namesake(path, remedy);
       if (silent.empty()) silent = path;
       continue;
     }

@@ -17,14 +17,18 @@ struct ResultRequest {
       : prefix(std::move(of_prefix)), paths(std::move(formats)) {}
   std::string prefix;
   std::map<std::string, std::string> paths;  ///< name of a format -> its path; empty: beside the others
+  std::size_t stack_count = 1;  ///< of the slices; of several, each has its NIfTI file and picture
 
   bool asks_for(const std::string& format) const { return paths.contains(format); }
   void add(const std::string& format, const std::string& path = {}) { paths.try_emplace(format, path); }
   void add_noise_maps();
 };
 
-/// Returns the path of a format in the results; empty: it is not asked for.
-std::string path_of(const ResultFormat& format, const ResultRequest& request);
+/// Returns the path of a format in the results; empty: it is not asked for. Of several stacks of slices, formats with a file
+/// for each (OUT_1.nii.gz, OUT_2.nii.gz, ...) have those of `stack`, from 0 on.
+std::string path_of(const ResultFormat& format, const ResultRequest& request, std::size_t stack = 0);
+/// Returns how many files a format has in the results.
+std::size_t file_count(const ResultFormat& format, const ResultRequest& request);
 /// Returns where a folder is replaced: where a link leads. Throws Error for a link to nothing.
 std::string place_of_folder(const std::string& path);
 /// Returns the paths of all formats that are asked for. A folder ends in "/".

@@ -9,6 +9,8 @@
 #include "io/files/in_reader.hpp"
 #include "io/files/input_stamps.hpp"
 #include "io/hdf5/hdf5.hpp"
+#include "io/hdf5/hdf5_geometry.hpp"
+#include "io/result/bids_fields.hpp"
 #include "io/result/formats.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/error.hpp"
@@ -40,10 +42,22 @@ void require_series(const ImageSeries& series, const std::string& subject) {
   }
 }
 
-bool are_stacked(const ImageSeries& series) {
-  if (series.slice_count < 2) return false;
-  const auto& last = series.images[static_cast<std::size_t>(series.slice_count - 1)];
-  return series.images.front().geometry.position_mm == last.geometry.position_mm;
+std::vector<SliceStack> stacks_of(const ImageSeries& series) {
+  return stacks_of(geometries_of_slices(series.images, series.slice_count));
+}
+
+std::vector<Affine> voxel_maps_of(const ImageSeries& series) {
+  std::vector<Affine> maps;
+  for (const auto& image : series.images) maps.push_back(voxel_to_lps_mm(image.geometry));
+  for (const auto& stack : stacks_of(series)) {
+    if (stack.states_places) continue;
+    for (std::size_t place = 0; place < stack.slices.size(); ++place)
+      for (auto i = stack.slices[place]; i < maps.size(); i += static_cast<std::size_t>(series.slice_count)) {
+        const auto planes = static_cast<double>(place) * series.images[i].geometry.matrix_size[2];
+        for (auto& row : maps[i]) row[3] += planes * row[2];
+      }
+  }
+  return maps;
 }
 
 static std::int64_t number_of(const std::vector<std::int64_t>& chosen, std::size_t i) {
@@ -79,15 +93,10 @@ namespace {
 
 /// Returns "fhd 0.1.0 least squares", for headers with room for a line.
 std::string made_by(const Provenance& provenance) {
-  constexpr std::pair<const char*, const char*> methods[]{{"cg", "least squares"},
-                                                          {"gridded", "density-compensated gridding"},
-                                                          {"adjoint", "adjoint"},
-                                                          {"fft", "FFT"}};
   std::string text = "fhd " + provenance.program_version;
   const auto settings = provenance.report(0).report.value("settings", nlohmann::ordered_json::object());
-  for (const auto& [method, words] : methods)
-    if (settings.value("method", nlohmann::ordered_json()) == method) text += std::string(" ") + words;
-  return text;
+  const auto method = name_of_method(settings);
+  return method.empty() ? text : text + " " + method;
 }
 
 /// Locks the files that may lie beside another prefix, where several runs may write them at a time.
@@ -107,24 +116,26 @@ std::vector<OutputLock> locks_of(const ResultRequest& request, const OutputLock&
   return locks;
 }
 
-/// A file, and its format.
-using Output = std::pair<AtomicFile*, const ResultFormat*>;
+/// The files of a format.
+using Output = std::pair<const ResultFormat*, std::vector<AtomicFile*>>;
 
 /// Writes the files, several at a time where there are threads.
 void write_outputs(const std::vector<Output>& outputs, ResultContent& results) {
   const auto write = [&results](const Output& output) {
-    const auto [file, format] = output;
-    const trace::Span span("write " + file->path(), "write");
-    format->write(*file, results);
-    file->flush();
+    const auto& [format, of_stacks] = output;
+    for (std::size_t stack = 0; stack < of_stacks.size(); ++stack) {
+      const trace::Span span("write " + of_stacks[stack]->path(), "write");
+      format->write(*of_stacks[stack], results, stack);
+      of_stacks[stack]->flush();
+    }
   };
   const auto policy =
       results.compression.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
   std::vector<std::future<void>> others;
   for (const auto& output : outputs)
-    if (!output.second->in_calling_thread) others.push_back(std::async(policy, write, output));
+    if (!output.first->in_calling_thread) others.push_back(std::async(policy, write, output));
   for (const auto& output : outputs)
-    if (output.second->in_calling_thread) write(output);
+    if (output.first->in_calling_thread) write(output);
   for (auto& other : others) other.get();
 }
 
@@ -139,17 +150,25 @@ std::vector<std::string> write_results(const OutputLock& lock, const ResultReque
                         companions,
                         companions.compression,
                         made_by(provenance),
-                        report_text(series, provenance)};
+                        stacks_of(series),
+                        report_text(series, provenance, companions)};
   results.compression.threads = threads_or_all(results.compression.threads);
   const auto locks_elsewhere = locks_of(request, lock);
   FileSet files(lock, locks_elsewhere);
   std::vector<Output> outputs;
   std::vector<std::string> written;
+  auto of_stacks = request;
+  of_stacks.stack_count = results.stacks.size();
   for (const auto* format : result_formats()) {
-    const auto path = path_of(*format, request);
-    if (path.empty() || (format->has_content && !format->has_content(results))) continue;
-    outputs.push_back({&(format->is_folder ? files.add_replacing_directory(path) : files.add(path)), format});
-    written.push_back(path + (format->is_folder ? "/" : ""));
+    if (format->has_content && !format->has_content(results)) continue;
+    for (std::size_t stack = 0; stack < file_count(*format, of_stacks); ++stack) {
+      const auto path = path_of(*format, of_stacks, stack);
+      if (path.empty()) break;
+      auto& file = format->is_folder ? files.add_replacing_directory(path) : files.add(path);
+      if (stack == 0) outputs.push_back({format, {}});
+      outputs.back().second.push_back(&file);
+      written.push_back(path + (format->is_folder ? "/" : ""));
+    }
   }
   write_outputs(outputs, results);
   const trace::Span span("rename and flush the folder", "write");
@@ -178,29 +197,34 @@ ImageSeries read_image_here(const std::string& path, const std::string& name) {
   extents.insert(extents.end(), stored.begin(), stored.end());
   Geometry geometry;
   for (int axis = 0; axis < 3; ++axis) geometry.matrix_size[axis] = static_cast<int>(extents[4 - axis]);
-  const auto numbers = [&](const char* attribute, std::size_t count) {
+  const auto numbers = [&](const char* attribute, std::initializer_list<std::size_t> counts) {
     const auto found = file.number_attribute(name, attribute);
-    if (found.size() != count)
-      throw Error(dataset.subject() + " attribute '" + attribute + "'", std::to_string(count) + " numbers",
-                  std::to_string(found.size()));
+    if (std::ranges::find(counts, found.size()) == counts.end())
+      throw Error(dataset.subject() + " attribute '" + attribute + "'",
+                  std::to_string(*(counts.end() - 1)) + " numbers", std::to_string(found.size()));
     return found;
   };
-  const auto read_vector = [&](const char* attribute, std::array<double, 3>& vector) {
-    if (file.has_attribute(name, attribute)) std::copy_n(numbers(attribute, 3).begin(), 3, vector.begin());
+  if (file.has_attribute(name, "fov_mm"))
+    std::copy_n(numbers("fov_mm", {3}).begin(), 3, geometry.fov_mm.begin());
+  const auto slice_count = static_cast<std::size_t>(extents[1]);
+  std::vector<Geometry> slices(slice_count, geometry);
+  const auto read_of_slices = [&](const char* attribute, std::array<double, 3> Geometry::*vector) {
+    if (!file.has_attribute(name, attribute)) return;
+    const auto found = numbers(attribute, {3, 3 * slice_count});
+    for (std::size_t i = 0; i < slice_count; ++i)
+      std::copy_n(found.begin() + (found.size() > 3 ? 3 * static_cast<std::ptrdiff_t>(i) : 0), 3,
+                  (slices[i].*vector).begin());
   };
-  read_vector("fov_mm", geometry.fov_mm);
-  read_vector("read_direction", geometry.read_direction);
-  read_vector("phase_direction", geometry.phase_direction);
-  read_vector("slice_direction", geometry.slice_direction);
-  std::vector<double> positions(static_cast<std::size_t>(3 * extents[1]), 0);
-  if (file.has_attribute(name, "position_mm")) positions = numbers("position_mm", positions.size());
+  read_of_slices("position_mm", &Geometry::position_mm);
+  read_of_slices("read_direction", &Geometry::read_direction);
+  read_of_slices("phase_direction", &Geometry::phase_direction);
+  read_of_slices("slice_direction", &Geometry::slice_direction);
 
   ImageSeries series{extents[0], extents[1], {}};
   for (std::int64_t repetition = 0; repetition < extents[0]; ++repetition)
     for (std::int64_t slice = 0; slice < extents[1]; ++slice) {
-      std::copy_n(positions.begin() + 3 * slice, 3, geometry.position_mm.begin());
       auto& image = series.images.emplace_back();
-      image.geometry = geometry;
+      image.geometry = slices[static_cast<std::size_t>(slice)];
       dataset.read(stored.size() == 2 ? Shape{stored[0], stored[1]} : geometry.image_shape(),
                    one ? hdf5::Extents{} : hdf5::Extents{repetition, slice}, Precision::double_precision,
                    image.values, image.in_double);

@@ -17,6 +17,7 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/domain/slice_stacks.hpp"
 
 namespace fhd::io {
 
@@ -35,8 +36,11 @@ struct ImageSeries {
   void copy_values(std::size_t index, std::int64_t first, std::span<Complex<float>> values) const;
 };
 
-/// Returns whether the slices state one position, so that they are stacked by their thickness; else each has its own.
-bool are_stacked(const ImageSeries& series);
+/// Returns the stacks of the slices, as the first repetition places them.
+std::vector<SliceStack> stacks_of(const ImageSeries& series);
+/// Returns the map of each image from voxel (x, y, z, 1) to LPS, mm. Slices that state no place of their own lie where their
+/// stack puts them.
+std::vector<Affine> voxel_maps_of(const ImageSeries& series);
 
 /// Throws Error unless the series has all its images, of one shape.
 void require_series(const ImageSeries& series, const std::string& subject);

@@ -6,12 +6,12 @@
 //   /kspace            complex  [coil][sample], or [repetition][slice][coil][sample]
 //   /trajectory        real     [sample][axis] with axes x, y or x, y, z,
 //                               or [repetition][slice][sample][axis]
-//     attribute unit   text     cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax; required
+//     attribute unit   text     cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm, radians/m, radians/mm or kmax; required
 //
 // and the optional maps of io/scan/hdf5_maps.hpp: /sensitivity_maps, /field_map, /sample_time_s.
 //
 // Attributes of the root: matrix_size (x, y, z), and optionally fov_mm (x, y, z), position_mm (3 numbers, or
-// 3 per slice), read_direction, phase_direction, slice_direction (patient LPS), cropped_matrix_size (x, y,
+// 3 per slice), read_direction, phase_direction, slice_direction (patient LPS; likewise), cropped_matrix_size (x, y,
 // z), readout_length (samples). Matrices and FOVs of two numbers are 2D. Signs and centring are those of
 // recon/domain/scan.hpp.
 
@@ -25,6 +25,7 @@
 #include "io/hdf5/hdf5_geometry.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_axes.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
 
@@ -90,8 +91,7 @@ class FhdFile {
   Scan read(std::int64_t slice, std::int64_t repetition) {
     hdf5::be_silent();
     Scan scan;
-    scan.geometry = summary_.geometry;
-    scan.geometry.position_mm = positions_[positions_.size() > 1 ? slice : 0];
+    scan.geometry = geometry_of(slice);
     scan.cropped_matrix_size = cropped_matrix_size_;
     scan.trajectory = has_trajectory_ ? read_trajectory(slice, repetition)
                                       : Trajectory{Array<double>({3, summary_.samples_per_scan})};
@@ -142,26 +142,40 @@ class FhdFile {
         std::ranges::copy(three_numbers(file_, name, inferred, meaning), vector.begin());
     };
     read_vector("fov_mm", geometry.fov_mm, "the FOV along z is unknown");
-    read_vector("read_direction", geometry.read_direction);
-    read_vector("phase_direction", geometry.phase_direction);
-    read_vector("slice_direction", geometry.slice_direction);
     summary_.states_directions =
         file_.has_attribute("/", "read_direction") || file_.has_attribute("/", "phase_direction");
-    if (!are_axes(geometry))
-      throw Error(file_.subject("/") + " attributes 'read_direction', 'phase_direction', 'slice_direction'",
-                  "unit vectors at right angles", "others", "correct them, or leave all three out");
-    positions_ = {{0, 0, 0}};
-    if (file_.has_attribute("/", "position_mm")) {
-      const auto numbers = three_numbers(file_, "position_mm", inferred, nullptr, 0, summary_.slice_count);
-      if (!std::all_of(numbers.begin(), numbers.end(), [](double mm) { return std::abs(mm) <= 1e6; }))
-        throw Error(file_.subject("/") + " attribute 'position_mm'", "finite lengths in mm", "others");
-      positions_.assign(numbers.size() / 3, {});
-      for (std::size_t i = 0; i < numbers.size(); ++i) positions_[i / 3][i % 3] = numbers[i];
-    }
-    geometry.position_mm = positions_[0];
+    read_slices();
     if (file_.has_attribute("/", "cropped_matrix_size") && !options.matrix_size)
       cropped_matrix_size_ = whole_numbers(file_, "cropped_matrix_size", inferred, "z is not cropped", 0);
     summary_.unit_geometry = apply_options(geometry, options);
+    for (auto& slice : summary_.slice_geometries)
+      slice.matrix_size = geometry.matrix_size, slice.fov_mm = geometry.fov_mm;
+  }
+
+  /// Reads directions and positions: three numbers, or three for each slice.
+  void read_slices() {
+    auto& geometry = summary_.geometry;
+    auto& slices = summary_.slice_geometries;
+    constexpr std::pair<const char*, std::array<double, 3> Geometry::*> attributes[]{
+        {"read_direction", &Geometry::read_direction},
+        {"phase_direction", &Geometry::phase_direction},
+        {"slice_direction", &Geometry::slice_direction},
+        {"position_mm", &Geometry::position_mm}};
+    for (const auto& [name, vector] : attributes) {
+      if (!file_.has_attribute("/", name)) continue;
+      const auto numbers = three_numbers(file_, name, summary_.inferred, nullptr, 0, summary_.slice_count);
+      if (!std::ranges::all_of(numbers, [](double number) { return std::abs(number) <= 1e6; }))
+        throw Error(file_.subject("/") + " attribute '" + name + "'", "finite numbers up to 1e6", "others");
+      if (numbers.size() > 3 && slices.empty())
+        slices.assign(static_cast<std::size_t>(summary_.slice_count), geometry);
+      std::copy_n(numbers.begin(), 3, (geometry.*vector).begin());
+      for (std::size_t i = 0; i < slices.size(); ++i)
+        std::copy_n(numbers.begin() + (numbers.size() > 3 ? 3 * static_cast<std::ptrdiff_t>(i) : 0), 3,
+                    (slices[i].*vector).begin());
+    }
+    if (!are_axes(geometry) || !std::ranges::all_of(slices, are_axes))
+      throw Error(file_.subject("/") + " attributes 'read_direction', 'phase_direction', 'slice_direction'",
+                  "unit vectors at right angles", "others", "correct them, or leave all three out");
   }
 
   void read_unit(const ReadOptions& options) {
@@ -170,7 +184,7 @@ class FhdFile {
                                                        ? file_.text_attribute(trajectory_name, "unit")
                                                        : "not stated");
     auto k = stored_trajectory(0, 0);
-    look_at_trajectory(summary_, unit_, options, file_.subject(trajectory_name), k);
+    in_magnet_ = look_at_trajectory(summary_, unit_, options, file_.subject(trajectory_name), k);
   }
 
   Array<double> stored_trajectory(std::int64_t slice, std::int64_t repetition) const {
@@ -182,8 +196,14 @@ class FhdFile {
     return k;
   }
 
+  const Geometry& geometry_of(std::int64_t slice) const {
+    const auto& slices = summary_.slice_geometries;
+    return slices.empty() ? summary_.geometry : slices[static_cast<std::size_t>(slice)];
+  }
+
   Trajectory read_trajectory(std::int64_t slice, std::int64_t repetition) const {
     auto k = stored_trajectory(slice, repetition);
+    if (in_magnet_) turn_into_image(k, geometry_of(slice));
     convert_to_cycles_per_fov(k, unit_, summary_.unit_geometry, file_.subject(trajectory_name));
     return {std::move(k)};
   }
@@ -194,8 +214,8 @@ class FhdFile {
   ScanSummary summary_;
   bool has_leading_axes_ = false;
   TrajectoryUnit unit_ = TrajectoryUnit::automatic;
+  bool in_magnet_ = false;  ///< the trajectory is in the axes of the magnet
   std::array<int, 3> file_matrix_size_{}, cropped_matrix_size_{};
-  std::vector<std::array<double, 3>> positions_;
 };
 
 /// [axis][sample] -> [sample][axis]

@@ -70,9 +70,9 @@ void find_maps(const hdf5::File& file, ScanSummary& summary) {
   const auto stated =
       file.has_attribute(time_name, "origin") ? file.text_attribute(time_name, "origin") : std::string();
   summary.time_origin = TimeOrigin::unknown;
-  if (stated.empty() || stated == name_of(TimeOrigin::excitation))
-    summary.time_origin = TimeOrigin::excitation;
-  if (stated == name_of(TimeOrigin::readout_start)) summary.time_origin = TimeOrigin::readout_start;
+  if (stated.empty()) summary.time_origin = TimeOrigin::excitation;
+  for (const auto origin : {TimeOrigin::excitation, TimeOrigin::readout_start, TimeOrigin::train_start})
+    if (stated == name_of(origin)) summary.time_origin = origin;
 }
 
 void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t slice,
@@ -152,7 +152,8 @@ TrajectoryUnit unit_of_trajectory(const hdf5::File& file, TrajectoryUnit told,
     inferred.push_back(unit_of_options(told));
     return told;
   }
-  constexpr auto expected = "cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax";
+  constexpr auto expected =
+      "cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm, radians/m, radians/mm or kmax";
   const auto subject = file.subject(trajectory_name) + " attribute 'unit'";
   if (!file.has_attribute(trajectory_name, "unit"))
     throw Error(subject, expected, "none", "give the unit with --trajectory-unit");

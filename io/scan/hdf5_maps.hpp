@@ -14,7 +14,7 @@
 // and /trajectory, the scan's own or in a file beside it:
 //
 //   /trajectory        real    [sample][axis] with axes x, y or x, y, z, or [repetition][slice][sample][axis]
-//     attribute unit   text    cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax; required
+//     attribute unit   text    cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm, radians/m, radians/mm or kmax; required
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -4,13 +4,16 @@
 //   trajectory        HDF5 with /trajectory (hdf5_maps.hpp); a BART pair [3][readout][spoke]; the trajectories of an
 //                     ISMRMRD or fhd scan. As many positions as the scan has samples, in their order; discarded samples
 //                     of ISMRMRD readouts count in neither. Units refer to the matrix and FOV that a scan with the
-//                     trajectory states, else to those of this scan.
+//                     trajectory states, else to those of this scan. Its axes may be those of the magnet
+//                     (trajectory_axes.hpp), which the directions of each slice of this scan turn into its own.
 //   sensitivity maps  HDF5 with /sensitivity_maps, or a BART pair [x][y][z][coil]: the coils and matrix of the scan.
 //   noise             HDF5 with /noise; an ISMRMRD measurement (mrd/noise_readouts.hpp); a BART pair with the coils
 //                     along axis 3. Of the coils of the scan. Scaled to its dwell time where both are known.
 //   field map         NIfTI (.nii, .nii.gz), interpolated at the voxels of the scan by both affine maps; HDF5 with
 //                     /field_map, on the voxels of the scan. In rad/s, or in Hz (OutsidePieces::field_map_unit). Needs
 //                     the times of the samples.
+//
+// Pieces of several slices hold them in the order of the slice counters of the scan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +21,7 @@
 #include <filesystem>
 #include <functional>
 #include <numbers>
+#include <numeric>
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/cfl_file.hpp"
@@ -25,6 +29,7 @@
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_axes.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/domain/geometry.hpp"
 #include "recon/error.hpp"
@@ -75,12 +80,16 @@ void require_volumes(std::int64_t slices, std::int64_t repetitions, const Source
 /// Returns `stored` in cycles/FOV of the scan, and checks it.
 Source converted_from(TrajectoryUnit unit, const ReadOptions& options, const Source& stored,
                       ScanSummary& scan) {
-  auto k = stored.read(0, 0);
-  look_at_trajectory(scan, unit, options, stored.subject, k);
+  auto k = stored.read(slice_by_counter(scan, 0), 0);
+  const bool in_magnet = look_at_trajectory(scan, unit, options, stored.subject, k);
   auto source = stored;
-  source.read = [=, geometry = scan.unit_geometry](std::int64_t slice, std::int64_t repetition) {
-    auto converted = stored.read(slice, repetition);
-    convert_to_cycles_per_fov(converted, unit, geometry, stored.subject);
+  source.read = [=, scan_summary = scan](std::int64_t slice, std::int64_t repetition) {
+    auto converted = stored.read(slice_by_counter(scan_summary, slice), repetition);
+    const auto& slices = scan_summary.slice_geometries;
+    if (in_magnet)
+      turn_into_image(converted,
+                      slices.empty() ? scan_summary.geometry : slices[static_cast<std::size_t>(slice)]);
+    convert_to_cycles_per_fov(converted, unit, scan_summary.unit_geometry, stored.subject);
     return converted;
   };
   return source;
@@ -118,6 +127,7 @@ Source from_scan(const std::string& path, const ReadOptions& options, ScanSummar
   of_file.matrix_size = options.matrix_size;
   of_file.fov_mm = options.fov_mm;
   of_file.trajectory_unit = options.trajectory_unit;
+  of_file.trajectory_axes = options.trajectory_axes;
   const auto file = open_as_stored(path, of_file);
   const auto& summary = file.summary;
   for (const auto& sentence : summary.inferred) scan.inferred.push_back(path + ": " + sentence);
@@ -136,8 +146,14 @@ Source from_scan(const std::string& path, const ReadOptions& options, ScanSummar
           ? fmt::format(": {} readouts of {}", summary.samples_per_scan / summary.readout_length,
                         summary.readout_length)
           : "";
-  Source source{path, shape, [=](std::int64_t slice, std::int64_t repetition) {
-                  auto k = file.read(file.summary.slice_count == 1 ? 0 : slice,
+  // Both scans count their slices, which either may hold in another order.
+  std::vector<std::int64_t> slice_of(static_cast<std::size_t>(summary.slice_count));
+  std::iota(slice_of.begin(), slice_of.end(), std::int64_t{0});
+  if (const auto& counters = summary.slice_counters; !counters.empty())
+    std::ranges::sort(slice_of, {}, [&](std::int64_t i) { return counters[static_cast<std::size_t>(i)]; });
+  Source source{path, shape, [=, scan_summary = scan](std::int64_t slice, std::int64_t repetition) {
+                  const auto counted = static_cast<std::size_t>(slice_by_counter(scan_summary, slice));
+                  auto k = file.read(file.summary.slice_count == 1 ? 0 : slice_of[counted],
                                      file.summary.repetition_count == 1 ? 0 : repetition)
                                .trajectory.k;
                   multiply_axes(k, scale);
@@ -230,8 +246,8 @@ Correction open_outside_maps(const ReadOptions& options, ScanSummary& summary) {
                   in_place_of(summary.has_sensitivity_maps));
   const auto maps = open_maps(options, summary);
   summary.has_sensitivity_maps = true;
-  return [=](Scan& scan, VolumeContext& context) {
-    scan.sensitivity_maps = maps(context.slice);
+  return [=, of_scan = summary](Scan& scan, VolumeContext& context) {
+    scan.sensitivity_maps = maps(slice_by_counter(of_scan, context.slice));
     scan.messages.push_back({"sensitivity_maps", Severity::note, remark});
   };
 }
@@ -358,7 +374,7 @@ Correction open_outside_field_map(const ReadOptions& options, ScanSummary& summa
   summary.has_field_map = true;
   return [=, of_scan = summary](Scan& scan, VolumeContext& context) {
     scan.field_map_in_double = {};
-    const auto how = put(scan, context.slice, in_hz ? 2 * std::numbers::pi : 1);
+    const auto how = put(scan, slice_by_counter(of_scan, context.slice), in_hz ? 2 * std::numbers::pi : 1);
     scan.messages.push_back({"field_map", Severity::note, remark + how});
     note_time_origin(of_scan, scan);
   };

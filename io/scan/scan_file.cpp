@@ -28,6 +28,7 @@ std::vector<std::pair<std::string, std::string>> OutsidePieces::given() const {
 
 std::string_view name_of(TimeOrigin origin) {
   if (origin == TimeOrigin::excitation) return "the excitation";
+  if (origin == TimeOrigin::train_start) return "the start of each echo train";
   return origin == TimeOrigin::readout_start ? "the start of each readout"
                                              : "a moment that the file does not tell";
 }
@@ -160,8 +161,8 @@ std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, c
                                       const std::string& path, ScanFormat format) {
   const auto& summary = file.summary();
   require_room(format, summary.slice_count, summary.repetition_count, summary.coil_count, path);
-  const bool is_same_format =
-      format == ScanFormat::ismrmrd && (summary.format == "ISMRMRD" || summary.format == twix_format);
+  const bool is_same_format = format == ScanFormat::ismrmrd &&
+                              (summary.format.starts_with("ISMRMRD") || summary.format == twix_format);
   if (!is_same_format || !summary.outside_pieces.empty() || options.matrix_size || options.fov_mm) {
     auto lost = write_scan(path, format, read_all(file));
     if (is_same_format)

@@ -32,8 +32,14 @@ enum class TrajectoryUnit {
   radians_per_voxel,
   cycles_per_metre,
   cycles_per_mm,
+  radians_per_metre,
+  radians_per_mm,
   kmax  ///< 1 at the edge of k-space, N/2 cycles/FOV
 };
+
+/// The axes of k-space positions in a file: those of the image, or those of the magnet (trajectory_axes.hpp). `automatic`: as
+/// the samples fit the directions of the image; refused when ambiguous.
+enum class TrajectoryAxes { automatic, image, magnet };
 
 /// The unit of a field map; rad/s is 2 pi Hz.
 enum class FieldMapUnit { rad_per_s, hz };
@@ -47,7 +53,7 @@ struct OutsidePieces {
 };
 
 /// The moment from which sample times count: see "Off-resonance" in README.md.
-enum class TimeOrigin { unknown, excitation, readout_start };
+enum class TimeOrigin { unknown, excitation, readout_start, train_start };
 /// "the excitation", ...
 std::string_view name_of(TimeOrigin origin);
 
@@ -57,9 +63,11 @@ struct ReadOptions {
   std::optional<std::array<int, 3>> matrix_size;
   std::optional<std::array<double, 3>> fov_mm;  ///< an axis of 0 keeps what the file says
   TrajectoryUnit trajectory_unit = TrajectoryUnit::automatic;
+  TrajectoryAxes trajectory_axes = TrajectoryAxes::automatic;
   /// double_precision: values in double are kept so, beside the same in single (`in_double` of the parts of a Scan).
   Precision precision = Precision::single_precision;
   bool zeros_are_measured = false;  ///< keeps samples that leave_out_zeros would leave out
+  bool anonymous = false;  ///< a copy is written without what identifies a patient (mrd/anonymous.hpp)
   std::string
       group;  ///< of a file with several measurements; empty: the only one, of Siemens raw data the last
   OutsidePieces outside;
@@ -101,6 +109,9 @@ struct ScanSummary {
   std::int64_t slice_count = 1, repetition_count = 1;
   std::vector<RepetitionCounters> repetition_counters;  ///< of each repetition; empty where the file has none
   std::vector<int> slice_counters;                      ///< of each slice; empty where the file has none
+  /// Where each slice lies, in the first repetition; empty: all as `geometry`. Slices of ISMRMRD files are in the order of
+  /// stacks_of (recon/domain/slice_stacks.hpp), not of their counters.
+  std::vector<Geometry> slice_geometries;
   /// Times from the excitation to the centre of k-space, of each contrast; empty where not stated.
   std::vector<double> echo_times_s;
   double repetition_time_s = 0;   ///< from the start of one repetition to that of the next; 0: not known
@@ -109,7 +120,7 @@ struct ScanSummary {
   bool cartesian = false;         ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some
-  Geometry geometry;
+  Geometry geometry;                             ///< of the first slice
   Geometry unit_geometry;  ///< that the unit of the trajectory refers to: with the file's own matrix
   std::vector<std::pair<std::string, std::string>> outside_pieces;  ///< as OutsidePieces::given
   AcquisitionInfo acquisition;                             ///< of the patient, the study and the scanner

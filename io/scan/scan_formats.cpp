@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "io/files/input_file.hpp"
+#include "io/scan/foreign_files.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/readout.hpp"
+#include "io/scan/mrd/stream_file.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
@@ -17,6 +19,7 @@ namespace fhd::io {
 // Each format is described at the head of the file that defines these.
 ScanSource open_fhd(const std::string& path, const ReadOptions& options);
 ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options);
+ScanSource open_stream(const std::string& path, const ReadOptions& options);
 ScanSource open_bart(const std::string& path, const ReadOptions& options);
 ScanSource open_impatient(const std::string& path, const ReadOptions& options);
 ScanSource open_twix(const std::string& path, const ReadOptions& options);
@@ -27,7 +30,7 @@ Sentences write_impatient(FileSet& files, const std::string& path, const ScanSer
 
 namespace {
 
-/// A row of the table.
+/// A row of the table. A format that is read alone has neither a name nor `write`.
 struct FormatRow {
   ScanFormat format;
   const char* name;                           ///< of `fhd convert --to`
@@ -44,9 +47,17 @@ bool is_directory(const std::string& path, const ReadOptions&) {
 }
 bool is_pair(const std::string& path, const ReadOptions&) { return is_bart(path); }
 bool is_raw(const std::string& path, const ReadOptions&) { return is_twix(path); }
+bool is_mrd_stream(const std::string& path, const ReadOptions&) {
+  std::error_code status;
+  return std::filesystem::is_regular_file(path, status) && mrd::is_stream(path);
+}
 bool is_fhd(const std::string& path, const ReadOptions&) {
-  const auto file = hdf5::File::open(
-      path, "fhd reads ISMRMRD, fhd HDF5, BART .cfl, IMPATIENT directories and Siemens raw data (.dat)");
+  std::error_code status;
+  if (std::filesystem::is_regular_file(path, status))
+    if (const auto foreign = foreign_file(path)) throw Error(path, "a scan", foreign->name, foreign->remedy);
+  const auto file = hdf5::File::open(path,
+                                     "fhd reads ISMRMRD (HDF5 and streams), fhd HDF5, BART .cfl, IMPATIENT "
+                                     "directories and Siemens raw data");
   return file.has("/kspace") || file.has(trajectory_name);
 }
 bool is_ismrmrd(const std::string& path, const ReadOptions& options) {
@@ -62,10 +73,13 @@ constexpr FormatRow rows[]{
     {ScanFormat::impatient, "impatient", impatient_endings, is_directory, open_impatient, write_impatient},
     {ScanFormat::bart, "bart", bart_endings, is_pair, open_bart, write_bart},
     {ScanFormat::twix, "twix", {}, is_raw, open_twix, nullptr},
+    {ScanFormat::ismrmrd, "", {}, is_mrd_stream, open_stream, nullptr},
     {ScanFormat::fhd, "fhd", fhd_endings, is_fhd, open_fhd, write_fhd},
     {ScanFormat::ismrmrd, "ismrmrd", ismrmrd_endings, is_ismrmrd, open_ismrmrd, write_ismrmrd}};
 
-const FormatRow& row_of(ScanFormat format) { return *std::ranges::find(rows, format, &FormatRow::format); }
+const FormatRow& row_of(ScanFormat format) {
+  return *std::ranges::find_if(rows, [&](const FormatRow& row) { return row.format == format && row.write; });
+}
 
 }  // namespace
 
@@ -73,9 +87,9 @@ ScanSource open_as_stored(const std::string& path, const ReadOptions& options) {
   require_reachable(path);
   for (const auto& row : rows)
     if (row.recognises(path, options)) return row.open(path, options);
-  throw Error(
-      path, "a scan: '/dataset' (ISMRMRD) or '/kspace' and '/trajectory' (fhd)", "an HDF5 file without them",
-      hdf5::File::open(path).has("/image") ? "it holds images: give the scan that they were made of" : "");
+  const auto foreign = foreign_hdf5(path).value_or(ForeignFile{"an HDF5 file without them", ""});
+  throw Error(path, "a scan: '/dataset' (ISMRMRD) or '/kspace' and '/trajectory' (fhd)", foreign.name,
+              foreign.remedy);
 }
 
 ScanFormat format_of_output(const std::string& path, const std::string& name) {

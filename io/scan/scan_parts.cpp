@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "io/scan/trajectory_axes.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
 
@@ -34,14 +35,26 @@ TrajectoryUnit unit_of_format(const char* format, const ReadOptions& options, Se
   return TrajectoryUnit::cycles_per_fov;
 }
 
-void look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOptions& options,
+bool look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOptions& options,
                         const std::string& subject, Array<double>& k) {
+  AxesEvidence evidence;
+  const auto samples = k.extent(1);
+  bool is_weight = true;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    evidence.add(0, {k[m], k[samples + m], k[2 * samples + m]}, directions_of(summary.geometry));
+    is_weight = is_weight && k[2 * samples + m] >= 0;
+  }
+  const auto axes = find_axes(options.trajectory_axes, evidence, summary.unit_geometry.matrix_size[2] == 1,
+                              is_weight, summary.states_directions, subject);
+  if (axes.in_magnet) turn_into_image(k, summary.geometry);
+  if (!axes.sentence.empty()) summary.inferred.push_back(axes.sentence);
   const auto largest = largest_magnitude(k);
   if (options.trajectory_unit == TrajectoryUnit::automatic)
     require_credible_unit(unit, largest, summary.unit_geometry, subject);
   note_ignored_third_axis(largest, summary.unit_geometry, summary.inferred);
   convert_to_cycles_per_fov(k, unit, summary.unit_geometry, subject);
   summary.cartesian = lies_on_grid({k});
+  return axes.in_magnet;
 }
 
 std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::string& subject,
@@ -62,7 +75,8 @@ std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::
 
 void note_ignored_third_axis(const std::array<double, 3>& largest_k, const Geometry& geometry,
                              std::vector<std::string>& inferred) {
-  if (geometry.matrix_size[2] == 1 && largest_k[2] > 0)
+  constexpr double rounding = 1e-5;
+  if (geometry.matrix_size[2] == 1 && largest_k[2] > rounding * std::max(largest_k[0], largest_k[1]))
     say(inferred, "The third axis of the trajectory is ignored: the matrix has one voxel along z.");
 }
 
@@ -128,6 +142,13 @@ void note_time_origin(const ScanSummary& summary, Scan& scan) {
                            fmt::format("sample times counted from {}: the phase of the image is that of this "
                                        "moment, not of the excitation",
                                        name_of(summary.time_origin))});
+}
+
+std::int64_t slice_by_counter(const ScanSummary& summary, std::int64_t slice) {
+  const auto& counters = summary.slice_counters;
+  if (counters.empty()) return slice;
+  const int own = counters[static_cast<std::size_t>(slice)];
+  return std::ranges::count_if(counters, [own](int counter) { return counter < own; });
 }
 
 void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition) {

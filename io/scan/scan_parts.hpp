@@ -14,6 +14,8 @@
 namespace fhd::io {
 
 using Sentences = std::vector<std::string>;
+/// The code of the message on a volume without a readout, which is zero.
+inline constexpr auto missing_volume = "missing";
 /// Adds a sentence, for ScanSummary::inferred and others.
 template <class... T>
 void say(Sentences& sentences, fmt::format_string<T...> text, T&&... values) {
@@ -27,9 +29,10 @@ Geometry apply_options(Geometry& geometry, const ReadOptions& options);
 std::string unit_of_options(TrajectoryUnit unit);
 /// Returns the unit of trajectories of a format in cycles/FOV, unless the user states another. Says so in `inferred`.
 TrajectoryUnit unit_of_format(const char* format, const ReadOptions& options, Sentences& inferred);
-/// Converts k [axis][sample] of the trajectory `subject` to cycles/FOV, and says in `summary` what it tells. Throws Error
-/// where the unit is not credible, unless the user states it.
-void look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOptions& options,
+/// Converts k [axis][sample] of the trajectory `subject`, of the first slice, to cycles/FOV along the axes of the image, and
+/// says in `summary` what it tells. Returns whether the file has it in the axes of the magnet. Throws Error where the unit is
+/// not credible, unless the user states it, or the axes are ambiguous.
+bool look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOptions& options,
                         const std::string& subject, Array<double>& k);
 
 /// Returns the matrix for a trajectory in cycles/FOV of which nothing else is known: twice the largest |k|, rounded up.
@@ -37,7 +40,8 @@ void look_at_trajectory(ScanSummary& summary, TrajectoryUnit unit, const ReadOpt
 /// positions are normalised.
 std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::string& subject,
                              std::vector<std::string>& inferred);
-/// Says in `inferred` where positions along z have no meaning: for one voxel along z.
+/// Says in `inferred` where positions along z have no meaning: for one voxel along z. Rounding of what lies in the plane counts
+/// as nothing.
 void note_ignored_third_axis(const std::array<double, 3>& largest_k, const Geometry& geometry,
                              std::vector<std::string>& inferred);
 
@@ -63,6 +67,10 @@ bool are_axes(const Geometry& geometry);
 
 /// Says in the messages of a scan with a field map, once, what it means that its times do not count from the excitation.
 void note_time_origin(const ScanSummary& summary, Scan& scan);
+
+/// Returns the place of a slice among those of the scan in the order of their counters, in which files hold pieces of slices;
+/// the slice itself where a scan does not count.
+std::int64_t slice_by_counter(const ScanSummary& summary, std::int64_t slice);
 
 /// Throws Error when a slice or repetition does not exist.
 void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition);

@@ -21,6 +21,8 @@ constexpr std::pair<TrajectoryUnit, std::string_view> all_units[]{{cycles_per_fo
                                                                   {radians_per_voxel, "radians/voxel"},
                                                                   {cycles_per_metre, "1/m"},
                                                                   {cycles_per_mm, "1/mm"},
+                                                                  {radians_per_metre, "radians/m"},
+                                                                  {radians_per_mm, "radians/mm"},
                                                                   {kmax, "kmax"}};
 
 // Penalties are negative logarithms of likelihoods; a difference of 3 decides. The widths are wide, because a wrong unit
@@ -32,9 +34,12 @@ constexpr double partial_fill_penalty = 0.7;  // few trajectories stop short of 
 constexpr double longest_object = 1.1, long_width = 0.2, shortest_object = 0.3, short_width = 0.6;  // FOVs
 constexpr double most_for_long_object = 12, most_for_short_object = 2;  // a phantom may be small
 
+bool is_in_radians_per_length(TrajectoryUnit unit) {
+  return unit == radians_per_metre || unit == radians_per_mm;
+}
 double unusual(TrajectoryUnit unit) {
   if (unit == cycles_per_recon_fov) return 0.5;
-  return unit == kmax || unit == cycles_per_mm ? 3 : 0;
+  return unit == kmax || unit == cycles_per_mm || is_in_radians_per_length(unit) ? 3 : 0;
 }
 
 /// Returns the factor to cycles/FOV along one axis; 0 where a length is unknown.
@@ -52,6 +57,10 @@ double scale_of(TrajectoryUnit unit, const UnitReference& reference, int axis) {
       return fov_mm / 1000;
     case cycles_per_mm:
       return fov_mm;
+    case radians_per_metre:
+      return fov_mm / (2000 * std::numbers::pi);
+    case radians_per_mm:
+      return fov_mm / (2 * std::numbers::pi);
     case cycles_per_recon_fov:
       return recon_fov_mm > 0 ? fov_mm / recon_fov_mm : 0;
     default:
@@ -81,6 +90,7 @@ double penalty_of(const Hypothesis& h) {
   double penalty = unusual(h.unit) + squared(std::log(h.largest_fill / h.least_fill) / fill_width);
   if (h.largest_fill < full_fill)
     penalty += partial_fill_penalty + squared(std::log(full_fill / h.largest_fill) / fill_width);
+  if (is_in_radians_per_length(h.unit) && h.largest_fill < full_fill) penalty += decisive;
   if (h.longest == 0) return penalty;
   if (h.longest > longest_object)
     penalty += std::min(most_for_long_object, squared(std::log(h.longest / longest_object) / long_width));
@@ -190,8 +200,10 @@ TrajectoryUnit parse_trajectory_unit(std::string_view text, const std::string& s
   if (plain_of(text) == name_of(automatic)) return automatic;
   for (const auto& [unit, name] : all_units)
     if (plain_of(text) == plain_of(name)) return unit;
-  throw Error(subject, "cycles/FOV, cycles/reconFOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax",
-              "'" + std::string(text) + "'");
+  throw Error(
+      subject,
+      "cycles/FOV, cycles/reconFOV, cycles/voxel, radians/voxel, 1/m, 1/mm, radians/m, radians/mm or kmax",
+      "'" + std::string(text) + "'");
 }
 
 InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const UnitReference& reference,

@@ -9,7 +9,7 @@
 
 namespace fhd::io {
 
-/// "cycles/FOV", "cycles/reconFOV", "cycles/voxel", "radians/voxel", "1/m", "1/mm", "kmax"; "auto".
+/// "cycles/FOV", "cycles/reconFOV", "cycles/voxel", "radians/voxel", "1/m", "1/mm", "radians/m", "radians/mm", "kmax"; "auto".
 std::string_view name_of(TrajectoryUnit unit);
 /// Returns the unit of a name, in any case; also pixel for voxel, rad for radians, cycles/m for 1/m. Throws Error naming
 /// `subject`.
@@ -37,7 +37,8 @@ struct InferredUnit {
 ///   - by the share of N/2 that it lets k reach: none beyond 1 (0.5 % of rounding); all of it is likelier than
 ///     a part, the same on all axes likelier than a half on one;
 ///   - by the length that it gives to the object: about one FOV (of the reconstructed space), not far longer;
-///   - by how usual it is: kmax, 1/mm and cycles/reconFOV are not.
+///   - by how usual it is: kmax, 1/mm and cycles/reconFOV are not, nor are radians/m and radians/mm, which have to
+///     reach the edge.
 ///
 /// Throws Error naming `subject` when none explains the trajectory (k reaches less than 38 % of the edge; with an
 /// object of the right length less than 15 %), and, naming the candidates, when the second is nearly as likely;

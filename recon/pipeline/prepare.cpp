@@ -149,6 +149,7 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
                    const Settings& settings, RunLog& log) {
   const FoldingFacts facts{lattice_sampling(scan.trajectory, scan.geometry.matrix_size), live,
                            decision.uses_maps(), decision.finds_maps, scan.calibration.has_value()};
+  if (facts.lattice.reduction > 1) log.setting("undersampling", std::to_string(facts.lattice.reduction));
   const Folding folding = decide_folding(facts, settings);
   if (folding == Folding::none) return;
   const auto& [reduction, width] = facts.lattice;

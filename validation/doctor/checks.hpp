@@ -47,7 +47,7 @@ void check_delays(const Scan& scan, std::int64_t readout_length, Findings& findi
 void check_swapped_axes(const std::string& path, const DiagnosisSettings& settings,
                         const io::ScanSummary& summary, Findings& findings);
 /// Checks whether slices share a place or are unequally spaced.
-void check_positions(const io::ScanSummary& summary, const std::vector<Geometry>& slices, Findings& findings);
+void check_positions(const std::vector<Geometry>& slices, Findings& findings);
 /// Compares the memory that a reconstruction takes with that of the machine. The volumes of the file can be read.
 void check_memory(io::ScanFile& file, const DiagnosisSettings& settings, Findings& findings);
 void check_prior(const Volume& prior, const Geometry& geometry, Findings& findings);

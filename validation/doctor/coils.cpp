@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/scan/scan_parts.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd::doctor {
@@ -22,8 +23,9 @@ void check_coils(const Scan& scan, Findings& findings) {
     if (const double p = power[static_cast<std::size_t>(coil)]; p > 0 && p < 1e-6 * middle)
       faint.push_back(coil);
   if (static_cast<std::int64_t>(dead.size()) == coils) {
-    findings.add(Severity::problem, "coils", "All k-space values are zero.",
-                 "write the measured values into the file");
+    if (!holds(scan.messages, io::missing_volume, Severity::warning))
+      findings.add(Severity::problem, "coils", "All k-space values are zero.",
+                   "write the measured values into the file");
     return;
   }
   if (!dead.empty())

@@ -177,6 +177,7 @@ std::vector<Message> diagnose(const std::string& path, const DiagnosisSettings& 
   std::unique_ptr<io::ScanFile> file;
   try {
     file = io::open_scan(path, settings.options);
+    if (settings.correct) settings.correct(*file);
   } catch (const Error& error) {
     return {message_of(error, Severity::problem, "file")};
   }
@@ -189,7 +190,7 @@ std::vector<Message> diagnose(const std::string& path, const DiagnosisSettings& 
   if (slices.empty())
     check_swapped_axes(path, settings, summary, findings);
   else
-    check_positions(summary, slices, findings);
+    check_positions(slices, findings);
   std::stable_sort(findings.list.begin(), findings.list.end(),
                    [](const Message& a, const Message& b) { return a.severity < b.severity; });
   return std::move(findings.list);

@@ -27,6 +27,8 @@ struct DiagnosisSettings {
   std::size_t memory_bytes = 0;  ///< of this machine; 0: not compared
   /// Returns the cost that `fhd plan` prints; empty: the cost is not judged.
   std::function<ReconstructionCost(io::ScanFile&)> cost{};
+  /// Adds what a reconstruction does to volumes as they are read; empty: nothing.
+  std::function<void(io::ScanFile&)> correct{};
 };
 
 /// Returns findings on one volume whose parts agree (Scan::validate). `readout_length` is 0 where unknown: then single

@@ -12,8 +12,14 @@
 namespace fhd::doctor {
 namespace {
 
-/// Returns the fewest voxels whose edge of k-space contains |k|.
-int matrix_for(double k) { return std::max(1, static_cast<int>(std::ceil(2 * k / edge_rounding))); }
+/// Returns the fewest voxels whose k-space contains the positions along an axis. A grid has the lines -N/2 ... N/2 - 1; of
+/// other positions the edge may be rounded, and an even number is likelier.
+int matrix_for(const Extent& extent, bool on_grid) {
+  if (on_grid)
+    return static_cast<int>(std::lround(std::max({1.0, -2 * extent.lowest, 2 * extent.highest + 1})));
+  const int fewest = std::max(1, static_cast<int>(std::ceil(2 * extent.magnitude() / edge_rounding)));
+  return fewest % 2 == 1 && fewest < 2 * extent.magnitude() ? fewest + 1 : fewest;
+}
 
 }  // namespace
 
@@ -22,6 +28,7 @@ void check_extent(const Scan& scan, Findings& findings) {
   auto suggested = scan.geometry.matrix_size;
   std::vector<std::string> short_axes;
   double least_fill = 1;
+  const bool on_grid = is_cartesian(scan.trajectory, scan.geometry.matrix_size);
   for (int axis = 0; axis < 3; ++axis) {
     const int n = scan.geometry.matrix_size[axis];
     if (n == 1) continue;
@@ -29,7 +36,7 @@ void check_extent(const Scan& scan, Findings& findings) {
     // The outermost Cartesian line lies at (N/2 - 1) / (N/2) at least: 0.8 leaves room for N >= 10. Spirals
     // and spokes that stop short of the edge by design reach 0.9.
     if (fill < 0.8) {
-      suggested[axis] = matrix_for(reach);
+      suggested[axis] = matrix_for(extents[axis], on_grid);
       if (reach == 0) {
         findings.add(Severity::warning, "extent",
                      fmt::format("k along {} is 0 everywhere, though the matrix has {} voxels there.",
@@ -47,9 +54,7 @@ void check_extent(const Scan& scan, Findings& findings) {
           fmt::format("k along {} runs from {:.4g} to {:.4g}: one side of k-space is missing (partial "
                       "Fourier), and the image is reconstructed without it.",
                       axis_names[axis], extents[axis].lowest, extents[axis].highest),
-          shorter >= 2 && is_cartesian(scan.trajectory, scan.geometry.matrix_size)
-              ? "--partial-fourier phase, where the phase of the object is smooth"
-              : "");
+          shorter >= 2 && on_grid ? "--partial-fourier phase, where the phase of the object is smooth" : "");
   }
   if (!short_axes.empty())
     findings.add(

@@ -41,11 +41,11 @@ void check_geometry(const Geometry& geometry, Findings& findings) {
                  "if the image is mirrored: turn one direction in the file");
 }
 
-void check_positions(const io::ScanSummary& summary, const std::vector<Geometry>& slices,
-                     Findings& findings) {
+void check_positions(const std::vector<Geometry>& slices, Findings& findings) {
   const auto at_origin = [](const Geometry& g) { return g.position_mm == std::array<double, 3>{}; };
   if (slices.size() > 1 && std::all_of(slices.begin() + 1, slices.end(), [&](const Geometry& g) {
-        return g.position_mm == slices.front().position_mm;
+        return g.position_mm == slices.front().position_mm &&
+               g.slice_direction == slices.front().slice_direction;
       })) {
     findings.add(
         Severity::warning, "positions",
@@ -59,12 +59,9 @@ void check_positions(const io::ScanSummary& summary, const std::vector<Geometry>
         Severity::note, "positions",
         "The position is 0, 0, 0: the scanner's isocentre, or not stated. Images will be centred there.",
         "write position (ISMRMRD) or position_mm (fhd) into the file");
-  io::ImageSeries series{1, static_cast<std::int64_t>(slices.size()), {}};
-  for (const auto& geometry : slices) series.images.push_back({{}, geometry});
-  if (summary.geometry.matrix_size[2] == 1 && !io::lie_on_affine(series))
-    findings.add(Severity::warning, "positions",
-                 "The slices are not equally spaced: the NIfTI file places them at their mean distance.",
-                 "--slices chooses those that are");
+  if (const auto places = io::note_of_places(stacks_of(slices)); !places.empty())
+    findings.add(Severity::warning, "positions", fmt::format("Places of slices: {}.", places),
+                 "--slices chooses others");
 }
 
 }  // namespace fhd::doctor

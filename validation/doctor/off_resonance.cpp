@@ -13,9 +13,9 @@ void check_sample_times(const Scan& scan, std::int64_t readout_length, Findings&
   if (!scan.sample_time_s) return;
   const auto& t = *scan.sample_time_s;
   const auto [first, last] = std::minmax_element(t.begin(), t.end());
-  bool backwards = false;
+  bool backwards = false;  // but to the start of all, where a readout begins that `readout_length` does not know
   for (std::int64_t m = 1; readout_length > 1 && m < t.size(); ++m)
-    backwards = backwards || (m % readout_length != 0 && t[m] < t[m - 1]);
+    backwards = backwards || (m % readout_length != 0 && t[m] < t[m - 1] && t[m] > *first);
   // No readout lasts seconds: T2* of tissue is below 0.1 s, of gas and fluids below 2 s.
   if (*first < 0 || *last > 10 || backwards)
     findings.add(
@@ -23,7 +23,7 @@ void check_sample_times(const Scan& scan, std::int64_t readout_length, Findings&
         fmt::format("Sample times run from {:.3g} to {:.3g} s{}: they are seconds since the excitation, of "
                     "every readout anew.",
                     *first, *last, backwards ? ", and backwards within a readout" : ""),
-        "correct /sample_time_s, or leave it out");
+        "correct the times in the file, or leave them out");
 }
 
 void check_field_map(const Scan& scan, Findings& findings) {

@@ -26,13 +26,17 @@ class Result:
     gridded: the conventional image of the same scan, likewise; None where it was left out.
     report: what `fhd recon` writes as OUT.json; `report["images"][i]` of every image.
     diagnostics: sensitivity_maps [coil][y][x], point_spread [y][x], ... of the first image.
-    affine: voxel (x, y, z, 1) of the first slice to mm in the patient, LPS, 3 x 4.
+    affines: voxel (x, y, z, 1) of each slice to mm in the patient, LPS, [slice] x 3 x 4; affine: that of the first.
     """
 
-    def __init__(self, image: np.ndarray, gridded: Any, report: dict, diagnostics: dict, affine: Any, handle: Any = None):
+    def __init__(self, image: np.ndarray, gridded: Any, report: dict, diagnostics: dict, affines: Any, handle: Any = None):
         self.image, self.gridded, self.report, self.diagnostics = image, gridded, report, diagnostics
-        self.affine = affine
+        self.affines = affines
         self._handle = handle
+
+    @property
+    def affine(self) -> np.ndarray:
+        return self.affines[0]
 
     @property
     def certificate(self) -> Optional[dict]:
@@ -92,7 +96,7 @@ def _recon(scan: Any, options: dict[str, Any], stacklevel: int) -> Result:
         handle.gridded,
         json.loads(handle.report),
         handle.diagnostics,
-        np.array(handle.affine),
+        np.array(handle.affines),
         handle,
     )
     for sentence in result.warnings:
@@ -125,7 +129,7 @@ def load(path: Any) -> Result:
         report = json.loads(reported["report"])
     except (ValueError, RecursionError):
         raise Error(f"{os.fspath(path)}:/report/json: expected the report of 'fhd recon', found text that is not JSON") from None
-    return Result(reported["image"], reported["gridded"], report, {}, np.array(reported["affine"]))
+    return Result(reported["image"], reported["gridded"], report, {}, np.array(reported["affines"]))
 
 
 def load_image(path: Any, dataset: str = "/image") -> np.ndarray:

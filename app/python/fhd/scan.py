@@ -149,7 +149,10 @@ def _text(shape: Sequence[int]) -> str:
 
 
 def _three(values: Sequence[float], name: str) -> list[float]:
-    values = [float(value) for value in values]
+    try:
+        values = [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise Error(f"{name}: expected numbers along x, y (and z), found {values!r}; give {name}=(X, Y, Z)") from None
     if len(values) > 3:
         raise Error(f"{name}: expected at most 3 numbers, x, y, z, found {len(values)}")
     return (values + [0.0, 0.0, 0.0])[:3]

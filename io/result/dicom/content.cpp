@@ -62,24 +62,19 @@ double spacing_mm(const Geometry& geometry, int axis) {
   return geometry.fov_mm[axis] > 0 ? geometry.fov_mm[axis] / geometry.matrix_size[axis] : 0;
 }
 
-/// Returns the centre of the plane's first voxel, mm, LPS. Slices that state one position are stacked by their thickness, as in
-/// NIfTI files.
-std::array<double, 3> position_of(const ImageSeries& series, const Plane& plane) {
-  const auto& first = series.images.front().geometry;
-  const bool is_stacked = are_stacked(series);
-  const auto affine = voxel_to_lps_mm(is_stacked ? first : series.images[plane.image].geometry);
-  std::array<double, 3> position{};
-  for (std::size_t row = 0; row < 3; ++row)
-    position[row] = affine[row][3] + affine[row][2] * static_cast<double>(is_stacked ? plane.place : plane.z);
-  return position;
-}
-
-/// Returns the distance from one slice to the next; 0 where there is no next, or they differ.
+/// Returns the distance from one plane to the next; 0 where there is no next, or distances differ.
 double slice_distance_mm(const ImageSeries& series) {
-  const auto planes = planes_of(series);
-  if (planes.size() < 2 || planes[1].repetition > 0 || !lie_on_affine(series)) return 0;
-  const auto first = position_of(series, planes[0]), second = position_of(series, planes[1]);
-  return std::hypot(second[0] - first[0], second[1] - first[1], second[2] - first[2]);
+  double distance_mm = 0;
+  for (const auto& stack : stacks_of(series)) {
+    const auto& n = series.images[stack.slices.front()].geometry.matrix_size;
+    const auto& affine = stack.voxel_to_lps_mm;
+    const double step = std::hypot(affine[0][2], affine[1][2], affine[2][2]);
+    const bool has_next = n[2] > 1 || stack.slices.size() > 1;
+    const bool differs = distance_mm > 0 && std::abs(step - distance_mm) > 0.01 * distance_mm;
+    if (!has_next || !stack.is_even() || differs) return 0;
+    distance_mm = step;
+  }
+  return distance_mm;
 }
 
 }  // namespace
@@ -122,12 +117,14 @@ Scaling scaling_of(const ImageSeries& series, const std::string& subject) {
 
 std::vector<Plane> planes_of(const ImageSeries& series) {
   std::vector<Plane> planes;
-  for (std::size_t i = 0; i < series.images.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(i), repetition = index / series.slice_count,
-               slice = index % series.slice_count;
-    const std::int64_t depth = series.images[i].geometry.matrix_size[2];
-    for (std::int64_t z = 0; z < depth; ++z) planes.push_back({i, repetition, z, slice * depth + z});
-  }
+  const auto stacks = stacks_of(series);
+  for (std::int64_t repetition = 0; repetition < series.repetition_count; ++repetition)
+    for (const auto& stack : stacks)
+      for (const auto slice : stack.slices) {
+        const auto i = static_cast<std::size_t>(repetition * series.slice_count) + slice;
+        const std::int64_t depth = series.images[i].geometry.matrix_size[2];
+        for (std::int64_t z = 0; z < depth; ++z) planes.push_back({i, repetition, z});
+      }
   return planes;
 }
 
@@ -269,7 +266,8 @@ void add_sequence(Elements& to, const AcquisitionInfo& of_scan, const ImageSerie
 
 }  // namespace
 
-SeriesContent::SeriesContent(const ResultContent& results, const Scaling& scaling) : results_(results) {
+SeriesContent::SeriesContent(const ResultContent& results, const Scaling& scaling)
+    : results_(results), voxel_maps_(voxel_maps_of(results.series)) {
   const auto& [series, provenance] = std::tie(results.series, results.provenance);
   const auto& of_scan = results.companions.acquisition;
   const auto& checksum = provenance.input_checksum;
@@ -316,11 +314,22 @@ void SeriesContent::add_time(std::size_t repetition, Elements& elements) const {
   add(elements, {{"AcquisitionDate", found.date}, {"AcquisitionTime", found.time}}, {});
 }
 
+/// Returns how the scan counts the slice of a plane; nothing where it does not.
+std::string SeriesContent::slice_comment(const Plane& plane) const {
+  const auto& [series, provenance] = std::tie(results_.series, results_.provenance);
+  if (provenance.slice_counters.empty()) return {};
+  return fmt::format("slice {} of the scan",
+                     provenance.counter_of_slice(plane.image % static_cast<std::size_t>(series.slice_count)));
+}
+
 Elements SeriesContent::of_plane(const Plane& plane, std::size_t number) const {
   const auto& [series, provenance] = std::tie(results_.series, results_.provenance);
   const auto& geometry = series.images[plane.image].geometry;
   const auto repetition = static_cast<std::size_t>(plane.repetition);
-  const auto position = position_of(series, plane);
+  const auto& voxel_map = voxel_maps_[plane.image];
+  std::array<double, 3> position{};  // of the first voxel
+  for (std::size_t row = 0; row < 3; ++row)
+    position[row] = voxel_map[row][3] + voxel_map[row][2] * static_cast<double>(plane.z);
   const auto o = orientation_of(geometry);
   const std::array normal{o[1] * o[5] - o[2] * o[4], o[2] * o[3] - o[0] * o[5], o[0] * o[4] - o[1] * o[3]};
   const double along = normal[0] * position[0] + normal[1] * position[1] + normal[2] * position[2];
@@ -341,7 +350,8 @@ Elements SeriesContent::of_plane(const Plane& plane, std::size_t number) const {
        {"AcquisitionNumber", std::to_string(provenance.repetition_number(repetition) + 1)},
        {"EchoTime", is_known ? decimal(echoes[contrast] * 1e3) : ""}},
       {{"TemporalPositionIdentifier", temporal_positions_.empty() ? "" : if_timed()},
-       {"EchoNumbers", is_known ? std::to_string(contrast + 1) : ""}});
+       {"EchoNumbers", is_known ? std::to_string(contrast + 1) : ""},
+       {"ImageComments", slice_comment(plane)}});
   add_time(repetition, elements);
   return elements;
 }

@@ -64,9 +64,8 @@ Scaling scaling_of(const ImageSeries& series, const std::string& subject);
 struct Plane {
   std::size_t image = 0;  ///< of the series
   std::int64_t repetition = 0, z = 0;
-  std::int64_t place = 0;  ///< in the stack of slices, from 0 on
 };
-/// Returns the planes in the order of InstanceNumber.
+/// Returns the planes in the order of InstanceNumber: [repetition][stack of slices][place].
 std::vector<Plane> planes_of(const ImageSeries& series);
 
 /// The attributes of a series of results, which outlive it.
@@ -81,10 +80,12 @@ class SeriesContent {
  private:
   void add_course();
   void add_time(std::size_t repetition, Elements& elements) const;
+  std::string slice_comment(const Plane& plane) const;
 
   const ResultContent& results_;
   std::string series_uid_;
   std::vector<std::int64_t> temporal_positions_;  ///< of each repetition, from 1 on
+  std::vector<Affine> voxel_maps_;                ///< of each image, LPS
   Elements common_;
 };
 

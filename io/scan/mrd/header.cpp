@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <pugixml.hpp>
+#include <sstream>
 #include <type_traits>
 
 #include "io/scan/mrd/readout.hpp"
@@ -81,18 +82,78 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+/// Returns the number that a parameter of this name, in any case, states: of `parent`, which describes a trajectory or the
+/// sequence; 0 where it states none.
+double parameter_of(const pugi::xml_node& parent, std::string_view name) {
+  for (const auto parameter : parent)
+    if (std::string_view(parameter.name()).starts_with("userParameter") &&
+        lower_case(parameter.child_value("name")) == name)
+      if (const double value = parameter.child("value").text().as_double(0); std::isfinite(value))
+        return value;
+  return 0;
+}
+
 /// Returns whether the description of an echo-planar readout states a ramp, and samples that reach into it.
 bool is_ramp_sampled(const pugi::xml_node& description) {
-  const auto number = [&](const char* kind, const char* name) {
-    for (const auto parameter : description.children(kind))
-      if (std::string_view(parameter.child_value("name")) == name)
-        return parameter.child("value").text().as_double(0);
-    return 0.0;
+  const double sampled_us = parameter_of(description, "numsamples") * parameter_of(description, "dwelltime");
+  return parameter_of(description, "rampuptime") > 0 &&
+         sampled_us > 1.01 * parameter_of(description, "flattoptime");
+}
+
+/// Returns what is stated of the time between echoes: in ms by the sequence (ISMRMRD's schema); in microseconds by
+/// siemens_to_ismrmrd and ge_to_ismrmrd as parameters of the trajectory, where it is the time of a trapezoid too.
+std::vector<double> echo_spacings_of(const pugi::xml_node& root, const pugi::xml_node& description) {
+  std::vector<double> spacings;
+  const auto add = [&](double seconds) {
+    if (seconds > 0 && seconds < 10) spacings.push_back(seconds);
   };
-  const double sampled_us =
-      number("userParameterLong", "numSamples") * number("userParameterDouble", "dwellTime");
-  return number("userParameterLong", "rampUpTime") > 0 &&
-         sampled_us > 1.01 * number("userParameterLong", "flatTopTime");
+  const auto stated = root.child("sequenceParameters").child("echo_spacing");
+  if (!stated.next_sibling("echo_spacing")) add(stated.text().as_double(0) * 1e-3);
+  for (const auto& parent : {description, root.child("userParameters")})
+    for (const auto& [name, unit_s] : {std::pair("echospacing", 1e-6),
+                                       {"echo_spacing", 1e-3},
+                                       {"echospacing_us", 1e-6},
+                                       {"echo_spacing_us", 1e-6},
+                                       {"echospacing_ms", 1e-3},
+                                       {"echo_spacing_ms", 1e-3},
+                                       {"lechospacing", 1e-6},
+                                       {"esp", 1e-6}})
+      add(parameter_of(parent, name) * unit_s);
+  const double fall_us = parameter_of(description, "rampdowntime");
+  if (fall_us > 0)
+    add((parameter_of(description, "rampuptime") + parameter_of(description, "flattoptime") + fall_us) *
+        1e-6);
+  return spacings;
+}
+
+int echo_train_length_of(const pugi::xml_node& encoding) {
+  const double stated = encoding.child("echoTrainLength").text().as_double(0),
+               described = parameter_of(encoding.child("trajectoryDescription"), "etl");
+  const double length = described > 1 ? described : stated;
+  return length > 1 && length <= largest_count ? static_cast<int>(length) : 0;
+}
+
+/// Takes the namespace prefixes, which differ from writer to writer, off the names of all elements.
+struct WithoutPrefixes : pugi::xml_tree_walker {
+  bool for_each(pugi::xml_node& node) override {
+    const std::string_view name = node.name();
+    const auto colon = name.find(':');
+    if (colon == name.npos) return true;
+    const auto declared = "xmlns:" + std::string(name.substr(0, colon));
+    node.set_name(std::string(name.substr(colon + 1)).c_str());
+    if (auto space = node.attribute(declared.c_str())) space.set_name("xmlns");
+    return true;
+  }
+};
+
+pugi::xml_document document_of(const std::string& xml, unsigned options, const std::string& subject) {
+  pugi::xml_document document;
+  const auto status = document.load_buffer(xml.data(), xml.size(), options);
+  if (!status)
+    throw Error(subject, "an XML header", fmt::format("{} at byte {}", status.description(), status.offset));
+  WithoutPrefixes walker;
+  document.traverse(walker);
+  return document;
 }
 
 /// Texts of the header, each a member of AcquisitionInfo.
@@ -145,7 +206,8 @@ AcquisitionInfo acquisition_info(const pugi::xml_node& root) {
   return info;
 }
 
-EncodingHeader encoding_of(const pugi::xml_node& encoding, const std::string& subject) {
+EncodingHeader encoding_of(const pugi::xml_node& root, const pugi::xml_node& encoding,
+                           const std::string& subject) {
   EncodingHeader header;
   const auto encoded = encoding.child("encodedSpace"), recon = encoding.child("reconSpace");
   header.encoded_matrix = three_of<int>(encoded.child("matrixSize"), subject);
@@ -159,29 +221,34 @@ EncodingHeader encoding_of(const pugi::xml_node& encoding, const std::string& su
   header.average = limit_of(limits, "average");
   header.trajectory = lower_case(encoding.child_value("trajectory"));
   header.calibration_mode = lower_case(encoding.child("parallelImaging").child_value("calibrationMode"));
-  header.ramp_sampled = is_ramp_sampled(encoding.child("trajectoryDescription"));
+  const auto description = encoding.child("trajectoryDescription");
+  header.ramp_sampled = is_ramp_sampled(description);
+  header.echo_spacings_s = echo_spacings_of(root, description);
+  header.echo_train_length = echo_train_length_of(encoding);
   return header;
 }
 
 }  // namespace
 
 Header parse_header(const std::string& xml, const std::string& subject) {
-  pugi::xml_document document;
-  const auto status = document.load_buffer(xml.data(), xml.size());
-  if (!status)
-    throw Error(subject, "an XML header", fmt::format("{} at byte {}", status.description(), status.offset));
+  const auto document = document_of(xml, pugi::parse_default, subject);
   const auto root = document.child("ismrmrdHeader");
   const auto encoding = root.child("encoding");
   if (!encoding) throw Error(subject, "an ismrmrdHeader with an encoding", "none");
-  Header header{encoding_of(encoding, subject), {}, {}, acquisition_info(root)};
+  Header header{encoding_of(root, encoding, subject), {}, {}, acquisition_info(root)};
   const auto system = root.child("acquisitionSystemInformation");
   for (auto other = encoding.next_sibling("encoding"); other; other = other.next_sibling("encoding"))
-    header.others.push_back(encoding_of(other, subject));
+    header.others.push_back(encoding_of(root, other, subject));
   for (const auto parameter : root.child("userParameters").children("userParameterString"))
     if (std::string_view(parameter.child_value("name")) == unit_parameter)
       header.trajectory_unit = parameter.child_value("value");
   const double bandwidth = system.child("relativeReceiverNoiseBandwidth").text().as_double(1);
   if (bandwidth > 0 && bandwidth <= 1) header.relative_noise_bandwidth = bandwidth;
+  const auto measurement = root.child("measurementInformation");
+  header.measurement_id = measurement.child_value("measurementID");
+  for (const auto dependency : measurement.children("measurementDependency"))
+    if (lower_case(dependency.child_value("dependencyType")).find("noise") != std::string::npos)
+      header.noise_measurements.emplace_back(dependency.child_value("measurementID"));
   const auto sequence = root.child("sequenceParameters");
   for (const auto te : sequence.children("TE")) {
     const double ms = te.text().as_double(0);
@@ -192,6 +259,31 @@ Header parse_header(const std::string& xml, const std::string& subject) {
     header.echo_times_s.push_back(ms * 1e-3);
   }
   return header;
+}
+
+std::string with_unit(const std::string& xml) {
+  const auto document = document_of(xml, pugi::parse_full, "the header");
+  auto root = document.child("ismrmrdHeader");
+  auto parameters = root.child("userParameters");
+  if (!parameters) {
+    const auto waveforms = root.child("waveformInformation");
+    parameters = waveforms ? root.insert_child_before("userParameters", waveforms)
+                           : root.append_child("userParameters");
+  }
+  auto parameter = parameters.find_child([](const pugi::xml_node& each) {
+    return std::string_view(each.child_value("name")) == unit_parameter;
+  });
+  if (!parameter) {
+    const auto base64 = parameters.child("userParameterBase64");
+    parameter = base64 ? parameters.insert_child_before("userParameterString", base64)
+                       : parameters.append_child("userParameterString");
+    parameter.append_child("name").text().set(unit_parameter);
+    parameter.append_child("value");
+  }
+  parameter.child("value").text().set(std::string(name_of(TrajectoryUnit::cycles_per_fov)).c_str());
+  std::ostringstream text;
+  document.save(text, "  ");
+  return text.str();
 }
 
 EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, const std::string& subject,
@@ -233,13 +325,16 @@ double even_step(const std::vector<std::uint32_t>& stamps) {
 
 }  // namespace
 
+bool is_siemens(const Header& header) {
+  return lower_case(header.acquisition.vendor).find("siemens") != std::string::npos;
+}
+
 std::pair<double, const char*> repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
                                                std::size_t readouts_per_image) {
-  constexpr double tick_s = 2.5e-3;
-  const auto& acquisition = header.acquisition;
-  if (lower_case(acquisition.vendor).find("siemens") != std::string::npos)
-    if (const double step = even_step(stamps); step > 0) return {step * tick_s, "time stamps of 2.5 ms"};
-  if (readouts_per_image == 1) return {acquisition.excitation_time_s, "TR, one readout an image"};
+  if (is_siemens(header))
+    if (const double step = even_step(stamps); step > 0)
+      return {step * siemens_tick_s, "time stamps of 2.5 ms"};
+  if (readouts_per_image == 1) return {header.acquisition.excitation_time_s, "TR, one readout an image"};
   return {0, ""};
 }
 

@@ -27,6 +27,10 @@ struct EncodingHeader {
   std::string calibration_mode;  ///< of parallel imaging: "embedded", "separate", ...; empty where not stated
   std::optional<Limit> step_1, step_2, slice, average;
   bool ramp_sampled = false;  ///< readouts are sampled while the gradient rises and falls
+  /// Times from one echo of a train to the next, as parameters of the trajectory or the sequence state them, the likeliest
+  /// first; and the echoes of a train, 0 where not stated.
+  std::vector<double> echo_spacings_s{};
+  int echo_train_length = 0;
 };
 /// The part of the header that is used: the first encoding, which is that of the image, and the others.
 struct Header : EncodingHeader {
@@ -35,10 +39,15 @@ struct Header : EncodingHeader {
   AcquisitionInfo acquisition{};
   std::vector<double> echo_times_s{};   ///< TE of each contrast; empty where one of them is not a time
   double relative_noise_bandwidth = 1;  ///< of the receiver: see noise_readouts.hpp
+  std::string measurement_id{};
+  std::vector<std::string>
+      noise_measurements{};  ///< whose noise is that of this measurement (measurementDependency)
 };
 
-/// Parses the XML. Throws Error naming `subject`.
+/// Parses the XML, whose elements may have a namespace prefix. Throws Error naming `subject`.
 Header parse_header(const std::string& xml, const std::string& subject);
+/// Returns a header that has been parsed before with the unit cycles/FOV.
+std::string with_unit(const std::string& xml);
 
 struct EncodedSpace {
   Geometry geometry;  ///< of the image: what the user said over what the header states
@@ -50,9 +59,11 @@ struct EncodedSpace {
 EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, const std::string& subject,
                            std::vector<std::string>& inferred);
 
+/// The unit of Siemens's time stamps; ISMRMRD leaves open what they count.
+inline constexpr double siemens_tick_s = 2.5e-3;
+bool is_siemens(const Header& header);
 /// Returns the time of a repetition, s, 0 where it is unknown, and what tells it: `stamps`, the acquisition_time_stamp of
-/// the first readout of every repetition, where they rise evenly and the scanner is Siemens's, which counts 2.5 ms
-/// (ISMRMRD leaves open what they count); else the TR of the header, where every image is one readout and so one
+/// the first readout of every repetition, where they rise evenly and the scanner is Siemens's; else the TR of the header, where every image is one readout and so one
 /// excitation.
 std::pair<double, const char*> repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
                                                std::size_t readouts_per_image);

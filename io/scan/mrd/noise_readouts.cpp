@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "io/files/in_reader.hpp"
 #include "io/scan/mrd/header.hpp"
 #include "io/scan/mrd/records.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -67,6 +69,41 @@ NoiseMeasurement read_noise_measurement(const std::string& path) {
   noise.relative_bandwidth =
       parse_header(file.read_text(header), file.subject(header)).relative_noise_bandwidth;
   return noise;
+}
+
+std::optional<MeasurementKind> kind_of_measurement_here(const std::string& path) {
+  constexpr std::int64_t looked_at = 256;  // noise is measured first
+  try {
+    const auto file = hdf5::File::open(path);
+    const auto groups = ismrmrd_groups(file);
+    if (groups.size() != 1) return std::nullopt;
+    const auto group = "/" + groups.front(), header_at = header_name(group);
+    const auto header = parse_header(file.read_text(header_at), file.subject(header_at));
+    MeasurementKind kind{false, true, header.measurement_id, header.noise_measurements};
+    const RecordDataset records(file, group);
+    RecordReader heads(records, false);
+    const auto count = records.count();
+    for (std::int64_t number = 0; number < count; ++number) {
+      if (number == looked_at) number = std::max(number, count - 1);
+      const auto head = heads(number).head;
+      const bool is_noise = role_of(head).role == Role::noise;
+      kind.has_noise = kind.has_noise || is_noise;
+      kind.is_noise_alone = kind.is_noise_alone && is_noise;
+      if (number == 0) kind.coil_count = head.active_channels;
+    }
+    kind.is_noise_alone = kind.is_noise_alone && kind.has_noise;
+    return kind;
+  } catch (const Error&) {  // whoever reads the file as a scan says what is wrong
+    return std::nullopt;
+  }
+}
+
+std::optional<MeasurementKind> kind_of_measurement(const std::string& path) {
+  try {
+    return in_reader<&kind_of_measurement_here>(path);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace fhd::io::mrd

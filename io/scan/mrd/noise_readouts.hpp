@@ -8,7 +8,9 @@
 //
 //   scale^2 = noise dwell time / (dwell time of the image * relative bandwidth)
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "recon/array/array.hpp"
 
@@ -29,5 +31,16 @@ struct NoiseMeasurement {
 };
 /// Reads an ISMRMRD file of one measurement: its readouts flagged as noise or, where none is, all. Throws Error.
 NoiseMeasurement read_noise_measurement(const std::string& path);
+
+/// Tells what a file of one ISMRMRD measurement may serve others with: noise, or noise alone.
+struct MeasurementKind {
+  bool has_noise = false, is_noise_alone = false;
+  std::string id;                               ///< measurementID
+  std::vector<std::string> noise_measurements;  ///< the ids of those that measured its noise
+  std::int64_t coil_count = 0;                  ///< of the first readout
+};
+/// Returns the kind, by the header and the first and last readouts; nothing for a file that is no such measurement.
+std::optional<MeasurementKind> kind_of_measurement(const std::string& path);
+std::optional<MeasurementKind> kind_of_measurement_here(const std::string& path);
 
 }  // namespace fhd::io::mrd

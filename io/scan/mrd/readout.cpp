@@ -16,27 +16,28 @@ struct Rule {
 };
 using enum Role;
 
-/// The first row whose flag a readout has decides. Some scanners flag readouts of image and calibration as calibration,
-/// too: these are image.
+/// The first row whose flag a readout has decides: purposes that are used, before flags that may merely accompany them.
+/// siemens_to_ismrmrd flags phase-correction readouts that go to the real-time feedback as navigation and feedback, too.
+/// A phase correction or stabilisation of a calibration is flagged as both, and is no calibration itself.
 constexpr Rule rules[]{
     {ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT, {noise, "noise"}},
-    {ISMRMRD::ISMRMRD_ACQ_IS_NAVIGATION_DATA, {other, "navigator"}},
-    {ISMRMRD::ISMRMRD_ACQ_IS_HPFEEDBACK_DATA, {other, "feedback"}},
-    {ISMRMRD::ISMRMRD_ACQ_IS_DUMMYSCAN_DATA, {other, "dummy"}},
-    {ISMRMRD::ISMRMRD_ACQ_IS_RTFEEDBACK_DATA, {other, "feedback"}},
-    {ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA, {other, "surface coil correction"}},
+    {ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA, {navigator, "phase correction"}},
     {ISMRMRD::ISMRMRD_ACQ_IS_PHASE_STABILIZATION_REFERENCE, {other, "phase stabilisation"}},
     {ISMRMRD::ISMRMRD_ACQ_IS_PHASE_STABILIZATION, {other, "phase stabilisation"}},
-    {ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA, {navigator, "phase correction"}},
     {ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING, {image, ""}},
-    {ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION, {reference, "calibration"}}};
+    {ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION, {reference, "calibration"}},
+    {ISMRMRD::ISMRMRD_ACQ_IS_NAVIGATION_DATA, {other, "navigator"}},
+    {ISMRMRD::ISMRMRD_ACQ_IS_HPFEEDBACK_DATA, {other, "feedback"}},
+    {ISMRMRD::ISMRMRD_ACQ_IS_RTFEEDBACK_DATA, {other, "feedback"}},
+    {ISMRMRD::ISMRMRD_ACQ_IS_DUMMYSCAN_DATA, {other, "dummy"}},
+    {ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA, {surface_coil, "surface coil correction"}}};
 
 }  // namespace
 
 ReadoutRole role_of(const ReadoutHead& head) {
   const auto rule = std::ranges::find_if(rules, [&](const Rule& each) { return head.has_flag(each.flag); });
   const ReadoutRole found = rule == std::end(rules) ? ReadoutRole{image, ""} : rule->role;
-  if (found.role == image && head.encoding_space_ref != 0)
+  if ((found.role == image || found.role == surface_coil) && head.encoding_space_ref != 0)
     return {other, "of another encoding space than the first"};
   return found;
 }

@@ -68,8 +68,10 @@ void require_length(std::size_t found, std::size_t expected, const std::string& 
 void copy_values(const Readout& readout, const ReadoutHead& head, const std::string& subject,
                  Array<Complex<float>>& values, std::int64_t m);
 
-/// Roles decide what becomes of readouts (volume_assembler.hpp). Image readouts are of the first encoding space.
-enum class Role { image, reference, navigator, noise, other };
+/// Roles decide what becomes of readouts (volume_assembler.hpp). Image readouts are of the first encoding space. Readouts
+/// flagged as surface coil correction are the image where no others are: siemens_to_ismrmrd flags so all readouts that the
+/// scanner scales (MDH_RAWDATACORRECTION); JEMRIS flags a dummy.
+enum class Role { image, surface_coil, reference, navigator, noise, other };
 struct ReadoutRole {
   Role role;
   const char* name;  ///< what reports call readouts of this role that are left out

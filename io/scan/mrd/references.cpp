@@ -91,7 +91,10 @@ void VolumeAssembler::place_references(const Source& source, const Source& with_
     std::vector<std::string> not_told;
     ReadOptions options;
     options.trajectory_unit = options_.trajectory_unit;
-    const auto length = [&](int axes) { return object_length(references_, source, with_values, axes); };
+    options.trajectory_axes = placing_.positions.in_magnet ? TrajectoryAxes::magnet : TrajectoryAxes::image;
+    const auto length = [&](int axes, bool in_magnet) {
+      return object_length(references_, source, with_values, axes, in_magnet);
+    };
     if (space != 0 || placing_.positions.outside || reference_extent_.axis_count != extent_.axis_count)
       reference_placing_.positions =
           choose_positions(encoding, header_.trajectory_unit, options,

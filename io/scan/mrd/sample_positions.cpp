@@ -72,6 +72,7 @@ void TrajectoryExtent::add(const Readout& readout) {
   const auto count = static_cast<std::size_t>(head.sample_count());
   for (std::size_t axis = 0; axis < std::min<std::size_t>(axes, 3); ++axis)
     largest_k[axis] = std::max(largest_k[axis], double{largest_finite(first + axis, count, axes)});
+  if (axes >= 3) add_axes(readout);
   double lowest = std::numeric_limits<double>::infinity();
   auto& third = third_by_step_[head.idx.kspace_encode_step_2];
   for (std::size_t s = 0; axes >= 3 && s < count; ++s) {
@@ -81,6 +82,29 @@ void TrajectoryExtent::add(const Readout& readout) {
     ++third.count;
   }
   lowest_third_ = std::min(lowest_third_, lowest);
+}
+
+void TrajectoryExtent::add_axes(const Readout& readout) {
+  const auto& head = readout.head;
+  const auto stated = mrd::directions_of(head);
+  states_directions = states_directions && stated;
+  const auto directions = stated.value_or(io::directions_of(Geometry{}));
+  const std::array<double, 3> position{head.position[0], head.position[1], head.position[2]};
+  const auto offset = turned(directions, position);
+  if (std::isfinite(offset[0] + offset[1]))
+    largest_offset_mm = std::max(largest_offset_mm, std::hypot(offset[0], offset[1]));
+  constexpr std::int64_t stride = 8;  // samples that tell the axes; the ends of readouts count
+  const auto end = head.first_sample() + head.sample_count();
+  for (auto s = head.first_sample(); s < end; ++s) {
+    const float* k = readout.trajectory.data() + static_cast<std::size_t>(s) * head.trajectory_dimensions;
+    const std::array<double, 3> stored{k[0], k[1], k[2]};
+    const auto along = turned(directions, stored);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (const double magnitude = std::abs(along[axis]); std::isfinite(magnitude))
+        largest_turned_k[axis] = std::max(largest_turned_k[axis], magnitude);
+    if ((s - head.first_sample()) % stride == 0 || s + 1 == end)
+      axes_evidence.add(head.idx.slice, stored, directions);
+  }
 }
 
 bool TrajectoryExtent::third_axis_is_weight() const {
@@ -159,6 +183,35 @@ int center_step(const std::optional<Limit>& limit, int n, int largest_step, cons
 
 }  // namespace
 
+std::optional<AxisDirections> directions_of(const ReadoutHead& head) {
+  const auto unit_vector = [](const float(&from)[3], std::array<double, 3>& to) {
+    const double length = std::hypot(double{from[0]}, double{from[1]}, double{from[2]});
+    for (int axis = 0; axis < 3; ++axis) to[axis] = from[axis] / length;
+    return std::isfinite(length) && length > 0;
+  };
+  Geometry geometry;
+  const bool states = unit_vector(head.read_dir, geometry.read_direction) &&
+                      unit_vector(head.phase_dir, geometry.phase_direction) &&
+                      unit_vector(head.slice_dir, geometry.slice_direction) && are_axes(geometry);
+  return states ? std::optional(io::directions_of(geometry)) : std::nullopt;
+}
+
+Source in_axes_of_image(Source source) {
+  return [source = std::move(source), k = std::vector<float>()](std::int64_t number) mutable {
+    auto readout = source(number);
+    const auto directions = directions_of(readout.head);
+    const std::size_t axes = readout.head.trajectory_dimensions;
+    if (!directions || axes < 3) return readout;
+    k.assign(readout.trajectory.begin(), readout.trajectory.end());
+    for (std::size_t at = 0; at + axes <= k.size(); at += axes) {
+      const auto along = turned(*directions, {k[at], k[at + 1], k[at + 2]});
+      std::copy(along.begin(), along.end(), k.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    readout.trajectory = k;
+    return readout;
+  };
+}
+
 std::array<double, 3> object_length(std::vector<std::int64_t> numbers, const Source& source,
                                     const Source& with_values, int axes, const Subjects& subjects) {
   const auto read = [&](const Source& from, std::int64_t number) {
@@ -192,6 +245,31 @@ std::array<double, 3> object_length(std::vector<std::int64_t> numbers, const Sou
   return extent.lengths();
 }
 
+/// Returns whether trajectories are in the axes of the magnet, and says so.
+static bool choose_axes(const ReadOptions& options, const TrajectoryExtent& extent, bool is_2d,
+                        bool stacks_weights, const Subjects& subjects, std::vector<std::string>& inferred) {
+  if (extent.axis_count < 3) {
+    if (options.trajectory_axes == TrajectoryAxes::magnet)
+      throw Error(subjects.readouts, "a trajectory of three axes, for --trajectory-axes magnet",
+                  fmt::format("{} axes", extent.axis_count), "leave it out: two axes are those of the image");
+    return false;
+  }
+  const bool may_be_weight = is_2d ? extent.third_axis_may_be_weight() : stacks_weights;
+  const auto axes = find_axes(options.trajectory_axes, extent.axes_evidence, is_2d, may_be_weight,
+                              extent.states_directions, subjects.readouts);
+  if (!axes.sentence.empty()) inferred.push_back(axes.sentence);
+  constexpr double least_offset_mm = 0.1;
+  if (axes.in_magnet && extent.largest_offset_mm > least_offset_mm)
+    say(inferred,
+        "The centre of the image lies up to {:.3g} mm off the isocentre within its plane: samples are taken "
+        "to be "
+        "demodulated to the stated position, whatever the axes are. Where the sequence did not do so, the "
+        "object appears "
+        "displaced by as much.",
+        extent.largest_offset_mm);
+  return axes.in_magnet;
+}
+
 SamplePositions choose_positions(const EncodingHeader& encoding, const std::string& trajectory_unit,
                                  const ReadOptions& options, const EncodedSpace& space,
                                  const TrajectoryExtent& extent, const ObjectLength& object_length,
@@ -223,12 +301,14 @@ SamplePositions choose_positions(const EncodingHeader& encoding, const std::stri
     return positions;
   }
   if (extent.axis_count == 1) throw Error(subjects.readouts, "a trajectory of 2 or 3 axes", "1");
-  const bool weight = n[2] > 1 && extent.third_axis_is_weight();
-  TrajectoryEvidence evidence{extent.largest_k, {}};
+  const bool stacks_weights = n[2] > 1 && extent.third_axis_is_weight();
+  positions.in_magnet = choose_axes(options, extent, n[2] == 1, stacks_weights, subjects, inferred);
+  const bool weight = stacks_weights && !positions.in_magnet;
+  TrajectoryEvidence evidence{positions.in_magnet ? extent.largest_turned_k : extent.largest_k, {}};
   positions.stacked = n[2] > 1 && (weight || extent.axis_count == 2);
   if (positions.stacked) read_center_2();
   if (extent.axis_count > 2)
-    note_ignored_third_axis(extent.largest_k, space.unit_reference.encoded, inferred);
+    note_ignored_third_axis(evidence.largest_k, space.unit_reference.encoded, inferred);
   if (weight)
     inferred.push_back(
         extent.largest_k[2] > 0
@@ -241,7 +321,8 @@ SamplePositions choose_positions(const EncodingHeader& encoding, const std::stri
   const int axes = n[2] == 1 || positions.stacked ? 2 : 3;
   if (axes == 2) evidence.largest_k[2] = 0;
   const auto unit = unit_of(
-      trajectory_unit, options, space, evidence, [&] { return object_length(axes); }, subjects, inferred);
+      trajectory_unit, options, space, evidence, [&] { return object_length(axes, positions.in_magnet); },
+      subjects, inferred);
   positions.scale = scale_to_cycles_per_fov(unit, space.unit_reference, subjects.readouts);
   return positions;
 }

@@ -6,9 +6,12 @@
 #include <cmath>
 #include <numbers>
 #include <set>
+#include <tuple>
 
 #include "io/scan/mrd/noise_readouts.hpp"
+#include "io/scan/mrd/sample_times.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/slice_stacks.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -19,11 +22,26 @@ RepetitionCounters repetition_of(const ReadoutHead& head) {
   return {head.idx.repetition, head.idx.contrast, head.idx.phase, head.idx.set};
 }
 
+bool has_both_directions(const ReadoutList& readouts) {
+  const auto reversed = std::ranges::count_if(
+      readouts, &ReadoutHead::is_reversed, [](const auto& each) -> auto& { return *each.head; });
+  return reversed > 0 && reversed < std::ssize(readouts);
+}
+
 std::array<double, 3> position_mm(const ReadoutHead& head) {
   std::array<double, 3> position{};
   for (int axis = 0; axis < 3; ++axis)
     position[axis] = std::isfinite(head.position[axis]) ? head.position[axis] : 0;
   return position;
+}
+
+/// Returns `geometry` with the directions that a readout states; empty where they are not at right angles.
+std::optional<Geometry> with_directions(Geometry geometry, const ReadoutHead& head) {
+  const auto stated = directions_of(head);
+  if (!stated) return std::nullopt;
+  std::tie(geometry.read_direction, geometry.phase_direction, geometry.slice_direction) =
+      std::tuple_cat(*stated);
+  return geometry;
 }
 
 }  // namespace
@@ -66,28 +84,56 @@ void VolumeAssembler::add(const Readout& readout) {
   } else if (role == Role::reference && usable) {
     references_.push_back(listed);
     reference_extent_.add(readout);
+  } else if (role == Role::surface_coil && usable) {
+    surface_coil_readouts_.push_back(listed);
+    surface_coil_extent_.add(readout);
   } else {
     ++skipped_[name];
   }
 }
 
+/// Takes readouts flagged as surface coil correction as the image, if there is no other.
+void VolumeAssembler::choose_image_readouts() {
+  const auto count = std::ssize(surface_coil_readouts_);
+  if (count == 0) return;
+  if (!image_readouts_.empty()) {
+    skipped_["surface coil correction"] += count;
+    return;
+  }
+  image_readouts_ = std::move(surface_coil_readouts_);
+  extent_ = surface_coil_extent_;
+  say(summary_.inferred,
+      "The {} readouts flagged as surface coil correction are taken to be the image, because no others are: "
+      "converters flag so what the scanner scales.",
+      count);
+}
+
 void VolumeAssembler::finish(const Source& source, const Source& with_values) {
+  choose_image_readouts();
   require_agreement();
-  const auto length = [&](int axes) { return object_length(image_readouts_, source, with_values, axes); };
+  const auto length = [&](int axes, bool in_magnet) {
+    return object_length(image_readouts_, source, with_values, axes, in_magnet);
+  };
   placing_.positions = choose_positions(header_, header_.trajectory_unit, options_, space_, extent_, length,
                                         subjects_, summary_.inferred);
   sort_references(source, with_values);
+  leave_out_stopped(source);
   group_by_volume();
+  tell_missing();
   require_references_in_place();
   tell_repetition_time(source);
   tell_ghost();
-  read_directions();
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
-  for (const auto& [number, head] : readouts_of(0, 0)) {
-    copy_positions(number, source(number), *head, placing_, trajectory.k, m);
+  const auto in_image = placing_.positions.in_magnet ? in_axes_of_image(source) : source;
+  std::vector<TimedReadout> timed;
+  for (const auto& [number, head] : volumes_.begin()->second) {
+    const auto readout = in_image(number);
+    timed.emplace_back(readout.head);
+    copy_positions(number, readout, *head, placing_, trajectory.k, m);
     m += head->sample_count();
   }
+  tell_times(timed, trajectory);
   summary_.cartesian = lies_on_grid(trajectory);
   note_missing_fov(summary_);
   add_facts();
@@ -96,7 +142,10 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
 void VolumeAssembler::require_agreement() {
   if (image_readouts_.empty())
     throw Error(subjects_.readouts, "readouts of an image",
-                fmt::format("{} readouts, all flagged as noise, calibration or dummy", added_));
+                fmt::format("{} readouts, all flagged as noise, calibration or dummy", added_),
+                added_ > 0 && std::ssize(noise_readouts_) == added_
+                    ? "give the file as --noise to the scan whose noise it is"
+                    : "");
   const auto& first = *image_readouts_.front().head;
   summary_.coil_count = first.active_channels, summary_.readout_length = first.sample_count();
   extent_.axis_count = first.trajectory_dimensions;
@@ -124,18 +173,15 @@ void VolumeAssembler::require_agreement() {
 
 /// Adds to the summary what is known of the delay between echoes of opposite directions.
 void VolumeAssembler::tell_ghost() {
-  const auto has_both = [&](const ReadoutList& readouts) {
-    const auto reversed = std::ranges::count_if(
-        readouts, &ReadoutHead::is_reversed, [](const auto& each) -> auto& { return *each.head; });
-    return reversed > 0 && reversed < std::ssize(readouts);
-  };
   const bool has_trajectory = extent_.axis_count > 0;
   if (!has_trajectory && header_.ramp_sampled)
     say(summary_.missing,
         "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
         "taken to be equally spaced; the image is distorted along x unless they were regridded.");
-  if (!has_both(image_readouts_)) return;
-  if (!has_both(navigators_))
+  // Echoes of one direction each, as of a bipolar gradient echo, have no ghost.
+  if (std::ranges::none_of(volumes_, [](const auto& volume) { return has_both_directions(volume.second); }))
+    return;
+  if (!has_both_directions(navigators_))
     say(summary_.missing,
         "No phase-correction readouts of both directions tell how echoes of opposite directions are delayed: "
         "the image may have a ghost at half the FOV.");
@@ -166,43 +212,38 @@ void VolumeAssembler::group_by_volume() {
         "same, though the readouts count slices.");
   const auto slice_of = [&](const ReadoutHead& head) { return one_slice ? 0 : int{head.idx.slice}; };
   std::set<RepetitionCounters> repetitions;
-  std::set<int> slices, averages;
+  std::set<int> averages;
   for (const auto& [number, head] : image_readouts_) {
     repetitions.insert(repetition_of(*head));
-    slices.insert(slice_of(*head));
     averages.insert(head->idx.average);
   }
   auto& counters = summary_.repetition_counters;
   counters.assign(repetitions.begin(), repetitions.end());
-  summary_.slice_counters.assign(slices.begin(), slices.end());
-  summary_.slice_count = std::ssize(slices), summary_.repetition_count = std::ssize(counters);
+  order_slices(slice_of);
+  summary_.repetition_count = std::ssize(counters);
   if (std::ranges::any_of(counters, [&](const RepetitionCounters& own) { return is_other_kind(own); }))
     say(summary_.inferred, "Each combination of repetition, contrast, phase and set is one repetition.");
   if (averages.size() > 1)
     say(summary_.inferred, "The {} averages are further samples of the same image.", averages.size());
-  const auto rank = [](const auto& all, const auto& value) -> std::int64_t {
-    const auto found = std::ranges::lower_bound(all, value);
-    return found == all.end() || *found != value ? -1 : found - all.begin();
+  const auto repetition_number = [&](const RepetitionCounters& own) -> std::int64_t {
+    const auto found = std::ranges::lower_bound(counters, own);
+    return found == counters.end() || *found != own ? -1 : found - counters.begin();
   };
+  std::map<int, std::int64_t> slice_numbers;
+  for (const auto counter : summary_.slice_counters)
+    slice_numbers.emplace(counter, std::ssize(slice_numbers));
   const auto grouped = [&](const ReadoutList& readouts) {
     Volumes volumes;
     for (const auto& readout : readouts)
-      if (const auto slice = rank(summary_.slice_counters, slice_of(*readout.head)); slice >= 0)
-        volumes[{rank(counters, repetition_of(*readout.head)), slice}].push_back(readout);
+      if (const auto slice = slice_numbers.find(slice_of(*readout.head)); slice != slice_numbers.end())
+        volumes[{repetition_number(repetition_of(*readout.head)), slice->second}].push_back(readout);
     return volumes;
   };
   volumes_ = grouped(image_readouts_);
   reference_volumes_ = grouped(references_);
   navigator_volumes_ = grouped(navigators_);
-  const auto expected = summary_.slice_count * summary_.repetition_count;
-  if (std::ssize(volumes_) < expected)
-    say(summary_.missing,
-        "{} of {} slices and repetitions have no readout; choose others with --slices and --repetitions.",
-        expected - std::ssize(volumes_), expected);
   const auto& first = volumes_.begin()->second;
   summary_.samples_per_scan = sample_count(first);
-  summary_.has_sample_time = states_times(first);
-  if (summary_.has_sample_time) summary_.time_origin = TimeOrigin::readout_start;
 }
 
 /// Returns whether a repetition is another contrast, phase or set than the first.
@@ -223,38 +264,55 @@ void VolumeAssembler::tell_repetition_time(const Source& source) {
     if (key.second == 0) stamps.push_back(source(readouts.front().number).head.acquisition_time_stamp);
     if (is_other_kind(summary_.repetition_counters[static_cast<std::size_t>(key.first)])) return;
   }
-  if (stamps.size() < 2 || stamps.size() != summary_.repetition_counters.size()) return;
+  if (has_gaps_ || stamps.size() < 2 || stamps.size() != summary_.repetition_counters.size()) return;
   const auto [seconds, origin] = repetition_time(header_, stamps, most_readouts);
   summary_.repetition_time_s = seconds;
   if (seconds > 0)
     summary_.facts.emplace_back("repetition time", fmt::format("{:g} s ({})", seconds, origin));
 }
 
-void VolumeAssembler::read_directions() {
-  auto& geometry = summary_.geometry;
-  const auto& head = *volumes_.begin()->second.front().head;
-  const auto unit_vector = [](const float(&from)[3], std::array<double, 3>& to) {
-    const double length = std::hypot(double{from[0]}, double{from[1]}, double{from[2]});
-    for (int axis = 0; axis < 3; ++axis) to[axis] = from[axis] / length;
-    return std::isfinite(length) && length > 0;
-  };
-  Geometry read = geometry;
-  summary_.states_directions = unit_vector(head.read_dir, read.read_direction) &&
-                               unit_vector(head.phase_dir, read.phase_direction) &&
-                               unit_vector(head.slice_dir, read.slice_direction) && are_axes(read);
-  if (summary_.states_directions)
-    geometry = read;
-  else
+/// Orders the slices by stack and place, and says where each lies.
+void VolumeAssembler::order_slices(const std::function<int(const ReadoutHead&)>& slice_of) {
+  std::map<int, const ReadoutHead*> first_heads;  // by the counter of the slice
+  for (const auto& [number, head] : image_readouts_) first_heads.emplace(slice_of(*head), head);
+  summary_.states_directions = std::ranges::all_of(first_heads, [&](const auto& slice) {
+    return with_directions(summary_.geometry, *slice.second).has_value();
+  });
+  if (!summary_.states_directions)
     say(summary_.inferred,
         "The directions of the image are not stated, or not at right angles: x, y, z are taken to be the "
         "patient's left, posterior and superior.");
-  geometry.position_mm = position_mm(head);
+  std::vector<Geometry> geometries;
+  std::vector<int> counters;
+  for (const auto& [counter, head] : first_heads) {
+    geometries.push_back(geometry_of(*head, summary_.geometry));
+    counters.push_back(counter);
+  }
+  for (const auto& stack : stacks_of(geometries))
+    for (const auto i : stack.slices) {
+      summary_.slice_counters.push_back(counters[i]);
+      summary_.slice_geometries.push_back(geometries[i]);
+    }
+  summary_.slice_count = std::ssize(counters);
+  summary_.geometry = summary_.slice_geometries.front();
+  if (counters != summary_.slice_counters)
+    summary_.inferred.push_back(
+        "The slices are in the order of their places in the patient, not of the file's slice counters.");
+}
+
+/// Returns the geometry of the volume that a readout is of; that of its slice where the readout states no directions.
+Geometry VolumeAssembler::geometry_of(const ReadoutHead& head, const Geometry& slice) const {
+  auto geometry = summary_.states_directions ? with_directions(slice, head) : std::nullopt;
+  if (!geometry) geometry = slice;
+  geometry->position_mm = position_mm(head);
+  return *geometry;
 }
 
 /// Returns the length of the object along the axes of the trajectory (in 1 / its unit), from the first volume among
 /// `readouts`.
 std::array<double, 3> VolumeAssembler::object_length(const ReadoutList& readouts, const Source& source,
-                                                     const Source& with_values, int axes) const {
+                                                     const Source& with_values, int axes,
+                                                     bool in_magnet) const {
   const bool one_slice = is_one_slice();
   const auto volume_of = [&](const ListedReadout& readout) {
     return std::pair(repetition_of(*readout.head), one_slice ? 0 : int{readout.head->idx.slice});
@@ -263,7 +321,9 @@ std::array<double, 3> VolumeAssembler::object_length(const ReadoutList& readouts
   std::vector<std::int64_t> numbers;
   for (const auto& readout : readouts)
     if (volume_of(readout) == first) numbers.push_back(readout.number);
-  return mrd::object_length(std::move(numbers), source, with_values, axes, subjects_);
+  if (!in_magnet) return mrd::object_length(std::move(numbers), source, with_values, axes, subjects_);
+  return mrd::object_length(std::move(numbers), in_axes_of_image(source), in_axes_of_image(with_values), axes,
+                            subjects_);
 }
 
 void VolumeAssembler::add_facts() {
@@ -289,28 +349,34 @@ void VolumeAssembler::add_facts() {
 
 Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& source) const {
   const auto& readouts = readouts_of(slice, repetition);
+  const bool is_missing = !volumes_.contains({repetition, slice});
   Scan scan;
-  scan.geometry = summary_.geometry;
-  scan.geometry.position_mm = position_mm(*readouts.front().head);
+  scan.geometry =
+      geometry_of(*readouts.front().head, summary_.slice_geometries[static_cast<std::size_t>(slice)]);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
   auto found = ghost_correction(slice, repetition, source, scan.messages);
   auto* const ghost = found ? &*found : nullptr;
   auto& stamps = scan.physiology_stamps;
+  std::vector<TimedReadout> timed;
   const Source noting_stamps = [&](std::int64_t number) {
     const auto readout = source(number);
+    timed.emplace_back(readout.head);
     stamps.push_back(std::to_array(readout.head.physiology_time_stamp));
     return readout;
   };
   collect(readouts, placing_, noting_stamps, ghost, scan.trajectory, scan.kspace);
   const auto is_zero = [](const auto& times) { return times == std::array<std::uint32_t, 3>{}; };
   if (std::all_of(stamps.begin(), stamps.end(), is_zero)) stamps.clear();
-  scan.calibration = calibration(slice, repetition, source, ghost);
+  if (is_missing) {
+    scan.kspace.values.fill_zero();
+    scan.messages = {
+        {missing_volume, Severity::warning, "the scan had no readout of this image, which is zero"}};
+  } else {
+    scan.calibration = calibration(slice, repetition, source, ghost);
+  }
   if (!noise_readouts_.empty()) scan.noise = noise(source);
-  if (!states_times(readouts)) return scan;
-  double* time_s = scan.sample_time_s.emplace(Shape{sample_count(readouts)}).data();
-  for (const auto& [number, head] : readouts)
-    for (std::int64_t s = 0; s < head->sample_count(); ++s)
-      *time_s++ = static_cast<double>(head->first_sample() + s) * head->sample_time_us * 1e-6;
+  if (auto times = sample_times(header_, are_trains(timed), timed, scan.trajectory.k))
+    scan.sample_time_s = std::move(times->seconds);
   return scan;
 }
 
@@ -321,8 +387,9 @@ void VolumeAssembler::collect(const ReadoutList& readouts, const Placing& placin
   trajectory.k = Array<double>({3, samples});
   kspace.values = Array<Complex<float>>({summary_.coil_count, samples});
   std::int64_t m = 0;
+  const auto in_image = placing.positions.in_magnet ? in_axes_of_image(source) : source;
   for (const auto& [number, head] : readouts) {
-    const auto readout = source(number);
+    const auto readout = in_image(number);
     copy_positions(number, readout, *head, placing, trajectory.k, m);
     copy_values(readout, *head, subjects_.readout(number), kspace.values, m);
     if (ghost != nullptr && head->is_reversed() && head->sample_count() == ghost->sample_count())
@@ -399,21 +466,38 @@ double VolumeAssembler::noise_scale() const {
                           header_.relative_noise_bandwidth);
 }
 
-/// Returns whether sample times are known: lines of an echo train share an excitation, and their heads do not say when
-/// each begins.
-bool VolumeAssembler::states_times(const ReadoutList& readouts) const {
-  const auto has_dwell = [](const ListedReadout& readout) { return readout.head->sample_time_us > 0; };
-  return header_.trajectory != "epi" && std::ranges::all_of(readouts, has_dwell);
+bool VolumeAssembler::are_trains(const std::vector<TimedReadout>& readouts) const {
+  return are_echo_trains(header_, readouts, extent_.axis_count > 0, has_both_directions(navigators_));
 }
 
+/// Adds what is known of the times of samples, by the first volume.
+void VolumeAssembler::tell_times(const std::vector<TimedReadout>& readouts, const Trajectory& trajectory) {
+  const bool trains = are_trains(readouts);
+  const auto times = sample_times(header_, trains, readouts, trajectory.k);
+  summary_.has_sample_time = times.has_value();
+  if (times) summary_.time_origin = times->origin;
+  if (trains) summary_.readout_time_s = 0;  // no excitation for each
+  if (trains && times)
+    say(summary_.inferred,
+        "Sample times follow the echo trains by the header's echo spacing; the last is {:.3g} ms.",
+        1e3 * *std::ranges::max_element(times->seconds));
+  else if (trains && header_.trajectory != "epi")
+    say(summary_.inferred,
+        "The readouts are taken to be echo trains, though the header calls the trajectory '{}': the times of "
+        "their "
+        "samples are not known.",
+        header_.trajectory);
+}
+
+/// Returns the readouts of a volume; of one that is missing, those of another repetition of its slice.
 const ReadoutList& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t repetition) const {
-  const auto found = volumes_.find({repetition, slice});
-  if (found == volumes_.end())
+  const auto* found = of_volume(volumes_, slice, repetition);
+  if (found == nullptr || repetition >= summary_.repetition_count)
     throw Error(
         subjects_.measurement,
         "readouts of slice " + std::to_string(slice) + " and repetition " + std::to_string(repetition),
         "none");
-  return found->second;
+  return *found;
 }
 
 /// Puts the positions of a readout at sample m of k [axis][sample].

@@ -12,8 +12,11 @@
 //   - Echo-planar readouts of opposite directions are aligned by navigators (flagged as phase correction): epi_ghost.hpp.
 //   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one image. Each
 //     combination of repetition, contrast, phase and set is one repetition of the output, in that order.
-//   - k-space positions: see sample_positions.hpp. Sample times count from the start of the readout, discarded samples
-//     too; sample times of an echo train ('epi'), whose lines share an excitation, are unknown.
+//   - Slices are ordered by their stack of like directions and by their place in it (recon/domain/slice_stacks.hpp), not
+//     by their counters. Each has the directions and the position of its own readouts.
+//   - Volumes in which the measurement was stopped are left out; other volumes without a readout are zero:
+//     missing_volumes.cpp.
+//   - k-space positions: see sample_positions.hpp; times of samples: sample_times.hpp.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,6 +27,7 @@
 
 #include "io/scan/mrd/epi_ghost.hpp"
 #include "io/scan/mrd/sample_positions.hpp"
+#include "io/scan/mrd/sample_times.hpp"
 
 namespace fhd::io::mrd {
 
@@ -59,6 +63,7 @@ class VolumeAssembler {
     std::array<double, 3> scale{1, 1, 1};  ///< to the FOV of the image
   };
   const ReadoutList& readouts_of(std::int64_t slice, std::int64_t repetition) const;
+  void choose_image_readouts();
   void require_agreement();
   bool is_one_slice() const;
   bool is_other_kind(const RepetitionCounters& own) const;
@@ -66,16 +71,20 @@ class VolumeAssembler {
   bool are_embedded(const Source& source) const;
   void place_references(const Source& source, const Source& with_values);
   void group_by_volume();
+  void leave_out_stopped(const Source& source);
+  void tell_missing();
   void require_references_in_place();
   void tell_repetition_time(const Source& source);
   void tell_ghost();
-  void read_directions();
+  void order_slices(const std::function<int(const ReadoutHead&)>& slice_of);
+  Geometry geometry_of(const ReadoutHead& head, const Geometry& slice) const;
   std::array<double, 3> object_length(const ReadoutList& readouts, const Source& source,
-                                      const Source& with_values, int axes) const;
+                                      const Source& with_values, int axes, bool in_magnet) const;
   void add_facts();
   double noise_scale() const;
   Array<Complex<float>> noise(const Source& source) const;
-  bool states_times(const ReadoutList& readouts) const;
+  bool are_trains(const std::vector<TimedReadout>& readouts) const;
+  void tell_times(const std::vector<TimedReadout>& readouts, const Trajectory& trajectory);
   static const ReadoutList* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
   std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
                                                   const Source& source, std::vector<Message>& messages) const;
@@ -95,11 +104,12 @@ class VolumeAssembler {
   std::int64_t added_ = 0;
   std::map<std::string, std::int64_t> skipped_;  ///< readouts that are left out, by the name of their role
   ReadoutKinds kinds_;
-  ReadoutList image_readouts_, noise_readouts_, references_, navigators_;
+  ReadoutList image_readouts_, surface_coil_readouts_, noise_readouts_, references_, navigators_;
   Volumes volumes_, reference_volumes_, navigator_volumes_;
-  TrajectoryExtent extent_, reference_extent_;
+  TrajectoryExtent extent_, surface_coil_extent_, reference_extent_;
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too
+  bool has_gaps_ = false;  ///< repetitions are missing in the middle of the series
 };
 
 /// Readouts of one measurement in memory, in the order in which they were acquired, as they come over a connection.

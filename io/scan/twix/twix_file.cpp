@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "io/hdf5/hdf5.hpp"
-#include "io/scan/mrd/records.hpp"
+#include "io/scan/mrd/copy_readouts.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/twix/content.hpp"
@@ -23,6 +23,16 @@ class TwixFile {
   const ScanSummary& summary() const { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) const {
     return volumes_.volume(slice, repetition, twix::ReadoutReader(content_, true));
+  }
+  Sentences copy(const ReadOptions& options, hdf5::File& file) const {
+    const auto reader_of = [this](bool with_values) -> mrd::Source {
+      return [reader = std::make_shared<twix::ReadoutReader>(content_, with_values)](std::int64_t number) {
+        return (*reader)(number);
+      };
+    };
+    return mrd::copy_readouts(
+        {content_.header_xml(), summary_.path + ": header", content_.count(), reader_of},
+        volumes_.positions(), options, file);
   }
 
  private:
@@ -52,14 +62,10 @@ ScanSource open_twix(const std::string& path, const ReadOptions& options) {
 
 Sentences copy_twix(const std::string& from, const ReadOptions& options, const std::string& temporary,
                     const std::string& path) {
-  const twix::Content content(from, options);
   auto file = hdf5::File::create(temporary, path);
-  mrd::RecordWriter writer(file, content.header_xml(), content.count());
-  twix::ReadoutReader readouts(content, true);
-  for (std::int64_t number = 0; number < content.count(); ++number) writer.write(readouts(number));
-  writer.close();
+  auto lost = TwixFile(from, options).copy(options, file);
   file.close();
-  return {};
+  return lost;
 }
 
 }  // namespace fhd::io

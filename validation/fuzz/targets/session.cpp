@@ -21,7 +21,7 @@ namespace {
 class Listener {
  public:
   /// Returns false after the last message.
-  bool take(app::SessionMessage& message, bool waits) {
+  bool take(io::mrd::StreamMessage& message, bool waits) {
     if (message.id == app::MessageId::configuration_text) {
       fuzz::succeeds([&] { app::options_of_text(message.text); });
     } else if (message.id == app::MessageId::header) {
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   shutdown(ends[0], SHUT_WR);
   Listener listener;
   fuzz::succeeds([&] {
-    while (auto message = app::read_message(receiver))
+    while (auto message = io::mrd::read_message(receiver))
       if (!listener.take(*message, size % 2 == 0)) break;
     listener.end();
   });

@@ -52,3 +52,28 @@ def test_a_copy_of_the_process_reads_for_itself(radial):
         os._exit(0 if fhd.read(radial).summary == summary else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 0
     assert fhd.read(radial).summary == summary
+
+
+@pytest.mark.parametrize(
+    "work",
+    [lambda scan: fhd.recon(scan, progress=False), lambda _: fhd.NDFT(np.zeros((9, 2)), (4, 4))(np.ones((4, 4), complex))],
+)
+def test_a_copy_of_the_process_says_that_it_cannot_compute(radial, work):
+    scan = fhd.read(radial)
+    work(scan)
+    copy = os.fork()
+    if copy == 0:
+        try:
+            work(scan)
+        except fhd.Error as error:
+            os._exit(0 if "spawn" in str(error) else 2)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 0
+    work(scan)
+
+
+@pytest.mark.parametrize("fov_mm", [200, "ab", (1, "x")])
+def test_a_field_of_view_that_is_no_list_is_an_error_in_a_line(fov_mm):
+    line = r"fov_mm: expected numbers along x, y \(and z\), found .*; give fov_mm=\(X, Y, Z\)"
+    with pytest.raises(fhd.Error, match=line):
+        fhd.Scan(np.ones((1, 9), complex), np.zeros((9, 2)), (4, 4), fov_mm=fov_mm)

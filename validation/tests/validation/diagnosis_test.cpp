@@ -39,6 +39,33 @@ TEST(Diagnosis, warns_of_nothing_in_a_faultless_scan) {
     EXPECT_LT(static_cast<int>(finding.severity), static_cast<int>(Severity::warning)) << finding.text;
 }
 
+TEST(Diagnosis, advises_the_matrix_of_which_the_lines_are_a_grid) {
+  for (const auto& [lowest, highest, matrix] : {std::array{-128, 127, 256},
+                                                {-127, 127, 255},
+                                                {-64, 63, 128},
+                                                {-64, 10, 128},
+                                                {-7, 7, 15},
+                                                {-8, 7, 16}}) {
+    const int columns = highest - lowest + 1;
+    Scan scan;
+    scan.geometry.matrix_size = {4 * matrix, 2, 1};
+    scan.trajectory.k = Array<double>({3, columns * 2});
+    scan.kspace.values = Array<Complex<float>>({1, columns * 2});
+    for (int m = 0; m < 2 * columns; ++m) {
+      scan.trajectory.k[m] = lowest + m % columns;
+      scan.trajectory.k[2 * columns + m] = m / columns - 1;
+      scan.kspace.values[m] = {static_cast<float>(m % 7), 1};
+    }
+    const auto findings = diagnose(scan, 0);
+    const auto found = std::ranges::find_if(findings, [](const Message& finding) {
+      return finding.code == "extent" && finding.severity == Severity::warning;
+    });
+    ASSERT_NE(found, findings.end());
+    const auto advised = "--matrix " + std::to_string(matrix) + ",2,1";
+    EXPECT_EQ(found->remedy.substr(0, advised.size()), advised);
+  }
+}
+
 TEST(Diagnosis, finds_spikes) {
   Scan scan = faultless_scan();
   EXPECT_FALSE(warns(scan, "spikes", ""));

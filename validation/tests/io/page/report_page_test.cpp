@@ -154,7 +154,7 @@ TEST_F(ReportPage, names_the_sides_that_the_scan_states) {
   Image image = image_of({8, 6, 1}, {200, 150, 5});
   image.geometry.read_direction = {0, 0.96, 0.28};  // mostly to the posterior
   image.geometry.phase_direction = {-1, 0, 0};      // to the right
-  const auto letters = shown({1, 1, {image}})["letters"];
+  const auto letters = shown({1, 1, {image}})["letters"][0];
   EXPECT_EQ(letters["right"], "P");
   EXPECT_EQ(letters["left"], "A");
   EXPECT_EQ(letters["bottom"], "R");

@@ -115,7 +115,7 @@ class DicomSeries : public FolderTest {
   }
   /// Every voxel of every file against the affine of the NIfTI file.
   static void expect_places(const ImageSeries& series, std::vector<DicomFile>& all) {
-    const auto affine = affine_of(series);
+    const auto affine = affine_of(stacks_of(series).front());
     const auto [nx, ny, nz] = series.images.front().geometry.matrix_size;
     const auto planes = static_cast<std::size_t>(nz * series.slice_count);
     ASSERT_EQ(all.size(), planes * static_cast<std::size_t>(series.repetition_count));

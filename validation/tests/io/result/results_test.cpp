@@ -230,7 +230,7 @@ TEST(RepetitionNames, are_the_counters_that_differ) {
 TEST_F(Results, nifti_affine_is_that_computed_by_hand) {
   const std::array<std::array<double, 4>, 3> expected{{{0, 0, -3, 2}, {-10, 0, 0, 18}, {0, 5, 0, -12}}};
   const auto series = random_series(oblique_geometry(), 2, 1);
-  const auto affine = affine_of(series);
+  const auto affine = affine_of(stacks_of(series).front());
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column) EXPECT_NEAR(affine[row][column], expected[row][column], 1e-12);
 
@@ -257,17 +257,51 @@ TEST_F(Results, nifti_slices_are_spaced_by_their_positions) {
   geometry.fov_mm = {80, 70, 3};
   geometry.position_mm = {0, 0, -8};
   const auto series = random_series(geometry, 1, 5);  // 4 mm apart, 3 mm thick
-  const auto affine = affine_of(series);
+  const auto affine = affine_of(stacks_of(series).front());
   EXPECT_NEAR(affine[2][2], 4, 1e-12);
   EXPECT_NEAR(affine[2][3], -8, 1e-12);
   EXPECT_NEAR(affine[0][3], 40, 1e-12);  // 8 voxels: the centre is voxel 4
   EXPECT_NEAR(affine[1][3], 30, 1e-12);  // 7 voxels: the centre is voxel 3
 }
 
+TEST_F(Results, of_several_stacks_of_slices_have_a_nifti_file_and_a_picture_for_each) {
+  Geometry geometry;
+  geometry.matrix_size = {8, 7, 1};
+  geometry.fov_mm = {80, 70, 3};
+  auto series = random_series(geometry, 2, 3);
+  for (const std::size_t i : {1U, 4U}) {
+    auto& own = series.images[i].geometry;
+    own.phase_direction = {0, 0, -1}, own.slice_direction = {0, 1, 0};
+  }
+  const auto written = write_results({path("out"), {{"phase", ""}}}, series, some_provenance(6));
+  ResultRequest request(path("out"), {{"phase", ""}});
+  request.stack_count = 2;
+  EXPECT_EQ(written, files_of_results(request));
+  for (const char* name : {"out_1.nii.gz", "out_2.nii.gz", "out_1.png", "out_2.png", "out_2_phase.nii.gz"})
+    EXPECT_TRUE(std::filesystem::exists(path(name))) << name;
+  const auto image = nifti_of("out_1.nii.gz");
+  ASSERT_TRUE(image);
+  EXPECT_EQ((std::array{image->nz, image->nt}), (std::array{2, 2}));
+  EXPECT_EQ(image->dz, 8.0F) << "from slice 0 to slice 2";
+  const auto* data = static_cast<const float*>(image->data);
+  constexpr std::size_t images[]{0, 2, 3, 5};
+  for (int i = 0; i < 4 * 56; ++i) EXPECT_EQ(data[i], abs(series.images[images[i / 56]].values[i % 56]));
+  const auto read = read_image(path("out.h5"));
+  EXPECT_EQ(read.images[4].geometry.slice_direction, (std::array<double, 3>{0, 1, 0}));
+  EXPECT_EQ(read.images[5].geometry.slice_direction, (std::array<double, 3>{0, 0, 1}));
+
+  // The name of a stack may also be that of another result.
+  std::filesystem::rename(path("out_1.nii.gz"), path("other_1.nii.gz"));
+  write_text(path("other_1.json"), "{}");
+  request.prefix = path("other");
+  EXPECT_CONTAINS(error_of([&] { require_replaceable(request, "scan.h5", ChecksumInBackground::of("a")); }),
+                  "other_1.nii.gz");
+}
+
 TEST_F(Results, nifti_voxels_of_unknown_fov_are_1_mm) {
   Geometry geometry;
   geometry.matrix_size = {8, 8, 1};
-  EXPECT_NEAR(affine_of(random_series(geometry, 1, 1))[0][0], -1, 1e-12);
+  EXPECT_NEAR(affine_of(stacks_of(random_series(geometry, 1, 1)).front())[0][0], -1, 1e-12);
 }
 
 TEST_F(Results, montage_shows_small_slices_large_and_upright) {
@@ -314,7 +348,7 @@ TEST_F(Results, nothing_appears_and_nothing_changes_when_the_disk_is_full) {
   const auto before = contents_of(folder());
   ASSERT_EQ(before.size(), 4u);
   Geometry geometry;
-  geometry.matrix_size = {32, 32, 4};
+  geometry.matrix_size = {64, 64, 1};
   const auto series = random_series(geometry, 1, 2);
   int failures = 0;
   // Each limit stops the first and largest file, OUT.h5, at another point.
@@ -356,11 +390,22 @@ TEST_F(Results, need_a_name_that_is_not_the_scan) {
   }
 }
 
-TEST_F(Results, know_whether_slices_are_equally_spaced) {
-  auto series = random_series(oblique_geometry(), 1, 4);
-  EXPECT_TRUE(lie_on_affine(series));
+TEST_F(Results, say_what_nifti_cannot_say_of_places) {
+  Geometry geometry;
+  geometry.matrix_size = {8, 7, 1};
+  geometry.fov_mm = {80, 70, 3};
+  auto series = random_series(geometry, 1, 4);  // 4 mm apart
+  EXPECT_EQ(note_of_places(stacks_of(series)), "");
   series.images[2].geometry.position_mm[2] += 1;
-  EXPECT_FALSE(lie_on_affine(series));
+  EXPECT_CONTAINS(note_of_places(stacks_of(series)), "up to 1 mm off");
+  series.images[2].geometry.position_mm[2] -= 1;
+  for (std::size_t i = 0; i < 4; ++i) series.images[i].geometry.position_mm[0] = static_cast<double>(i);
+  EXPECT_CONTAINS(note_of_places(stacks_of(series)), "sform alone");
+  write_results(path("out"), series, some_provenance(4));
+  const auto image = nifti_of("out.nii.gz");
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->qform_code, 0);
+  EXPECT_EQ(image->sto_xyz.m[0][2], -1);
 }
 
 TEST_F(Results, images_of_another_shape_are_refused) {

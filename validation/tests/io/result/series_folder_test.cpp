@@ -203,7 +203,8 @@ TEST_F(SeriesFolders, give_the_files_that_images_in_memory_give) {
   provenance.reports.clear();
   provenance.stored_report = [&](std::size_t i) { return folder->report(i); };
   write_results({path("stored"), {{"phase", ""}}}, stored, provenance, companions);
-  for (const char* ending : {".h5", ".json", ".png", ".nii.gz", "_phase.nii.gz"}) {
+  for (const char* ending :
+       {".h5", ".json", "_1.png", "_2.png", "_2.nii.gz", "_1_phase.nii.gz"}) {  // two slabs
     EXPECT_FALSE(bytes_of(path("held") + ending).empty());
     EXPECT_TRUE(bytes_of(path("held") + ending) == bytes_of(path("stored") + ending)) << ending;
   }

@@ -407,7 +407,7 @@ void write_field(const std::string& name, const Geometry& geometry, double facto
   image.values = Array<Complex<float>>(geometry.image_shape());
   const auto values = field_on(geometry, factor);
   for (std::int64_t p = 0; p < values.size(); ++p) image.values[p] = values[p];
-  write_nifti(name, {1, 1, {image}}, name);
+  write_nifti(name, {1, 1, {image}}, fhd::stacks_of({geometry}).front(), name);
 }
 
 /// Another grid about the same place: half the resolution, twice the FOV, shifted, and turned by 30 degrees about z.

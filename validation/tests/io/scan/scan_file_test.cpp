@@ -94,7 +94,9 @@ TEST_F(ScanFile, keeps_slices_and_repetitions_apart) {
   ScanSeries series{3, 2, 10, {}};
   for (unsigned i = 0; i < 6; ++i) {
     series.scans.push_back(random_scan({16, 16, 1}, 2, 10, 4, i));
-    series.scans.back().geometry.position_mm = {0, 0, 5.0 * (i % 2)};
+    auto& geometry = series.scans.back().geometry;
+    geometry.position_mm = {0, 0, 5.0 * (i % 2)};
+    if (i % 2 == 1) geometry.phase_direction = {0, 0, -1}, geometry.slice_direction = {-1, 0, 0};
     if (i >= 2) {  // maps belong to a slice, not to a repetition
       series.scans.back().sensitivity_maps = series.scans[i % 2].sensitivity_maps;
       series.scans.back().field_map = series.scans[i % 2].field_map;
@@ -112,7 +114,7 @@ TEST_F(ScanFile, keeps_slices_and_repetitions_apart) {
       expect_same_values(series.scans[i], read.scans[i], float_rounding(series.scans[i]));
       if (format != ScanFormat::bart) {
         expect_same_maps(series.scans[i], read.scans[i], 0);
-        EXPECT_EQ(series.scans[i].geometry.position_mm, read.scans[i].geometry.position_mm);
+        expect_same_geometry(series.scans[i], read.scans[i]);
       }
     }
     EXPECT_REFUSED(file->read(2, 0), "slice from 0 to 1");
@@ -120,6 +122,29 @@ TEST_F(ScanFile, keeps_slices_and_repetitions_apart) {
   }
   EXPECT_REFUSED(write_scan(path("impatient"), ScanFormat::impatient, series),
                  "one slice and one repetition");
+}
+
+TEST_F(ScanFile, keeps_maps_with_the_slices_that_it_sorts) {
+  ScanSeries series{1, 3, 10, {}};
+  for (unsigned i = 0; i < 3; ++i) {
+    series.scans.push_back(random_scan({16, 16, 1}, 2, 10, 4, i));
+    series.scans.back().geometry.position_mm = {0, 0, i == 0 ? 7.0 : 3.0 * i};  // 7, 3, 6
+  }
+  write_scan(path("scan.h5"), ScanFormat::ismrmrd, series);
+  write_scan(path("pieces.cfl"), ScanFormat::bart, series);
+  ReadOptions options;
+  options.outside.trajectory = path("pieces_traj.cfl");
+  options.outside.sensitivity_maps = path("pieces_sens.cfl");
+  for (const auto& each : {ReadOptions{}, options}) {
+    const auto file = open_scan(path("scan.h5"), each);
+    EXPECT_EQ(file->summary().slice_counters, (std::vector{1, 2, 0}));
+    const auto read = read_all(*file);
+    for (std::size_t place = 0; place < 3; ++place) {
+      const auto& own = series.scans[(place + 1) % 3];
+      expect_same_values(own, read.scans[place], float_rounding(own));
+      expect_same_geometry(own, read.scans[place]);
+    }
+  }
 }
 
 // Three times the number of slices overflowed: found by the fuzz target of these files. More are claimed than stored.

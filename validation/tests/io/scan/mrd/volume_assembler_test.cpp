@@ -1,8 +1,11 @@
 // Readouts made by hand, without a file: the rules hold for whoever delivers them.
 #include "io/scan/mrd/volume_assembler.hpp"
 
+#include <algorithm>
+#include <array>
 #include <numbers>
 
+#include "io/scan/scan_parts.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io::mrd {
@@ -79,6 +82,69 @@ TEST(VolumeAssembler, makes_volumes_of_readouts_in_any_order) {
   EXPECT_FALSE(scan.noise.has_value());
 }
 
+void point(OwnedReadout& readout, std::array<float, 3> read, std::array<float, 3> phase,
+           std::array<float, 3> slice) {
+  std::ranges::copy(read, readout.head.read_dir);
+  std::ranges::copy(phase, readout.head.phase_dir);
+  std::ranges::copy(slice, readout.head.slice_dir);
+}
+
+TEST(VolumeAssembler, orders_slices_by_stack_and_place_and_gives_each_its_directions) {
+  Stream stream;
+  const float places[]{6, 0, 3};
+  for (int slice = 0; slice < 4; ++slice) {
+    auto readout = line_readout(slice, 0);
+    readout.head.idx.slice = static_cast<std::uint16_t>(slice);
+    if (slice < 3) {
+      point(readout, {1, 0, 0}, {0, 1, 0}, {0, 0, 1});
+      readout.head.position[2] = places[slice];
+    } else {
+      point(readout, {0, 1, 0}, {0, 0, -1}, {-1, 0, 0});
+    }
+    stream.deliver(readout);
+  }
+  stream.assembler.finish(stream.source(), stream.source());
+  const auto& summary = stream.assembler.summary();
+  EXPECT_EQ(summary.slice_counters, (std::vector{1, 2, 0, 3}));
+  ASSERT_EQ(summary.slice_geometries.size(), 4U);
+  for (int slice = 0; slice < 4; ++slice) {
+    const auto scan = stream.assembler.volume(slice, 0, stream.source());
+    const auto& stated = summary.slice_geometries[static_cast<std::size_t>(slice)];
+    EXPECT_EQ(scan.kspace.values[0].re,
+              static_cast<float>(summary.slice_counters[static_cast<std::size_t>(slice)]));
+    EXPECT_EQ(scan.geometry.position_mm, stated.position_mm);
+    EXPECT_EQ(scan.geometry.read_direction, stated.read_direction);
+    EXPECT_EQ(scan.geometry.position_mm[2], slice < 3 ? 3 * slice : 0);
+    EXPECT_EQ(scan.geometry.slice_direction,
+              (slice < 3 ? std::array<double, 3>{0, 0, 1} : std::array<double, 3>{-1, 0, 0}));
+  }
+}
+
+TEST(VolumeAssembler, turns_trajectories_out_of_the_axes_of_the_magnet) {
+  Stream stream;
+  for (int line = 0; line < 8; ++line) {
+    auto readout = line_readout(line, line - 4);
+    const auto k = readout.trajectory;
+    readout.head.trajectory_dimensions = 3;
+    readout.trajectory.clear();
+    point(readout, {0, 0.6F, 0.8F}, {1, 0, 0}, {0, 0.8F, -0.6F});
+    for (std::size_t s = 0; s < samples; ++s)
+      readout.trajectory.insert(readout.trajectory.end(), {k[2 * s + 1], 0.6F * k[2 * s], 0.8F * k[2 * s]});
+    stream.deliver(readout);
+  }
+  stream.assembler.finish(stream.source(), stream.source());
+  EXPECT_TRUE(stream.assembler.positions().in_magnet);
+  EXPECT_TRUE(stream.assembler.summary().cartesian);
+  const auto scan = stream.assembler.volume(0, 0, stream.source());
+  for (int line = 0; line < 8; ++line)
+    for (int s = 0; s < samples; ++s) {
+      const auto m = line * samples + s;
+      EXPECT_NEAR(scan.trajectory.k[m], s - samples / 2, 1e-6);  // single precision
+      EXPECT_NEAR(scan.trajectory.k[8 * samples + m], line - 4, 1e-6);
+      EXPECT_EQ(scan.trajectory.k[2 * 8 * samples + m], 0);
+    }
+}
+
 TEST(VolumeAssembler, takes_noise_and_leaves_out_what_is_not_of_the_image) {
   Stream stream;
   auto noise = line_readout(7, 0);
@@ -108,6 +174,22 @@ TEST(VolumeAssembler, takes_noise_and_leaves_out_what_is_not_of_the_image) {
   EXPECT_EQ((*found)[samples - 3], (Complex<float>{7, 103}));
 }
 
+TEST(VolumeAssembler, takes_readouts_flagged_as_surface_coil_correction_where_there_are_no_others) {
+  for (const bool with_others : {false, true}) {
+    Stream stream;
+    for (int i = 0; i < 4; ++i) {
+      auto readout = line_readout(i, i);
+      if (!with_others || i == 0)
+        readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA);
+      stream.deliver(readout);
+    }
+    stream.assembler.finish(stream.source(), stream.source());
+    const auto& summary = stream.assembler.summary();
+    EXPECT_EQ(summary.samples_per_scan, (with_others ? 3 : 4) * samples);
+    EXPECT_EQ(says(summary.inferred, "because no others are"), !with_others);
+  }
+}
+
 TEST(VolumeAssembler, places_cartesian_readouts_by_their_encoding_steps_and_direction) {
   auto header = header_8x8();
   header.trajectory = "epi";
@@ -131,6 +213,44 @@ TEST(VolumeAssembler, places_cartesian_readouts_by_their_encoding_steps_and_dire
   EXPECT_EQ(k[2 * samples], -3);
   EXPECT_EQ(k[3 * samples], -2);
   EXPECT_EQ(k[4 * samples], 1);  // the middle of 4 steps is 2
+}
+
+TEST(VolumeAssembler, leaves_out_a_volume_in_which_the_scan_was_stopped_and_zeros_one_that_is_missing) {
+  Stream stream;
+  for (int i = 0; i < 3 * 6 + 1; ++i) {
+    if (i / 6 == 1 && i % 2 == 1) continue;  // slice 1 of repetition 1
+    auto readout = line_readout(i, i % 6 / 2);
+    readout.head.idx.repetition = static_cast<std::uint16_t>(i / 6);
+    readout.head.idx.slice = static_cast<std::uint16_t>(i % 2);
+    readout.head.idx.kspace_encode_step_1 = static_cast<std::uint16_t>(i % 6 / 2);
+    stream.deliver(readout);
+  }
+  stream.assembler.finish(stream.source(), stream.source());
+  const auto& summary = stream.assembler.summary();
+  EXPECT_EQ(summary.repetition_count, 3) << "one readout of the fourth";
+  ASSERT_EQ(summary.missing.size(), 2U);
+  const auto there = stream.assembler.volume(1, 2, stream.source()),
+             missing = stream.assembler.volume(1, 1, stream.source());
+  EXPECT_EQ(missing.kspace.values.shape(), there.kspace.values.shape());
+  EXPECT_TRUE(std::ranges::all_of(missing.kspace.values, [](auto d) { return d.re == 0 && d.im == 0; }));
+  ASSERT_EQ(missing.messages.size(), 1U);
+  EXPECT_EQ(missing.messages[0].code, missing_volume);
+  EXPECT_TRUE(there.messages.empty());
+  EXPECT_THROW(stream.assembler.volume(1, 3, stream.source()), Error);
+}
+
+TEST(VolumeAssembler, knows_a_ghost_from_echoes_that_are_read_back_and_forth) {
+  for (const bool is_bipolar : {false, true}) {
+    Stream stream;
+    for (int i = 0; i < 8; ++i) {
+      auto readout = line_readout(i, i % 4);
+      readout.head.idx.contrast = static_cast<std::uint16_t>(i / 4);
+      if ((is_bipolar ? i / 4 : i % 2) == 1) readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_REVERSE);
+      stream.deliver(readout);
+    }
+    stream.assembler.finish(stream.source(), stream.source());
+    EXPECT_EQ(stream.assembler.summary().missing.empty(), is_bipolar);
+  }
 }
 
 TEST(VolumeAssembler, each_combination_of_counters_is_a_repetition_in_order) {

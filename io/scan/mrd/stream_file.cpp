@@ -1,0 +1,166 @@
+#include "io/scan/mrd/stream_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "io/files/gzip.hpp"
+#include "io/scan/mrd/copy_readouts.hpp"
+#include "io/scan/mrd/volume_assembler.hpp"
+#include "io/scan/scan_parts.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace mrd {
+namespace {
+
+/// Returns the next message; errors name the file, too.
+std::optional<StreamMessage> message_of_file(StreamCursor& cursor, const std::string& path,
+                                             bool with_values) {
+  try {
+    return read_message(cursor, {.with_values = with_values});
+  } catch (const Error& error) {
+    auto parts = error.parts();
+    if (!parts.subject.starts_with(path)) parts.subject = path + ": " + parts.subject;
+    throw Error(std::move(parts));
+  }
+}
+
+}  // namespace
+
+StreamContent::StreamContent(const std::string& path) : file_(path), in_memory_(is_gzip(file_)) {
+  if (in_memory_) content_ = content_of_gzip(file_);
+}
+
+void StreamContent::read(std::uint64_t offset, std::span<std::byte> bytes) const {
+  if (in_memory_)
+    std::memcpy(bytes.data(), content_.data() + offset, bytes.size());
+  else
+    file_.read(offset, bytes.data(), bytes.size());
+}
+
+void StreamCursor::require(std::uint64_t count, const char* what) const {
+  const auto left = content_.size() - offset_;
+  if (count > left)
+    throw Error(what, fmt::format("{} more bytes of this part", count),
+                fmt::format("the end of the file after {}", left), "the file is not complete: copy it again");
+}
+
+bool StreamCursor::begin_message(std::span<std::byte> bytes) {
+  message_ = offset_;
+  if (offset_ == content_.size()) return false;
+  read(bytes, "a message");
+  return true;
+}
+
+void StreamCursor::read(std::span<std::byte> bytes, const char* what) {
+  require(bytes.size(), what);
+  if (!bytes.empty()) content_.read(offset_, bytes);
+  offset_ += bytes.size();
+}
+
+void StreamCursor::skip(std::uint64_t count, const char* what) {
+  require(count, what);
+  offset_ += count;
+}
+
+Readout AcquisitionReader::operator()(std::int64_t number) {
+  StreamCursor cursor(content_, index_.acquisitions[static_cast<std::size_t>(number)]);
+  auto message = message_of_file(cursor, content_.path(), with_values_);
+  if (!message || message->id != MessageId::acquisition)
+    throw Error(content_.path(), "a file that stays as it is", "another one", "wait until it is written");
+  readout_ = std::move(message->readout);
+  return readout_.view();
+}
+
+bool is_stream(const std::string& path) {
+  const InputFile file(path);
+  std::vector<std::byte> head;
+  if (is_gzip(file)) {
+    head = content_of_gzip(file, beginning_of_stream);
+  } else {
+    head.resize(std::min<std::uint64_t>(beginning_of_stream, file.size()));
+    file.read(0, head.data(), head.size());
+  }
+  return begins_as_stream(head);
+}
+
+StreamIndex index_of(const StreamContent& content) {
+  StreamIndex index;
+  StreamCursor cursor(content);
+  while (auto message = message_of_file(cursor, content.path(), false)) {
+    if (message->id == MessageId::header) {
+      if (!index.header.empty()) throw Error(content.path(), "one header", "a second one");
+      index.header = std::move(message->text);
+    } else if (message->id == MessageId::acquisition) {
+      if (index.header.empty()) throw Error(content.path(), "the header before the acquisitions", "none");
+      index.acquisitions.push_back(cursor.message());
+    } else if (message->id == MessageId::close) {
+      index.is_closed = true;
+      break;
+    }
+  }
+  return index;
+}
+
+}  // namespace mrd
+
+namespace {
+
+class StreamFile {
+ public:
+  StreamFile(const std::string& path, const ReadOptions& options)
+      : content_(path),
+        index_(mrd::index_of(content_)),
+        volumes_(mrd::parse_header(index_.header, path + ":header"), options,
+                 {path, path + ":header", path + ":acquisitions"}) {
+    mrd::AcquisitionReader trajectories(content_, index_, false), whole(content_, index_, true);
+    for (std::int64_t number = 0; number < std::ssize(index_.acquisitions); ++number)
+      volumes_.add(trajectories(number));
+    volumes_.finish(std::ref(trajectories), std::ref(whole));
+    summary_ = volumes_.summary();
+    summary_.format = "ISMRMRD stream";
+    if (!index_.is_closed)
+      say(summary_.missing, "The stream has no closing message: what came last may be missing.");
+  }
+  const ScanSummary& summary() const { return summary_; }
+  Scan read(std::int64_t slice, std::int64_t repetition) const {
+    mrd::AcquisitionReader reader(content_, index_, true);
+    return volumes_.volume(slice, repetition, std::ref(reader));
+  }
+
+  Sentences copy(const ReadOptions& options, hdf5::File& file) const {
+    const auto reader_of = [this](bool with_values) -> mrd::Source {
+      return [reader = std::make_shared<mrd::AcquisitionReader>(content_, index_, with_values)](
+                 std::int64_t number) { return (*reader)(number); };
+    };
+    return mrd::copy_readouts(
+        {index_.header, content_.path() + ":header", std::ssize(index_.acquisitions), reader_of},
+        volumes_.positions(), options, file);
+  }
+
+ private:
+  mrd::StreamContent content_;
+  mrd::StreamIndex index_;
+  mrd::VolumeAssembler volumes_;
+  ScanSummary summary_;
+};
+
+}  // namespace
+
+/// Copies a stream to ISMRMRD, as copy_ismrmrd_here.
+Sentences copy_stream(const std::string& from, const ReadOptions& options, const std::string& temporary,
+                      const std::string& path) {
+  auto file = hdf5::File::create(temporary, path);
+  auto lost = StreamFile(from, options).copy(options, file);
+  file.close();
+  return lost;
+}
+
+ScanSource open_stream(const std::string& path, const ReadOptions& options) {
+  return source_of(std::make_shared<StreamFile>(path, options), true);
+}
+
+}  // namespace fhd::io

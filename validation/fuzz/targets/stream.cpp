@@ -1,0 +1,9 @@
+// MRD streams as files. The input is the stream.
+#include "io/scan/mrd/stream_file.hpp"
+#include "validation/fuzz/harness.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fhd::fuzz::InputFile file({data, size});
+  if (size > 0 && fhd::io::mrd::is_stream(file.path())) fhd::fuzz::read_scan(file.path());
+  return 0;
+}
