@@ -58,7 +58,7 @@ nlohmann::ordered_json facts_of_sequence(const std::string& path) {
 Run add_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
   app.add_option("SCAN", options->input,
-                 "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory; or a Pulseq sequence")
+                 "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory, Siemens .dat; or a Pulseq sequence")
       ->required();
   app.add_flag("--json", options->json, "print JSON");
   add_options(app, options->run, in_info);

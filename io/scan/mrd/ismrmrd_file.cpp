@@ -144,6 +144,7 @@ ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options) {
 
 Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options, const std::string& temporary,
                             const std::string& path) {
+  if (is_twix(from)) return copy_twix(from, options, temporary, path);
   if (mrd::is_stream(from)) return copy_stream(from, options, temporary, path);
   const auto measurement = open_measurement(from, options);
   const auto header_name = mrd::header_name(measurement.group);
