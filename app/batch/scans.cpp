@@ -22,6 +22,7 @@
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -48,6 +49,8 @@ bool looks_like_scan(const fs::path& path) {
   if (fs::is_directory(path, status)) return false;
   const auto unpacked = has_ending(path, {".gz"}) ? path.stem() : path;
   if (has_ending(unpacked, {".h5", ".hdf5", ".mrd", ".ismrmrd"})) return true;
+  if (has_ending(path, {".dat"}))
+    return io::is_twix(path.string());  // other programs end their files so, too
   const auto stem = path.stem().string();
   return has_ending(path, {".cfl"}) && !stem.ends_with("_traj") && !stem.ends_with("_sens") &&
          fs::exists(path.parent_path() / (stem + "_traj.cfl"), status);
@@ -245,7 +248,7 @@ std::string plain_name(const std::string& scan) {
   fs::path path = fs::path(scan).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   if (has_ending(path, {".gz"})) path = path.stem();
-  const bool is_known = has_ending(path, {".h5", ".hdf5", ".mrd", ".ismrmrd", ".cfl", ".hdr"});
+  const bool is_known = has_ending(path, {".h5", ".hdf5", ".mrd", ".ismrmrd", ".cfl", ".hdr", ".dat"});
   return (is_known ? path.stem() : path.filename()).string();
 }
 

@@ -182,7 +182,8 @@ void CompareCommand::write(const Comparison& comparison, const io::ScanSummary& 
 
 Run add_compare(CLI::App& app) {
   const auto command = std::make_shared<CompareCommand>();
-  app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
+  app.add_option("SCAN", command->scan,
+                 "ISMRMRD or fhd HDF5 file, BART .cfl, IMPATIENT directory, or Siemens .dat")
       ->required();
   app.add_option("-o,--output", command->output, "prefix of the results: OUT.png OUT.json [SCAN_compare]");
   // All cases stop at the same iteration, so that what differs is the arithmetic.

@@ -62,7 +62,8 @@ int convert(const ConvertOptions& options) {
 
 Run add_convert(CLI::App& app) {
   const auto options = std::make_shared<ConvertOptions>();
-  app.add_option("IN", options->input, "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory")
+  app.add_option("IN", options->input,
+                 "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory, Siemens .dat")
       ->required();
   app.add_option("OUT", options->output,
                  "NAME.h5 (fhd), NAME.mrd (ISMRMRD), NAME.cfl (BART) or NAME/ (IMPATIENT)")

@@ -1,4 +1,4 @@
-// fhd info: prints what a scan file holds, what was inferred and why, what is missing.
+// fhd info: prints what a scan file, or a Pulseq sequence, holds, what was inferred and why, what is missing.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -7,6 +7,7 @@
 #include "app/commands/commands.hpp"
 #include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
+#include "io/scan/pulseq/sequence.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
@@ -44,17 +45,27 @@ void print_text(const nlohmann::ordered_json& facts) {
   }
 }
 
+nlohmann::ordered_json facts_of_sequence(const std::string& path) {
+  const auto [facts, remarks] = io::pulseq::describe_sequence(path);
+  nlohmann::ordered_json json{{"path", path}};
+  for (const auto& [name, value] : facts) json[name] = value;
+  json["inferred"] = remarks;
+  return json;
+}
+
 }  // namespace
 
 Run add_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
-  app.add_option("SCAN", options->input, "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory")
+  app.add_option("SCAN", options->input,
+                 "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory, Siemens .dat; or a Pulseq sequence")
       ->required();
   app.add_flag("--json", options->json, "print JSON");
   add_options(app, options->run, in_info);
   return [options] {
-    const auto file = io::open_scan(options->input, options->run.read_options);
-    const auto facts = facts_of(file->summary());
+    const auto facts = io::pulseq::is_sequence(options->input)
+                           ? facts_of_sequence(options->input)
+                           : facts_of(io::open_scan(options->input, options->run.read_options)->summary());
     options->json ? print_json(facts) : print_text(facts);
     return 0;
   };

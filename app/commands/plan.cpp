@@ -190,7 +190,8 @@ int PlanCommand::run() {
 
 Run add_plan(CLI::App& app) {
   const auto command = std::make_shared<PlanCommand>();
-  app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
+  app.add_option("SCAN", command->scan,
+                 "ISMRMRD or fhd HDF5 file, BART .cfl, IMPATIENT directory, or Siemens .dat")
       ->required();
   app.add_flag("--json", command->json, "print JSON");
   add_options(app, command->options, in_plan);

@@ -149,7 +149,8 @@ void ReconCommand::finish(ScanRun& run, const io::OutputLock& lock, const std::s
 Run add_recon(CLI::App& app) {
   const auto command = std::make_shared<ReconCommand>();
   RunOptions& options = command->options;
-  app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
+  app.add_option("SCAN", command->scan,
+                 "ISMRMRD or fhd HDF5 file, BART .cfl, IMPATIENT directory, or Siemens .dat")
       ->required();
   app.add_option("-o,--output", command->output,
                  "prefix of the results: OUT.h5 .nii.gz .png .json [SCAN_recon]");

@@ -373,9 +373,10 @@ Rows outside_pieces() {
   const std::string field_map =
       "off-resonance: NIfTI, brought to the scan's voxels by both affine maps, or HDF5 (/field_map)";
   return {
-      text(
-          "--trajectory", FHD_FIELD(read_options.outside.trajectory), "FILE",
-          "trajectory in place of the scan's: HDF5 (/trajectory), BART .cfl [3][samples], or another scan's"),
+      text("--trajectory", FHD_FIELD(read_options.outside.trajectory), "FILE",
+           "trajectory in place of the scan's: a Pulseq sequence (.seq), HDF5 (/trajectory), BART .cfl "
+           "[3][samples], or "
+           "another scan's"),
       text("--maps", FHD_FIELD(read_options.outside.sensitivity_maps), "FILE",
            "sensitivity maps of the scan's coils and matrix: HDF5 (/sensitivity_maps), or BART .cfl"),
       text("--noise", FHD_FIELD(read_options.outside.noise), "FILE",

@@ -7,6 +7,7 @@
 
 #include "io/result/results.hpp"
 #include "io/scan/mrd/noise_readouts.hpp"
+#include "io/scan/pulseq/sequence.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/gradient_response.hpp"
 #include "recon/domain/scan.hpp"
@@ -55,9 +56,10 @@ FHD_MEMBERS(AcquisitionInfo, patient_name, patient_id, patient_birth_date, patie
 FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan, readout_length, slice_count,
                 repetition_count, repetition_counters, slice_counters, slice_geometries, echo_times_s,
                 repetition_time_s, readout_time_s, states_directions, cartesian, has_sensitivity_maps,
-                has_field_map, has_sample_time, time_origin, geometry, unit_geometry, outside_pieces,
-                acquisition, facts, inferred, missing)
+                has_field_map, has_sample_time, follows_sequence, time_origin, geometry, unit_geometry,
+                outside_pieces, acquisition, facts, inferred, missing)
 FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
+FHD_MEMBERS(pulseq::SequenceDescription, facts, remarks)
 FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, trajectory_axes, precision, zeros_are_measured,
             anonymous, group, outside)
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -40,6 +39,8 @@ constexpr Magic magics[]{
     {344, "n+1\0"sv, "NIfTI", images},
     {344, "ni1\0"sv, "NIfTI", images},
     {4, "n+2\0\r\n\x1a\n"sv, "NIfTI-2", images},
+    {0, "# Pulseq sequence"sv, "a Pulseq sequence",
+     "give the scan that it measured, and the sequence with --trajectory"},
     {0, "# === DATA DESCRIPTION FILE"sv, "a Philips description (.PAR, .list)",
      "give the raw data that belong to it"},
     {0, "version https://git-lfs"sv, "a pointer of Git LFS", "fetch the file itself: git lfs pull"},
@@ -54,12 +55,6 @@ bool holds(std::string_view head, std::size_t offset, std::string_view bytes) {
   return head.size() >= offset + bytes.size() && head.substr(offset, bytes.size()) == bytes;
 }
 
-std::uint32_t number_at(std::string_view head, std::size_t offset) {
-  std::uint32_t number = 0;
-  if (head.size() >= offset + sizeof number) std::memcpy(&number, head.data() + offset, sizeof number);
-  return number;
-}
-
 /// Returns a file, with `path` for NAME in its remedy.
 ForeignFile named(const char* name, std::string remedy, const std::string& path) {
   if (const auto at = remedy.find("NAME"); at != remedy.npos) remedy.replace(at, 4, path);
@@ -72,15 +67,7 @@ bool is_p_file(std::string_view head) {
   return begin.find("GE_MED_NMR") != begin.npos || begin.find("INVALIDNMR") != begin.npos;
 }
 
-/// Returns whether a head is Siemens's. VD and later: a list of 1 to 64 measurements, of which the first lies behind it. VB:
-/// the length of the protocol and the number of its parts, of which the first is called Config.
-bool is_twix(std::string_view head) {
-  const auto first = number_at(head, 0), count = number_at(head, 4);
-  const bool is_list = first < 10000 && count >= 1 && count <= 64 && number_at(head, 16) == 10240;
-  return is_list || (count >= 1 && count <= 64 && first > 64 && holds(head, 8, "Config\0"sv));
-}
-
-/// Returns the suffix of a name in lower case: ".raw".
+/// Returns the ending of a name in lower case: ".raw".
 std::string ending_of(const std::filesystem::path& path) {
   auto suffix = path.extension().string();
   std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -133,8 +120,6 @@ std::optional<ForeignFile> foreign_file(const std::string& path) {
     return head.find(".npy") != head.npos ? named("NumPy arrays (.npz)", from_arrays, path)
                                           : named("a zip archive", "unpack it: unzip NAME", path);
   if (is_p_file(head)) return named("a GE P-file", ge_converter, path);
-  if (is_twix(head))
-    return named("Siemens raw data (twix)", "convert it with siemens_to_ismrmrd -f NAME -o scan.h5", path);
   return std::nullopt;
 }
 

@@ -5,7 +5,10 @@
 //                     ISMRMRD or fhd scan. As many positions as the scan has samples, in their order; discarded samples
 //                     of ISMRMRD readouts count in neither. Units refer to the matrix and FOV that a scan with the
 //                     trajectory states, else to those of this scan. Its axes may be those of the magnet
-//                     (trajectory_axes.hpp), which the directions of each slice of this scan turn into its own.
+//                     (trajectory_axes.hpp), which the directions of each slice of this scan turn into its own. Or a
+//                     Pulseq sequence, which gives the times as well (pulseq/sequence.hpp): the readouts of ISMRMRD take theirs
+//                     one by one (mrd/sequence_readouts.hpp), the volumes of other formats theirs as a whole
+//                     (pulseq/sequence_volumes.hpp).
 //   sensitivity maps  HDF5 with /sensitivity_maps, or a BART pair [x][y][z][coil]: the coils and matrix of the scan.
 //   noise             HDF5 with /noise; an ISMRMRD measurement (mrd/noise_readouts.hpp); a BART pair with the coils
 //                     along axis 3. Of the coils of the scan. Scaled to its dwell time where both are known.
@@ -28,6 +31,7 @@
 #include "io/scan/companion_files.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/noise_readouts.hpp"
+#include "io/scan/pulseq/sequence_volumes.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_axes.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -63,6 +67,8 @@ hdf5::File open_agreeing(const std::string& path, const char* name, const char* 
 struct Source {
   std::string subject, shape;  ///< what errors call it, and ": " with its extents in words; may be empty
   std::function<Array<double>(std::int64_t slice, std::int64_t repetition)> read;
+  /// Returns the times of the samples; null where they are not known.
+  std::function<Array<double>(std::int64_t slice, std::int64_t repetition)> times{};
 };
 
 /// Throws Error unless there is one trajectory for all slices and repetitions, or one for each.
@@ -163,6 +169,29 @@ Source from_scan(const std::string& path, const ReadOptions& options, ScanSummar
   return source;
 }
 
+/// Plays a Pulseq sequence for a scan that keeps no readouts, along the axes of the image unless `options` say otherwise.
+Source from_sequence(const ReadOptions& options, ScanSummary& scan) {
+  const auto& path = options.outside.trajectory;
+  const auto volumes = std::make_shared<pulseq::SequenceVolumes>(pulseq::read_sequence(path), scan);
+  const auto axes = options.trajectory_axes;
+  const bool in_magnet =
+      axes == TrajectoryAxes::magnet || (axes == TrajectoryAxes::automatic && volumes->is_along_magnet());
+  Source source{path, volumes->shape(), [=, of_scan = scan](std::int64_t slice, std::int64_t repetition) {
+                  auto k = volumes->read(slice_by_counter(of_scan, slice), repetition).k;
+                  const auto& slices = of_scan.slice_geometries;
+                  if (in_magnet)
+                    turn_into_image(
+                        k, slices.empty() ? of_scan.geometry : slices[static_cast<std::size_t>(slice)]);
+                  multiply_axes(k, volumes->scale());
+                  return k;
+                }};
+  if (volumes->has_times())
+    source.times = [=, of_scan = scan](std::int64_t slice, std::int64_t repetition) {
+      return volumes->read(slice_by_counter(of_scan, slice), repetition).time_s;
+    };
+  return source;
+}
+
 Source open_source(const ReadOptions& options, ScanSummary& scan) {
   const auto& path = options.outside.trajectory;
   std::error_code status;
@@ -172,6 +201,7 @@ Source open_source(const ReadOptions& options, ScanSummary& scan) {
   if (std::filesystem::is_directory(path, status))
     throw Error(path, "a trajectory: an HDF5 file or a BART pair", "a directory");
   if (is_bart(path)) return from_cfl(options, scan);
+  if (pulseq::is_sequence(path)) return from_sequence(options, scan);
   auto file = hdf5::File::open(path);
   const bool has_dataset = file.has(trajectory_name);
   if (has_dataset && !file.has("/kspace")) return from_dataset(std::move(file), options, scan);
@@ -196,12 +226,23 @@ Array<double> positions_of(const Source& source, const ScanSummary& scan, std::i
               "give one position per sample, readout by readout, in the order of the scan");
 }
 
+std::string remark_on_trajectory(const ReadOptions& options) {
+  return "the trajectory was taken from " + options.outside.trajectory +
+         ", in place of any of the scan's own";
+}
+
 Correction open_outside_trajectory(const ReadOptions& options, ScanSummary& summary) {
   const auto source = open_source(options, summary);
   summary.cartesian = lies_on_grid({positions_of(source, summary, summary.samples_per_scan, 0, 0)});
-  const auto remark =
-      "the trajectory was taken from " + options.outside.trajectory + ", in place of any of the scan's own";
+  if (source.times) {
+    summary.has_sample_time = true;
+    summary.time_origin = TimeOrigin::excitation;
+  }
+  const auto remark = remark_on_trajectory(options);
   return [=, scan_summary = summary](Scan& scan, VolumeContext& context) {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (scan.geometry.fov_mm[axis] == 0) scan.geometry.fov_mm[axis] = scan_summary.geometry.fov_mm[axis];
+    if (source.times) scan.sample_time_s = source.times(context.slice, context.repetition);
     scan.trajectory.k =
         positions_of(source, scan_summary, scan.kspace.sample_count(), context.slice, context.repetition);
     scan.messages.push_back({"trajectory", Severity::note, remark});
@@ -392,7 +433,12 @@ void add_outside_pieces(ScanFile& file, const ReadOptions& options) {
       scan.validate(path);  // it was valid before: what is wrong now is the piece
     });
   };
-  add(outside.trajectory, open_outside_trajectory);
+  if (summary.follows_sequence)
+    file.add([remark = remark_on_trajectory(options)](Scan& scan, VolumeContext&) {
+      scan.messages.push_back({"trajectory", Severity::note, remark});
+    });
+  else
+    add(outside.trajectory, open_outside_trajectory);
   add(outside.sensitivity_maps, open_outside_maps);
   add(outside.noise, open_outside_noise);
   add(outside.field_map, open_outside_field_map);

@@ -161,7 +161,8 @@ std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, c
                                       const std::string& path, ScanFormat format) {
   const auto& summary = file.summary();
   require_room(format, summary.slice_count, summary.repetition_count, summary.coil_count, path);
-  const bool is_same_format = format == ScanFormat::ismrmrd && summary.format.starts_with("ISMRMRD");
+  const bool is_same_format = format == ScanFormat::ismrmrd &&
+                              (summary.format.starts_with("ISMRMRD") || summary.format == twix_format);
   if (!is_same_format || !summary.outside_pieces.empty() || options.matrix_size || options.fov_mm) {
     auto lost = write_scan(path, format, read_all(file));
     if (is_same_format)

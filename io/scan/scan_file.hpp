@@ -68,7 +68,8 @@ struct ReadOptions {
   Precision precision = Precision::single_precision;
   bool zeros_are_measured = false;  ///< keeps samples that leave_out_zeros would leave out
   bool anonymous = false;  ///< a copy is written without what identifies a patient (mrd/anonymous.hpp)
-  std::string group;       ///< of an ISMRMRD file with several measurements; empty: the only one
+  std::string
+      group;  ///< of a file with several measurements; empty: the only one, of Siemens raw data the last
   OutsidePieces outside;
 };
 
@@ -101,7 +102,7 @@ struct RepetitionCounters {
 
 /// The content of a scan, for `fhd info` and the report.
 struct ScanSummary {
-  std::string path, format;  ///< "ISMRMRD", "fhd", "BART cfl", "IMPATIENT"
+  std::string path, format;  ///< "ISMRMRD", "fhd", "BART cfl", "IMPATIENT", "Siemens twix"
   std::int64_t coil_count = 0;
   std::int64_t samples_per_scan = 0;  ///< of the first slice and repetition
   std::int64_t readout_length = 0;    ///< samples of one readout, where known and all are equal; else 0
@@ -118,6 +119,8 @@ struct ScanSummary {
   bool states_directions = true;  ///< of the axes in the patient; else those of `geometry` are assumed
   bool cartesian = false;         ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
+  bool follows_sequence =
+      false;  ///< positions and times are of the Pulseq sequence OutsidePieces::trajectory
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some
   Geometry geometry;                             ///< of the first slice
   Geometry unit_geometry;  ///< that the unit of the trajectory refers to: with the file's own matrix
@@ -157,6 +160,7 @@ struct ScanSource {
   ScanSummary summary;
   std::function<Scan(std::int64_t slice, std::int64_t repetition)> read;  ///< throws Error
   bool reads_concurrently = false;  ///< several threads may call `read` at once
+  bool follows_sequence = false;  ///< its volumes are as the Pulseq sequence of OutsidePieces has played them
 };
 
 /// Makes a source of a reader that has `summary()` and `read(slice, repetition)`; the source keeps it.
@@ -199,7 +203,7 @@ class ScanFile {
 };
 
 /// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (NAME.cfl, NAME.hdr or NAME),
-/// IMPATIENT (a directory of .dat files). Pieces of `options.outside` are in their places. Throws Error.
+/// IMPATIENT (a directory of .dat files), Siemens raw data. Pieces of `options.outside` are in their places. Throws Error.
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options = {});
 /// Opens the file in this process.
 std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options);
@@ -212,6 +216,9 @@ bool is_bart(const std::string& path);
 /// Returns the NAME of a BART pair.
 std::string bart_name(const std::string& path);
 
+/// Returns whether a file begins as Siemens raw data (twix/raw_file.hpp). False where it cannot be read.
+bool is_twix(const std::string& path);
+
 /// Returns the files that a scan consists of: the file itself; of a directory every file in it, by name; of a BART scan
 /// those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr. Throws Error.
 std::vector<std::string> files_of_scan(const std::string& path);
@@ -220,7 +227,7 @@ std::vector<std::string> files_of_scan(const std::string& path);
 std::vector<std::string> inputs_of_scan(const std::string& path, const ReadOptions& options);
 
 /// File formats of scans: the rows of the table in scan_formats.cpp.
-enum class ScanFormat { fhd, ismrmrd, bart, impatient };
+enum class ScanFormat { fhd, ismrmrd, bart, impatient, twix };
 /// "fhd", "ismrmrd", ...
 std::string_view name_of(ScanFormat format);
 /// Returns the names of all formats, in the order of ScanFormat.
@@ -250,8 +257,8 @@ std::vector<std::string> write_scan(const std::string& path, ScanFormat format, 
 std::vector<std::string> write_scan(FileSet& files, const std::string& path, ScanFormat format,
                                     const ScanSeries& series);
 
-/// Writes all volumes of `file`, which was opened from the path `from` with `options`, as write_scan; but from ISMRMRD to
-/// ISMRMRD every readout keeps its head, also those that are no samples of an image, unless pieces, matrix or FOV are not
+/// Writes all volumes of `file`, which was opened from the path `from` with `options`, as write_scan; but from ISMRMRD, or
+/// Siemens raw data, to ISMRMRD every readout keeps its head, also those that are no samples of an image, unless pieces, matrix or FOV are not
 /// those of the file.
 std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, const ReadOptions& options,
                                       const std::string& path, ScanFormat format);

@@ -22,6 +22,7 @@ ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options);
 ScanSource open_stream(const std::string& path, const ReadOptions& options);
 ScanSource open_bart(const std::string& path, const ReadOptions& options);
 ScanSource open_impatient(const std::string& path, const ReadOptions& options);
+ScanSource open_twix(const std::string& path, const ReadOptions& options);
 Sentences write_fhd(FileSet& files, const std::string& path, const ScanSeries& series);
 Sentences write_ismrmrd(FileSet& files, const std::string& path, const ScanSeries& series);
 Sentences write_bart(FileSet& files, const std::string& path, const ScanSeries& series);
@@ -36,7 +37,8 @@ struct FormatRow {
   std::span<const std::string_view> endings;  ///< of the names of its files, for `fhd convert`
   bool (*recognises)(const std::string& path, const ReadOptions& options);
   ScanSource (*open)(const std::string& path, const ReadOptions& options);
-  Sentences (*write)(FileSet& files, const std::string& path, const ScanSeries& series);
+  Sentences (*write)(FileSet& files, const std::string& path,
+                     const ScanSeries& series);  ///< null: is read alone
 };
 
 bool is_directory(const std::string& path, const ReadOptions&) {
@@ -44,6 +46,7 @@ bool is_directory(const std::string& path, const ReadOptions&) {
   return std::filesystem::is_directory(path, status);
 }
 bool is_pair(const std::string& path, const ReadOptions&) { return is_bart(path); }
+bool is_raw(const std::string& path, const ReadOptions&) { return is_twix(path); }
 bool is_mrd_stream(const std::string& path, const ReadOptions&) {
   std::error_code status;
   return std::filesystem::is_regular_file(path, status) && mrd::is_stream(path);
@@ -52,8 +55,9 @@ bool is_fhd(const std::string& path, const ReadOptions&) {
   std::error_code status;
   if (std::filesystem::is_regular_file(path, status))
     if (const auto foreign = foreign_file(path)) throw Error(path, "a scan", foreign->name, foreign->remedy);
-  const auto file = hdf5::File::open(
-      path, "fhd reads ISMRMRD (HDF5 and streams), fhd HDF5, BART .cfl and IMPATIENT directories");
+  const auto file = hdf5::File::open(path,
+                                     "fhd reads ISMRMRD (HDF5 and streams), fhd HDF5, BART .cfl, IMPATIENT "
+                                     "directories and Siemens raw data");
   return file.has("/kspace") || file.has(trajectory_name);
 }
 bool is_ismrmrd(const std::string& path, const ReadOptions& options) {
@@ -68,6 +72,7 @@ constexpr std::string_view fhd_endings[]{".h5"}, ismrmrd_endings[]{".mrd", ".ism
 constexpr FormatRow rows[]{
     {ScanFormat::impatient, "impatient", impatient_endings, is_directory, open_impatient, write_impatient},
     {ScanFormat::bart, "bart", bart_endings, is_pair, open_bart, write_bart},
+    {ScanFormat::twix, "twix", {}, is_raw, open_twix, nullptr},
     {ScanFormat::ismrmrd, "", {}, is_mrd_stream, open_stream, nullptr},
     {ScanFormat::fhd, "fhd", fhd_endings, is_fhd, open_fhd, write_fhd},
     {ScanFormat::ismrmrd, "ismrmrd", ismrmrd_endings, is_ismrmrd, open_ismrmrd, write_ismrmrd}};

@@ -22,10 +22,12 @@ inline std::array<double, 3> lengths_of_axes(const Geometry& geometry) {
 }
 
 /// From one sample to the next ahead of a readout: 0 where it sets out from rest, as spirals do, which steps tell
-/// that would turn round.
+/// that would turn round or end there. A gradient that begins to rise with the first dwell time of a sequence ends there but for
+/// rounding.
 inline double step_ahead(const double* k, std::int64_t count) {
+  constexpr double rest = 1e-3;  // of the step
   const double step = k[1] - k[0];
-  return count > 2 && step * (2 * step - (k[2] - k[1])) <= 0 ? 0 : step;
+  return count > 2 && step * (2 * step - (k[2] - k[1])) <= rest * step * step ? 0 : step;
 }
 
 class PlayedPositions {

@@ -120,7 +120,8 @@ const std::map<std::string, std::vector<std::string>> may_include{
     {"io/", {"recon/error.hpp"}},
     {"io/files/", {"recon/error.hpp"}},  // nothing of MRI
     {"io/hdf5/", {"io/files/", "recon/domain/", "recon/array/", "recon/error.hpp"}},
-    {"io/scan/", {"io/hdf5/", "io/files/", "recon/domain/", "recon/array/", "recon/error.hpp"}},
+    {"io/scan/",
+     {"io/hdf5/", "io/files/", "recon/trajectory/", "recon/domain/", "recon/array/", "recon/error.hpp"}},
     {"io/result/", {"io/scan/", "io/hdf5/", "io/files/", "recon/domain/", "recon/array/", "recon/error.hpp"}},
     {"io/page/",
      {"io/result/", "io/scan/", "io/hdf5/", "io/files/", "recon/domain/", "recon/array/", "recon/error.hpp"}},

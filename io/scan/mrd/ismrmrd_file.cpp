@@ -110,6 +110,7 @@ Measurement open_measurement(const std::string& path, const ReadOptions& options
   mrd::RecordDataset records(file, group);
   mrd::VolumeAssembler volumes(std::move(header), options, subjects, std::move(inferred));
   mrd::RecordReader trajectories(records, false), whole(records, true);
+  volumes.follow_sequence(records.count(), std::ref(trajectories));
   for (std::int64_t number = 0; number < records.count(); ++number) volumes.add(trajectories(number));
   volumes.finish(std::ref(trajectories), std::ref(whole));
   return {std::move(file), std::move(records), std::move(volumes), group};
@@ -143,6 +144,7 @@ ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options) {
 
 Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options, const std::string& temporary,
                             const std::string& path) {
+  if (is_twix(from)) return copy_twix(from, options, temporary, path);
   if (mrd::is_stream(from)) return copy_stream(from, options, temporary, path);
   const auto measurement = open_measurement(from, options);
   const auto header_name = mrd::header_name(measurement.group);

@@ -117,6 +117,7 @@ class StreamFile {
         volumes_(mrd::parse_header(index_.header, path + ":header"), options,
                  {path, path + ":header", path + ":acquisitions"}) {
     mrd::AcquisitionReader trajectories(content_, index_, false), whole(content_, index_, true);
+    volumes_.follow_sequence(std::ssize(index_.acquisitions), std::ref(trajectories));
     for (std::int64_t number = 0; number < std::ssize(index_.acquisitions); ++number)
       volumes_.add(trajectories(number));
     volumes_.finish(std::ref(trajectories), std::ref(whole));

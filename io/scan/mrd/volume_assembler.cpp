@@ -40,8 +40,10 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
   summary_.echo_times_s = header_.echo_times_s, summary_.acquisition = header_.acquisition;
 }
 
-void VolumeAssembler::add(const Readout& readout) {
+void VolumeAssembler::add(const Readout& stored) {
   const auto number = added_++;
+  auto readout = stored;
+  if (sequence_) sequence_->put_labels(number, readout.head);
   const auto& head = readout.head;
   const auto [role, name] = role_of(head);
   const ListedReadout listed{number, kinds_.of(head)};
@@ -90,7 +92,9 @@ void VolumeAssembler::choose_image_readouts() {
       count);
 }
 
-void VolumeAssembler::finish(const Source& source, const Source& with_values) {
+void VolumeAssembler::finish(const Source& stored, const Source& stored_with_values) {
+  const auto source = SequenceReadouts::labelled(sequence_, stored),
+             with_values = SequenceReadouts::labelled(sequence_, stored_with_values);
   choose_image_readouts();
   require_agreement();
   const auto length = [&](int axes, bool in_magnet) {
@@ -117,6 +121,7 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   }
   tell_times(timed, trajectory);
   summary_.cartesian = lies_on_grid(trajectory);
+  tell_played_axes();
   note_missing_fov(summary_);
   add_facts();
 }
@@ -155,8 +160,7 @@ void VolumeAssembler::require_agreement() {
 
 /// Adds to the summary what is known of the delay between echoes of opposite directions.
 void VolumeAssembler::tell_ghost() {
-  const bool has_trajectory = extent_.axis_count > 0;
-  if (!has_trajectory && header_.ramp_sampled)
+  if (!has_trajectory() && header_.ramp_sampled)
     say(summary_.missing,
         "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
         "taken to be equally spaced; the image is distorted along x unless they were regridded.");
@@ -167,7 +171,7 @@ void VolumeAssembler::tell_ghost() {
     say(summary_.missing,
         "No phase-correction readouts of both directions tell how echoes of opposite directions are delayed: "
         "the image may have a ghost at half the FOV.");
-  else if (has_trajectory)
+  else if (has_trajectory())
     say(summary_.missing,
         "Echoes of opposite directions are taken as the trajectory says: phase-correction readouts are not "
         "used.");
@@ -292,7 +296,8 @@ void VolumeAssembler::add_facts() {
   image_readouts_ = {};  // held by volume now
 }
 
-Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& source) const {
+Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& stored) const {
+  const auto source = SequenceReadouts::labelled(sequence_, stored);
   const auto& readouts = readouts_of(slice, repetition);
   const bool is_missing = !volumes_.contains({repetition, slice});
   Scan scan;
@@ -320,7 +325,9 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
     scan.calibration = calibration(slice, repetition, source, ghost);
   }
   if (!noise_readouts_.empty()) scan.noise = noise(source);
-  if (auto times = sample_times(header_, are_trains(timed), timed, scan.trajectory.k))
+  if (sequence_)
+    scan.sample_time_s = played_times(readouts);
+  else if (auto times = sample_times(header_, are_trains(timed), timed, scan.trajectory.k))
     scan.sample_time_s = std::move(times->seconds);
   return scan;
 }
@@ -359,7 +366,7 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
   const auto& lines = readouts_of(slice, repetition);
   const auto* navigators = of_volume(navigator_volumes_, slice, repetition);
   const auto coils = summary_.coil_count, length = lines.front().head->sample_count();
-  if (navigators == nullptr || extent_.axis_count > 0 ||
+  if (navigators == nullptr || has_trajectory() ||
       std::ranges::none_of(lines, [](const auto& line) { return line.head->is_reversed(); }))
     return std::nullopt;
   Array<Complex<double>> sums[2]{Array<Complex<double>>({coils, length}),
@@ -412,11 +419,16 @@ double VolumeAssembler::noise_scale() const {
 }
 
 bool VolumeAssembler::are_trains(const std::vector<TimedReadout>& readouts) const {
-  return are_echo_trains(header_, readouts, extent_.axis_count > 0, has_both_directions(navigators_));
+  return are_echo_trains(header_, readouts, has_trajectory(), has_both_directions(navigators_));
 }
 
 /// Adds what is known of the times of samples, by the first volume.
 void VolumeAssembler::tell_times(const std::vector<TimedReadout>& readouts, const Trajectory& trajectory) {
+  if (sequence_) {
+    summary_.has_sample_time = sequence_->has_times();
+    if (summary_.has_sample_time) summary_.time_origin = TimeOrigin::excitation;
+    return;
+  }
   const bool trains = are_trains(readouts);
   const auto times = sample_times(header_, trains, readouts, trajectory.k);
   summary_.has_sample_time = times.has_value();
@@ -450,6 +462,13 @@ void VolumeAssembler::copy_positions(std::int64_t number, const Readout& readout
                                      const Placing& placing, Array<double>& k, std::int64_t m) const {
   require_trajectory(readout, head, number);
   const auto samples = k.extent(1);
+  if (sequence_) {
+    copy_played_positions(number, head, k, m);
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      for (std::int64_t s = 0; s < head.sample_count(); ++s)
+        k[axis * samples + m + s] *= sequence_scale_[static_cast<std::size_t>(axis)];
+    return;
+  }
   for (std::int64_t s = 0; s < head.sample_count(); ++s) {
     const auto position = placing.positions.of(readout, head.first_sample() + s);
     for (int axis = 0; axis < 3; ++axis) k[axis * samples + m + s] = position[axis] * placing.scale[axis];
@@ -466,8 +485,9 @@ void VolumeAssembler::require_trajectory(const Readout& readout, const ReadoutHe
 ReadoutScan::ReadoutScan(Header header, const ReadOptions& options, Subjects subjects,
                          std::vector<SharedReadout> readouts)
     : readouts_(std::move(readouts)), volumes_(std::move(header), options, std::move(subjects)) {
-  for (const auto& one : readouts_) volumes_.add(one->view());
   const auto source = [this](std::int64_t number) { return readout(number); };
+  volumes_.follow_sequence(std::ssize(readouts_), source);
+  for (const auto& one : readouts_) volumes_.add(one->view());
   volumes_.finish(source, source);
 }
 

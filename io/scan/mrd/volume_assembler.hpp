@@ -16,7 +16,8 @@
 //     by their counters. Each has the directions and the position of its own readouts.
 //   - Volumes in which the measurement was stopped are left out; other volumes without a readout are zero:
 //     missing_volumes.cpp.
-//   - k-space positions: see sample_positions.hpp; times of samples: sample_times.hpp.
+//   - k-space positions: see sample_positions.hpp; times of samples: sample_times.hpp; both of a Pulseq sequence:
+//     sequence_readouts.hpp.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,6 +29,7 @@
 #include "io/scan/mrd/epi_ghost.hpp"
 #include "io/scan/mrd/sample_positions.hpp"
 #include "io/scan/mrd/sample_times.hpp"
+#include "io/scan/mrd/sequence_readouts.hpp"
 
 namespace fhd::io::mrd {
 
@@ -39,6 +41,9 @@ class VolumeAssembler {
   VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects,
                   std::vector<std::string> inferred = {});
   VolumeAssembler(VolumeAssembler&&) = default;
+  /// Takes positions, times and labels of the `count` readouts from the Pulseq sequence that ReadOptions::outside names, if
+  /// it names one. Called ahead of `add`; `heads` need not deliver values. Throws Error where they do not agree.
+  void follow_sequence(std::int64_t count, const Source& heads);
   /// Takes the next readout, whose values are not needed. Throws Error when it contradicts its head.
   void add(const Readout& readout);
   /// Ends the measurement, after the last readout. `source` need not deliver values; `with_values` does, and is asked for a few readouts
@@ -76,6 +81,9 @@ class VolumeAssembler {
   void require_references_in_place();
   void tell_repetition_time(const Source& source);
   void tell_ghost();
+  void tell_played_axes();
+  void copy_played_positions(std::int64_t number, const ReadoutHead& head, Array<double>& k,
+                             std::int64_t m) const;
   void order_slices(const std::function<int(const ReadoutHead&)>& slice_of);
   Geometry geometry_of(const ReadoutHead& head, const Geometry& slice) const;
   std::array<double, 3> object_length(const ReadoutList& readouts, const Source& source,
@@ -85,6 +93,8 @@ class VolumeAssembler {
   Array<Complex<float>> noise(const Source& source) const;
   bool are_trains(const std::vector<TimedReadout>& readouts) const;
   void tell_times(const std::vector<TimedReadout>& readouts, const Trajectory& trajectory);
+  bool has_trajectory() const { return extent_.axis_count > 0 || sequence_; }
+  std::optional<Array<double>> played_times(const ReadoutList& readouts) const;
   static const ReadoutList* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
   std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
                                                   const Source& source, std::vector<Message>& messages) const;
@@ -110,6 +120,8 @@ class VolumeAssembler {
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too
   bool has_gaps_ = false;  ///< repetitions are missing in the middle of the series
+  std::shared_ptr<const SequenceReadouts> sequence_;
+  std::array<double, 3> sequence_scale_{};  ///< from 1/m to cycles/FOV; 0 along an axis of one voxel
 };
 
 /// Readouts of one measurement in memory, in the order in which they were acquired, as they come over a connection.
