@@ -97,7 +97,7 @@ ScanFormat format_of_output(const std::string& path, const std::string& name) {
     const bool by_name =
         std::ranges::any_of(row.endings, [&](std::string_view ending) { return path.ends_with(ending); }) ||
         (row.format == ScanFormat::impatient && is_directory(path, {}));
-    if (name.empty() ? by_name : name == row.name) return row.format;
+    if (row.write != nullptr && (name.empty() ? by_name : name == row.name)) return row.format;
   }
   const auto extension = std::filesystem::path(path).extension().string();
   throw Error(path, "a name that ends in .h5 (fhd), .mrd (ISMRMRD), .cfl (BART) or / (IMPATIENT)",
