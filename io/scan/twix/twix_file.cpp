@@ -42,6 +42,7 @@ class TwixFile {
     mrd::VolumeAssembler volumes(mrd::parse_header(content.header_xml(), subjects.header), options, subjects,
                                  content.inferred());
     twix::ReadoutReader heads(content, false), whole(content, true);
+    volumes.follow_sequence(content.count(), std::ref(heads));
     for (std::int64_t number = 0; number < content.count(); ++number) volumes.add(heads(number));
     volumes.finish(std::ref(heads), std::ref(whole));
     return volumes;
