@@ -91,10 +91,7 @@ Source converted_from(TrajectoryUnit unit, const ReadOptions& options, const Sou
   auto source = stored;
   source.read = [=, scan_summary = scan](std::int64_t slice, std::int64_t repetition) {
     auto converted = stored.read(slice_by_counter(scan_summary, slice), repetition);
-    const auto& slices = scan_summary.slice_geometries;
-    if (in_magnet)
-      turn_into_image(converted,
-                      slices.empty() ? scan_summary.geometry : slices[static_cast<std::size_t>(slice)]);
+    if (in_magnet) turn_into_image(converted, along_gradients(scan_summary, slice));
     convert_to_cycles_per_fov(converted, unit, scan_summary.unit_geometry, stored.subject);
     return converted;
   };
@@ -178,10 +175,7 @@ Source from_sequence(const ReadOptions& options, ScanSummary& scan) {
       axes == TrajectoryAxes::magnet || (axes == TrajectoryAxes::automatic && volumes->is_along_magnet());
   Source source{path, volumes->shape(), [=, of_scan = scan](std::int64_t slice, std::int64_t repetition) {
                   auto k = volumes->read(slice_by_counter(of_scan, slice), repetition).k;
-                  const auto& slices = of_scan.slice_geometries;
-                  if (in_magnet)
-                    turn_into_image(
-                        k, slices.empty() ? of_scan.geometry : slices[static_cast<std::size_t>(slice)]);
+                  if (in_magnet) turn_into_image(k, along_gradients(of_scan, slice));
                   multiply_axes(k, volumes->scale());
                   return k;
                 }};

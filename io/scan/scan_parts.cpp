@@ -38,15 +38,16 @@ TrajectoryUnit unit_of_format(const char* format, const ReadOptions& options, Se
 bool turn_as_found(ScanSummary& summary, const ReadOptions& options, const std::string& subject,
                    Array<double>& k) {
   AxesEvidence evidence;
+  const auto geometry = along_gradients(summary, 0);
   const auto samples = k.extent(1);
   bool is_weight = true;
   for (std::int64_t m = 0; m < samples; ++m) {
-    evidence.add(0, {k[m], k[samples + m], k[2 * samples + m]}, directions_of(summary.geometry));
+    evidence.add(0, {k[m], k[samples + m], k[2 * samples + m]}, directions_of(geometry));
     is_weight = is_weight && k[2 * samples + m] >= 0;
   }
   const auto axes = find_axes(options.trajectory_axes, evidence, summary.unit_geometry.matrix_size[2] == 1,
                               is_weight, summary.states_directions, subject);
-  if (axes.in_magnet) turn_into_image(k, summary.geometry);
+  if (axes.in_magnet) turn_into_image(k, geometry);
   if (!axes.sentence.empty()) summary.inferred.push_back(axes.sentence);
   return axes.in_magnet;
 }

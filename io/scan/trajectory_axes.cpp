@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "recon/error.hpp"
@@ -66,6 +67,28 @@ void turn_into_image(Array<double>& k, const Geometry& geometry) {
     for (std::size_t axis = 0; axis < 3; ++axis)
       k[static_cast<std::int64_t>(axis) * samples + m] = along[axis];
   }
+}
+
+bool lies_against_gradients(const AcquisitionInfo& scanner) {
+  auto vendor = scanner.vendor;
+  std::ranges::transform(vendor, vendor.begin(), [](unsigned char c) { return std::tolower(c); });
+  return vendor.find("siemens") != std::string::npos;
+}
+
+Geometry turned_around(Geometry geometry) {
+  const auto turn = [](std::array<double, 3>& direction) {
+    for (auto& component : direction) component = -component;
+  };
+  turn(geometry.read_direction), turn(geometry.phase_direction);
+  if (geometry.matrix_size[2] > 1) turn(geometry.slice_direction);
+  return geometry;
+}
+
+Geometry along_gradients(const ScanSummary& summary, std::int64_t slice) {
+  const auto& slices = summary.slice_geometries;
+  const auto& geometry = slices.empty() ? summary.geometry : slices[static_cast<std::size_t>(slice)];
+  return summary.states_directions && lies_against_gradients(summary.acquisition) ? turned_around(geometry)
+                                                                                  : geometry;
 }
 
 void AxesEvidence::add(int slice, const std::array<double, 3>& k, const AxisDirections& directions) {

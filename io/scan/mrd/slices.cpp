@@ -7,6 +7,7 @@
 
 #include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_axes.hpp"
 #include "recon/domain/slice_stacks.hpp"
 
 namespace fhd::io::mrd {
@@ -19,13 +20,14 @@ std::array<double, 3> position_mm(const ReadoutHead& head) {
   return position;
 }
 
-/// Returns `geometry` with the directions that a readout states; empty where they are not at right angles.
-std::optional<Geometry> with_directions(Geometry geometry, const ReadoutHead& head) {
+/// Returns `geometry` with the directions that a readout states, along which its image lies; empty where they are not at
+/// right angles.
+std::optional<Geometry> with_directions(Geometry geometry, const ReadoutHead& head, const Header& header) {
   const auto stated = directions_of(head);
   if (!stated) return std::nullopt;
   std::tie(geometry.read_direction, geometry.phase_direction, geometry.slice_direction) =
       std::tuple_cat(*stated);
-  return geometry;
+  return lies_against_gradients(header.acquisition) ? turned_around(geometry) : geometry;
 }
 
 }  // namespace
@@ -35,12 +37,17 @@ void VolumeAssembler::order_slices(const std::function<int(const ReadoutHead&)>&
   std::map<int, const ReadoutHead*> first_heads;  // by the counter of the slice
   for (const auto& [number, head] : image_readouts_) first_heads.emplace(slice_of(*head), head);
   summary_.states_directions = std::ranges::all_of(first_heads, [&](const auto& slice) {
-    return with_directions(summary_.geometry, *slice.second).has_value();
+    return with_directions(summary_.geometry, *slice.second, header_).has_value();
   });
   if (!summary_.states_directions)
     say(summary_.inferred,
         "The directions of the image are not stated, or not at right angles: x, y, z are taken to be the "
         "patient's left, posterior and superior.");
+  if (summary_.states_directions && lies_against_gradients(header_.acquisition))
+    say(summary_.inferred,
+        "The image lies against the directions of the gradients, because Siemens counts the phase of its "
+        "signal with "
+        "the other sign.");
   std::vector<Geometry> geometries;
   std::vector<int> counters;
   for (const auto& [counter, head] : first_heads) {
@@ -61,7 +68,7 @@ void VolumeAssembler::order_slices(const std::function<int(const ReadoutHead&)>&
 
 /// Returns the geometry of the volume that a readout is of; that of its slice where the readout states no directions.
 Geometry VolumeAssembler::geometry_of(const ReadoutHead& head, const Geometry& slice) const {
-  auto geometry = summary_.states_directions ? with_directions(slice, head) : std::nullopt;
+  auto geometry = summary_.states_directions ? with_directions(slice, head, header_) : std::nullopt;
   if (!geometry) geometry = slice;
   geometry->position_mm = position_mm(head);
   return *geometry;

@@ -46,6 +46,23 @@ TEST(Slices, are_ordered_by_stack_and_place_and_have_their_own_directions) {
   }
 }
 
+TEST(Slices, of_siemens_lie_against_the_encoded_directions) {
+  for (const int partitions : {1, 4}) {
+    auto header = header_8x8();
+    header.acquisition.vendor = "SIEMENS";
+    header.encoded_matrix[2] = partitions;
+    Stream stream(header);
+    auto readout = line_readout(0, 0);
+    point_along(readout, {0, 1, 0}, {0, 0, 1}, {1, 0, 0});
+    stream.deliver(readout);
+    stream.assembler.finish(stream.source(), stream.source());
+    const auto& geometry = stream.assembler.summary().geometry;
+    EXPECT_EQ(geometry.read_direction, (std::array<double, 3>{0, -1, 0}));
+    EXPECT_EQ(geometry.phase_direction, (std::array<double, 3>{0, 0, -1}));
+    EXPECT_EQ(geometry.slice_direction[0], partitions == 1 ? 1 : -1);
+  }
+}
+
 TEST(Slices, have_trajectories_turned_out_of_the_axes_of_the_magnet) {
   Stream stream;
   for (int line = 0; line < 8; ++line) {

@@ -206,7 +206,7 @@ TEST_P(TwixBesideIsmrmrd, is_the_same_scan) {
 INSTANTIATE_TEST_SUITE_P(All, TwixBesideIsmrmrd, testing::ValuesIn(cases),
                          [](const auto& each) { return each.param.name; });
 
-TEST_F(Twix, directions_are_the_columns_of_the_quaternion) {
+TEST_F(Twix, image_lies_against_the_columns_of_the_quaternion) {
   auto scan = plain_scan();
   const double half = 0.35;  // a rotation about (1, 2, 2) / 3
   for (auto& line : scan.readouts)
@@ -220,8 +220,8 @@ TEST_F(Twix, directions_are_the_columns_of_the_quaternion) {
     return (row == axis ? c : 0) + s * cross[row][axis] + (1 - c) * n[row] * n[axis];
   };
   for (int row = 0; row < 3; ++row) {
-    EXPECT_NEAR(geometry.phase_direction[row], rotated(0, row), 1e-6);
-    EXPECT_NEAR(geometry.read_direction[row], rotated(1, row), 1e-6);
+    EXPECT_NEAR(geometry.phase_direction[row], -rotated(0, row), 1e-6);
+    EXPECT_NEAR(geometry.read_direction[row], -rotated(1, row), 1e-6);
     EXPECT_NEAR(geometry.slice_direction[row], rotated(2, row), 1e-6);
   }
 }
