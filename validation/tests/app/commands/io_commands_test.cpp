@@ -138,12 +138,21 @@ TEST_F(Info, help_tells_the_largest_scan) {
 }
 
 TEST_F(Info, tells_a_wrong_option_in_one_line) {
-  for (const char* arguments : {"", "info", "info a b", "info --nonsense", "nonsense", "recon x --threads -1",
+  for (const char* arguments : {"info", "info a b", "info --nonsense", "nonsense", "recon x --threads -1",
                                 "recon x --lambda nan", "recon x --method gridded --lambda 1"}) {
     const auto refused = fhd(arguments);
     EXPECT_EQ(refused.status, 2) << arguments;
     EXPECT_EQ(std::count(refused.error.begin(), refused.error.end(), '\n'), 1) << refused.error;
     EXPECT_TRUE(refused.error.starts_with("fhd: ")) << refused.error;
+  }
+}
+
+TEST_F(Info, is_listed_where_no_command_is_given) {
+  for (const auto& [arguments, status] : {std::pair("", 2), std::pair("help", 0)}) {
+    const auto listed = fhd(arguments);
+    EXPECT_EQ(listed.status, status);
+    EXPECT_CONTAINS(listed.output + listed.error, "info");
+    EXPECT_CONTAINS(listed.output + listed.error, "recon");
   }
 }
 

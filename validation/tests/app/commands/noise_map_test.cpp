@@ -105,7 +105,7 @@ TEST_F(NoiseMapCommand, maps_are_written_beside_the_image_and_summed_up) {
 
 TEST_F(NoiseMapCommand, a_file_of_another_result_is_left_alone) {
   ASSERT_DONE(run("recon scan.h5 -o out_noise --device cpu --repetitions 0"));
-  EXPECT_EQ(recon("--repetitions 0 --noise-map 2"), 1);
+  EXPECT_EQ(run("recon scan.h5 -o out --device cpu --repetitions 0 --noise-map 2"), 1);
   EXPECT_CONTAINS(text("err"), "out_noise");
   EXPECT_FALSE(exists("out.json"));
 }
