@@ -20,7 +20,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Returns whether a message of a manifest is about the scan or its image, and not about the accuracy of numbers.
-bool makes_suspicious(const Message& message) { return message.code != codes::certificate; }
+bool makes_suspicious(const Message& message) {
+  return message.code != codes::certificate && is_doubt(message);
+}
 
 std::string why(const Outcome& outcome) {
   if (!outcome.error.empty()) return outcome.error;

@@ -299,8 +299,17 @@ class WorkerProcess {
     run.results.require_trust(run.settings->options.strict);
     io::check_writable(request_of(run, job.prefix), run.results.inputs());
     require_replaceable(job);
-    manifest.products = io::products_of(std::filesystem::path(job.prefix).parent_path().string(),
-                                        write_results(run, io::OutputLock(job.prefix), job.prefix));
+    const auto folder = std::filesystem::path(job.prefix).parent_path();
+    auto products =
+        io::products_of(folder.string(), write_results(run, io::OutputLock(job.prefix), job.prefix));
+    for (const auto& older : manifest.products) {
+      std::error_code status;
+      if (std::ranges::find(products, older.name, &io::Product::name) == products.end() &&
+          std::filesystem::exists(folder / older.name, status))
+        manifest.messages.push_back(
+            {"earlier_run", Severity::note, older.name + " is of an earlier run; this one makes none"});
+    }
+    manifest.products = std::move(products);
     manifest.images = static_cast<std::int64_t>(run.results.volumes().size());
     for (const auto& report : run.results.reports()) {
       manifest.cache_hits += report.trajectory_hits;

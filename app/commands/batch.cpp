@@ -182,10 +182,10 @@ Run add_batch(CLI::App& app) {
   app.add_option("--recipe", command->recipe,
                  "TOML or JSON file with options of 'fhd recon' for scans that fit a pattern")
       ->type_name("FILE");
-  app.add_option("--name", command->name,
-                 "what results are called, in place of NAME: text with {stem}, {scan}, {folder}, {subject}, "
-                 "{protocol}, "
-                 "{series}, {study}, {date}, {slice}, such as '{subject}_{protocol}_{slice}' [{stem}]")
+  app.add_option(
+         "--name", command->name,
+         "what results are called, in place of NAME: text with {stem}, {scan}, {folder}, {subject}, "
+         "{protocol}, {series}, {study}, {date}, {slice}, such as '{subject}_{protocol}_{slice}' [{stem}]")
       ->type_name("PATTERN");
   add_whole(app, "--at-once", command->at_once,
             "scans at a time, at most [as many as threads; on a GPU up to sixteen]", 1, 4096);

@@ -49,7 +49,7 @@ struct DelaysOfScan {
   std::string remark;
 };
 
-/// Returns the delays as the user gave them, or those found in the first repetition of the middle slice.
+/// Returns the delays as the user gave them, or those found in the first repetition of the middle slice that has readouts.
 DelaysOfScan delays_of(io::ScanFile file, const TrajectoryCorrection& correction) {
   const auto& geometry = file.summary().geometry;
   if (correction.kind == TrajectoryCorrection::Kind::given) {
@@ -57,7 +57,12 @@ DelaysOfScan delays_of(io::ScanFile file, const TrajectoryCorrection& correction
     return {delays, fmt::format("the trajectory was corrected for gradient delays of {}, as given",
                                 in_words(delays, geometry))};
   }
-  const auto scan = file.read(file.summary().slice_count / 2, 0);
+  const auto slice = file.summary().slice_count / 2;
+  Scan scan = file.read(slice, 0);
+  for (std::int64_t repetition = 1; repetition < file.summary().repetition_count &&
+                                    holds(scan.messages, io::missing_volume, Severity::warning);
+       ++repetition)
+    scan = file.read(slice, repetition);
   const auto found =
       estimate_delays(scan, validation::readout_starts(scan.trajectory, file.summary().readout_length));
   if (!found.found()) return {{}, "the trajectory was not corrected for gradient delays: " + found.obstacle};

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -49,7 +49,8 @@ struct SeriesCalibration {
   std::string note;
 };
 
-/// Makes calibrations; keeps that of the last slice, contrast and set, in whose order volumes are read.
+/// Makes calibrations; keeps those of one slice, by contrast and set: volumes are read slice by slice, and the repetitions of
+/// several contrasts in turns.
 class CalibrationsOfSeries {
  public:
   CalibrationsOfSeries(io::ScanFile file, MapsFrom choice) : file_(std::move(file)), choice_(choice) {}
@@ -60,8 +61,9 @@ class CalibrationsOfSeries {
     const auto counters = counters_of(volume.repetition);
     const Key key{volume.slice, counters.contrast, counters.set};
     const std::lock_guard lock(mutex_);
-    if (key_ != key) made_ = make(key), key_ = key;
-    return made_;
+    std::erase_if(made_, [&](const auto& each) { return std::get<0>(each.first) != volume.slice; });
+    const auto known = made_.find(key);
+    return known != made_.end() ? known->second : made_.emplace(key, make(key)).first->second;
   }
 
  private:
@@ -76,8 +78,7 @@ class CalibrationsOfSeries {
   io::ScanFile file_;
   const MapsFrom choice_;
   std::mutex mutex_;
-  std::optional<Key> key_;
-  std::shared_ptr<const SeriesCalibration> made_;
+  std::map<Key, std::shared_ptr<const SeriesCalibration>> made_;
 };
 
 std::shared_ptr<const SeriesCalibration> CalibrationsOfSeries::make(const Key& key) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/run/series_maps.hpp"
+#include "io/scan/scan_parts.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/array/trace.hpp"
 
@@ -38,6 +39,9 @@ bool are_alike(const Scan& a, const Scan& b) {
          a.cropped_matrix_size == b.cropped_matrix_size && !a.field_map && !b.field_map &&
          have_equal_maps(a, b);
 }
+
+/// Returns whether a volume is zero because the scan has no readout of it: it has no calibration either.
+bool is_missing(const Scan& volume) { return holds(volume.messages, io::missing_volume, Severity::warning); }
 
 bool found_from_series(const Scan& volume) {
   return volume.calibration && holds(volume.messages, maps_from_series, Severity::note);
@@ -239,20 +243,29 @@ bool VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
 }
 
 /// Returns the series of these volumes; null where they do not share their positions. Volumes read stay in `known`.
-std::shared_ptr<SliceSeries> VolumeReader::series_of(const std::vector<std::size_t>& numbers,
+std::shared_ptr<SliceSeries> VolumeReader::series_of(const std::vector<std::size_t>& all,
                                                      std::map<std::size_t, Scan>& known) {
-  const Scan& first = known.emplace(numbers.front(), read(numbers.front())).first->second;
+  auto begin = all.begin();
+  for (; begin != all.end() && known.empty(); ++begin)
+    if (Scan scan = read(*begin); !is_missing(scan)) known.emplace(*begin, std::move(scan));
+  if (known.empty()) return nullptr;
+  const std::vector<std::size_t> numbers(begin - 1, all.end());
+  const Scan& first = known.begin()->second;
   if (!takes_series_(first)) return nullptr;
   if (found_from_series(first)) return std::make_shared<SliceSeries>(first);
   Scan mean = first;
   mean.kspace.values.fill_zero();
   mean.kspace.in_double.fill_zero();
-  const auto chosen = spread(numbers, count_of_reference(first, numbers.size()));
-  const double share = 1.0 / static_cast<double>(chosen.size());
-  for (const std::size_t number : chosen) {
-    if (number != numbers.front()) known.emplace(number, in_order_of(first, read(number)));
-    const Scan& volume = known.at(number);
-    if (!are_alike(first, volume)) return nullptr;
+  for (const std::size_t number : spread(numbers, count_of_reference(first, numbers.size()))) {
+    if (number == numbers.front()) continue;
+    Scan volume = in_order_of(first, read(number));
+    if (is_missing(volume)) continue;
+    const bool is_alike = are_alike(first, volume);
+    known.emplace(number, std::move(volume));
+    if (!is_alike) return nullptr;
+  }
+  const double share = 1.0 / static_cast<double>(known.size());
+  for (const auto& [number, volume] : known) {
     add(volume.kspace.values, share, mean.kspace.values);
     add(volume.kspace.in_double, share, mean.kspace.in_double);
   }

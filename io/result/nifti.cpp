@@ -82,13 +82,11 @@ std::string note_of_places(const std::vector<SliceStack>& stacks) {
   if (misplaced_mm > 0)
     return fmt::format(
         "the slices are not equally spaced: the NIfTI file places them at their mean distance, up to {:.3g} "
-        "mm "
-        "off; DICOM and ISMRMRD images state the place of each",
+        "mm off; DICOM and ISMRMRD images state the place of each",
         misplaced_mm);
   if (shear > right_angle)
     return "the slices are displaced within their plane: the NIfTI file states their places in its sform "
-           "alone, "
-           "which is sheared";
+           "alone, which is sheared";
   return {};
 }
 

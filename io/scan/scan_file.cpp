@@ -168,8 +168,8 @@ std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, c
     if (is_same_format)
       say(lost,
           "Readouts and the header are made anew, because pieces come from other files, or the matrix or FOV "
-          "is "
-          "not that of the header: flags, counters, echo times, time stamps and waveforms are not written.");
+          "is not that of the header: flags, counters, echo times, time stamps and waveforms are not "
+          "written.");
     return lost;
   }
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)

@@ -69,7 +69,7 @@ void turn_into_image(Array<double>& k, const Geometry& geometry) {
   }
 }
 
-bool lies_against_gradients(const AcquisitionInfo& scanner) {
+bool is_siemens(const AcquisitionInfo& scanner) {
   auto vendor = scanner.vendor;
   std::ranges::transform(vendor, vendor.begin(), [](unsigned char c) { return std::tolower(c); });
   return vendor.find("siemens") != std::string::npos;
@@ -87,8 +87,7 @@ Geometry turned_around(Geometry geometry) {
 Geometry along_gradients(const ScanSummary& summary, std::int64_t slice) {
   const auto& slices = summary.slice_geometries;
   const auto& geometry = slices.empty() ? summary.geometry : slices[static_cast<std::size_t>(slice)];
-  return summary.states_directions && lies_against_gradients(summary.acquisition) ? turned_around(geometry)
-                                                                                  : geometry;
+  return summary.states_directions && is_siemens(summary.acquisition) ? turned_around(geometry) : geometry;
 }
 
 void AxesEvidence::add(int slice, const std::array<double, 3>& k, const AxisDirections& directions) {
@@ -138,8 +137,7 @@ constexpr auto image_option = "--trajectory-axes image", magnet_option = "--traj
 
 constexpr auto in_magnet_sentence =
     "The trajectory is taken to be in the axes of the magnet, the L, P, S of the stated directions, and is "
-    "turned into "
-    "those of the image, because {}.";
+    "turned into those of the image, because {}.";
 
 [[noreturn]] void refuse(const std::string& subject, const std::string& expected, double as_image,
                          const std::string& as_magnet) {

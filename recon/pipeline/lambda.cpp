@@ -18,8 +18,7 @@ double noise_norm(const Measurements<T>& data, std::int64_t channels, RunLog& lo
   const auto covariance = known_noise(scan).covariance;
   if (!scan.noise)
     log.note("lambda",
-             "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of "
-             "k-space, "
+             "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of k-space, "
              "where signal makes it look larger");
   const std::int64_t coils = scan.kspace.coil_count(), strongest = strongest_coil(scan.kspace);
   double variance = 0;

@@ -319,8 +319,7 @@ void report(const NoiseMapRequest& request, std::int64_t noise_samples, bool lin
   if (!summary.noise_is_measured)
     result.note(
         "noise map: the scan has no noise readouts; the noise is taken from the edge of k-space, or from "
-        "what the "
-        "image leaves, whichever is less: both hold signal, which makes it look larger");
+        "what the image leaves, whichever is less: both hold signal, which makes it look larger");
   if (!linear)
     result.note("noise map: the method is not linear; the map is of this image, and says nothing of another");
   const std::string g_factor = ", g-factor " + short_number(summary.g_factor) + " (99th percentile " +

@@ -396,11 +396,9 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
                                    " voxels and cropped to " + sizes_in_words(matrix));
   log.setting("outside_fov", sizes_in_words(larger));
   if (is_improbably_long(matrix, larger))
-    log.add(
-        {codes::outside_fov, Severity::suspicion,
-         "the object is more than 1.5 times as long as the field of view along every axis: is the trajectory "
-         "in another "
-         "unit, or the field of view another one?"});
+    log.add({codes::outside_fov, Severity::suspicion,
+             "the object is more than 1.5 times as long as the field of view along every axis: is the "
+             "trajectory in another unit, or the field of view another one?"});
   return on_larger_matrix(scan, larger);
 }
 

@@ -68,7 +68,8 @@ Sentences copy_readouts(const ReadoutsToCopy& readouts, const SamplePositions& p
     for (std::int64_t number = 0; number < readouts.count; ++number) {
       const auto head = heads(number).head;
       left_out += converted.leaves_out(head);
-      first_stamp = std::min(first_stamp, head.acquisition_time_stamp);
+      if (const auto stamp = head.acquisition_time_stamp; stamp > 0)  // 0: it has none
+        first_stamp = std::min(first_stamp, stamp);
     }
   }
   std::set<std::string> unnamed;

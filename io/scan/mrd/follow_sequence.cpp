@@ -5,9 +5,24 @@
 #include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/pulseq/sequence_volumes.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_axes.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
+namespace {
+
+/// Returns the signs of L, P, S along x, y, z of the magnet: Siemens counts these from the table, others as the patient lies.
+/// Source: twixtools, geometry.py (pcs_transformations).
+std::array<double, 3> signs_of_magnet(const AcquisitionInfo& scanner) {
+  const auto& position = scanner.patient_position;
+  if (!is_siemens(scanner)) return {1, 1, 1};
+  if (position == "HFS") return {1, -1, -1};
+  if (position == "HFP") return {-1, 1, -1};
+  if (position == "FFS") return {-1, -1, 1};
+  return {1, 1, 1};  // FFP
+}
+
+}  // namespace
 
 void VolumeAssembler::follow_sequence(std::int64_t count, const Source& heads) {
   sequence_ = SequenceReadouts::find(options_, count, heads, subjects_.measurement);
@@ -32,8 +47,9 @@ void VolumeAssembler::copy_played_positions(std::int64_t number, const ReadoutHe
                 "directions at right angles, for positions along the axes of the magnet", "none",
                 "take them along the axes of the image with --trajectory-axes image");
   const auto samples = k.extent(1);
+  const auto [x, y, z] = signs_of_magnet(header_.acquisition);
   for (std::int64_t s = m; s < m + head.sample_count(); ++s) {
-    const auto along = turned(*directions, {k[s], k[samples + s], k[2 * samples + s]});
+    const auto along = turned(*directions, {x * k[s], y * k[samples + s], z * k[2 * samples + s]});
     for (std::int64_t axis = 0; axis < 3; ++axis)
       k[axis * samples + s] = along[static_cast<std::size_t>(axis)];
   }

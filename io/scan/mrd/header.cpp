@@ -10,6 +10,7 @@
 
 #include "io/scan/mrd/readout.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_axes.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -325,9 +326,7 @@ double even_step(const std::vector<std::uint32_t>& stamps) {
 
 }  // namespace
 
-bool is_siemens(const Header& header) {
-  return lower_case(header.acquisition.vendor).find("siemens") != std::string::npos;
-}
+bool is_siemens(const Header& header) { return io::is_siemens(header.acquisition); }
 
 std::pair<double, const char*> repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
                                                std::size_t readouts_per_image) {

@@ -80,8 +80,7 @@ void VolumeAssembler::leave_out_stopped(const Source& source) {
   if (shorter > 0)
     say(summary_.missing,
         "In repetition {}, the last, {} has fewer readouts than in every other repetition: the image is made "
-        "of "
-        "what is there.",
+        "of what is there.",
         last, in_words(shorter, "volume"));
   const auto left_out = std::erase_if(image_readouts_, [&](const ListedReadout& each) {
     return each.head->idx.repetition == last && stopped.contains(brothers_of(*each.head));

@@ -262,10 +262,8 @@ static bool choose_axes(const ReadOptions& options, const TrajectoryExtent& exte
   if (axes.in_magnet && extent.largest_offset_mm > least_offset_mm)
     say(inferred,
         "The centre of the image lies up to {:.3g} mm off the isocentre within its plane: samples are taken "
-        "to be "
-        "demodulated to the stated position, whatever the axes are. Where the sequence did not do so, the "
-        "object appears "
-        "displaced by as much.",
+        "to be demodulated to the stated position, whatever the axes are. Where the sequence did not do so, "
+        "the object appears displaced by as much.",
         extent.largest_offset_mm);
   return axes.in_magnet;
 }

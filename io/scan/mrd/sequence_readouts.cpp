@@ -34,6 +34,7 @@ std::shared_ptr<const SequenceReadouts> SequenceReadouts::find(const ReadOptions
 void SequenceReadouts::look_at(std::int64_t count, const Source& heads, const std::string& scan) {
   std::vector<pulseq::MeasuredReadout> readouts(static_cast<std::size_t>(count));
   std::vector<float> dwell_us(static_cast<std::size_t>(count));
+  std::vector<std::pair<std::uint64_t, unsigned>> marks;  // flags, and a bit for each counter that is not 0
   for (std::int64_t number = 0; number < count; ++number) {
     const auto head = heads(number).head;
     readouts[static_cast<std::size_t>(number)] = {
@@ -41,16 +42,22 @@ void SequenceReadouts::look_at(std::int64_t count, const Source& heads, const st
         head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT),
         head.idx.average,
         head.idx.repetition,
-        {head.idx.slice, head.idx.contrast, head.idx.phase, head.idx.set}};
+        {head.idx.slice, head.idx.contrast, head.idx.phase, head.idx.set},
+        head.sample_time_us * 1e-6};
     dwell_us[static_cast<std::size_t>(number)] = head.sample_time_us;
-    flags_ |= head.flags;
-    for (std::size_t i = 0; i < counters.size(); ++i) {
-      const int value = head.idx.*counters[i].counter;
-      is_counted_[i] = is_counted_[i] || value != 0;
-    }
+    unsigned counted = 0;
+    for (std::size_t i = 0; i < counters.size(); ++i)
+      if (head.idx.*counters[i].counter != 0) counted |= 1U << i;
+    marks.emplace_back(head.flags, counted);
   }
   auto join = pulseq::join_readouts(sequence_, readouts, scan);
   places_ = std::move(join.places);
+  for (std::size_t number = 0; number < places_.size(); ++number) {
+    if (places_[number].adc < 0) continue;  // the scanner's own noise
+    flags_ |= marks[number].first;
+    for (std::size_t i = 0; i < counters.size(); ++i)
+      is_counted_[i] = is_counted_[i] || (marks[number].second >> i & 1) != 0;
+  }
   sentences_ = sequence_.remarks();
   if (!join.sentence.empty()) sentences_.push_back(std::move(join.sentence));
   std::string used;
@@ -64,10 +71,17 @@ void SequenceReadouts::look_at(std::int64_t count, const Source& heads, const st
     sentences_.push_back(
         fmt::format("Readouts are counted by the labels {} of the sequence, as the scan does not.", used));
   tell_dwell_times(dwell_us);
+  std::int64_t unexcited = 0;
   for (std::size_t i = 0; i < places_.size(); ++i)
-    has_times_ = has_times_ && (places_[i].adc < 0 || readouts[i].is_noise ||
-                                sequence_.label(places_[i].adc, LabelName::NOISE) != 0 ||
-                                sequence_.played().is_excited(places_[i].adc));
+    unexcited += places_[i].adc >= 0 && !readouts[i].is_noise &&
+                 sequence_.label(places_[i].adc, LabelName::NOISE) == 0 &&
+                 !sequence_.played().is_excited(places_[i].adc);
+  has_times_ = unexcited == 0;
+  if (unexcited > 0)
+    sentences_.push_back(fmt::format(
+        "{} readouts were measured ahead of the first excitation and have no label NOISE: they count as "
+        "samples of the image, and no times of samples are known.",
+        unexcited));
 }
 
 /// Says where the scan states another dwell time than the sequence: it may be another sequence's scan.

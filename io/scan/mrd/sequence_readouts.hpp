@@ -2,7 +2,7 @@
 // Readouts of a measurement that a Pulseq sequence has played (ReadOptions::outside.trajectory names it): their positions,
 // times and labels.
 //
-// Labels count where the measurement says nothing of the kind: a counter that is 0 in every readout takes the label (SLC slice,
+// Labels count where the readouts of the sequence (not the scanner's own noise) say nothing of the kind: a counter that is 0 in every readout takes the label (SLC slice,
 // REP repetition, ECO contrast, AVG average, SET set, PHS phase, SEG segment, LIN and PAR encoding steps); a flag that no readout has
 // takes the label (NOISE noise, NAV phase correction, REF calibration, IMA with REF calibration and image, REV reversed).
 #include <memory>
@@ -55,8 +55,8 @@ class SequenceReadouts {
   pulseq::Sequence sequence_;
   std::vector<pulseq::AdcPlace> places_;
   std::vector<std::string> sentences_;
-  std::array<bool, 9> is_counted_{};  ///< by the measurement
-  std::uint64_t flags_ = 0;           ///< of all readouts of the measurement
+  std::array<bool, 9> is_counted_{};  ///< by readouts of the sequence
+  std::uint64_t flags_ = 0;           ///< of all readouts of the sequence
   bool has_times_ = true;
 };
 

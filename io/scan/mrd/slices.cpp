@@ -27,7 +27,7 @@ std::optional<Geometry> with_directions(Geometry geometry, const ReadoutHead& he
   if (!stated) return std::nullopt;
   std::tie(geometry.read_direction, geometry.phase_direction, geometry.slice_direction) =
       std::tuple_cat(*stated);
-  return lies_against_gradients(header.acquisition) ? turned_around(geometry) : geometry;
+  return is_siemens(header.acquisition) ? turned_around(geometry) : geometry;
 }
 
 }  // namespace
@@ -43,11 +43,10 @@ void VolumeAssembler::order_slices(const std::function<int(const ReadoutHead&)>&
     say(summary_.inferred,
         "The directions of the image are not stated, or not at right angles: x, y, z are taken to be the "
         "patient's left, posterior and superior.");
-  if (summary_.states_directions && lies_against_gradients(header_.acquisition))
+  if (summary_.states_directions && is_siemens(header_.acquisition))
     say(summary_.inferred,
         "The image lies against the directions of the gradients, because Siemens counts the phase of its "
-        "signal with "
-        "the other sign.");
+        "signal with the other sign.");
   std::vector<Geometry> geometries;
   std::vector<int> counters;
   for (const auto& [counter, head] : first_heads) {

@@ -56,6 +56,11 @@ void VolumeAssembler::add(const Readout& stored) {
     require_trajectory(readout, head, number);
     extent_.add(readout);
     image_readouts_.push_back(listed);
+    if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA)) {
+      surface_coil_readouts_.push_back(listed);
+      surface_coil_extent_.add(readout);
+      ++flagged_image_count_;
+    }
     return;
   }
   const bool usable =
@@ -76,11 +81,12 @@ void VolumeAssembler::add(const Readout& stored) {
   }
 }
 
-/// Takes readouts flagged as surface coil correction as the image, if there is no other.
+/// Takes readouts flagged as surface coil correction as the image, if no others are of the image: those that are reference
+/// lines, too, are flagged as both.
 void VolumeAssembler::choose_image_readouts() {
-  const auto count = std::ssize(surface_coil_readouts_);
+  const auto count = std::ssize(surface_coil_readouts_) - flagged_image_count_;
   if (count == 0) return;
-  if (!image_readouts_.empty()) {
+  if (std::ssize(image_readouts_) > flagged_image_count_) {
     skipped_["surface coil correction"] += count;
     return;
   }
@@ -424,16 +430,16 @@ bool VolumeAssembler::are_trains(const std::vector<TimedReadout>& readouts) cons
 
 /// Adds what is known of the times of samples, by the first volume.
 void VolumeAssembler::tell_times(const std::vector<TimedReadout>& readouts, const Trajectory& trajectory) {
+  const bool trains = are_trains(readouts);
+  if (trains) summary_.readout_time_s = 0;  // no excitation for each
   if (sequence_) {
     summary_.has_sample_time = sequence_->has_times();
     if (summary_.has_sample_time) summary_.time_origin = TimeOrigin::excitation;
     return;
   }
-  const bool trains = are_trains(readouts);
   const auto times = sample_times(header_, trains, readouts, trajectory.k);
   summary_.has_sample_time = times.has_value();
   if (times) summary_.time_origin = times->origin;
-  if (trains) summary_.readout_time_s = 0;  // no excitation for each
   if (trains && times)
     say(summary_.inferred,
         "Sample times follow the echo trains by the header's echo spacing; the last is {:.3g} ms.",
@@ -441,8 +447,7 @@ void VolumeAssembler::tell_times(const std::vector<TimedReadout>& readouts, cons
   else if (trains && header_.trajectory != "epi")
     say(summary_.inferred,
         "The readouts are taken to be echo trains, though the header calls the trajectory '{}': the times of "
-        "their "
-        "samples are not known.",
+        "their samples are not known.",
         header_.trajectory);
 }
 

@@ -117,6 +117,7 @@ class VolumeAssembler {
   ReadoutList image_readouts_, surface_coil_readouts_, noise_readouts_, references_, navigators_;
   Volumes volumes_, reference_volumes_, navigator_volumes_;
   TrajectoryExtent extent_, surface_coil_extent_, reference_extent_;
+  std::int64_t flagged_image_count_ = 0;  ///< readouts of the image that are surface_coil_readouts_, too
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too
   bool has_gaps_ = false;  ///< repetitions are missing in the middle of the series

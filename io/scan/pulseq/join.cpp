@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -52,20 +53,37 @@ class Joining {
   const MeasuredReadout& readout(std::int64_t number) const {
     return readouts_[static_cast<std::size_t>(number)];
   }
-  Join take(std::string sentence) { return {std::move(places_), std::move(sentence)}; }
+  Join take(std::string sentence) {
+    if (std::ranges::any_of(places_, [](const AdcPlace& place) { return place.first_sample > 0; }))
+      sentence += fmt::format("{}Several readouts in a row are taken to be the parts of one ADC event.",
+                              sentence.empty() ? "" : " ");
+    return {std::move(places_), std::move(sentence)};
+  }
+
+  /// Returns whether a readout, shorter than the ADC event, may be a part of it, whose first is `first`.
+  bool may_be_part(const MeasuredReadout& one, const MeasuredReadout& first, std::int64_t adc) const {
+    const auto& played = sequence_.played();
+    const double whole_s = static_cast<double>(played.sample_count(adc)) * played.dwell_s(adc),
+                 own_s = static_cast<double>(one.sample_count) * one.dwell_s;
+    return one.average == first.average && one.repetition == first.repetition && one.others == first.others &&
+           !(std::abs(own_s - whole_s) <= 0.01 * whole_s);
+  }
 
   /// Gives each of the readouts its place, the first sample of the ADC events in turn. Returns whether all lengths agree.
   bool joins(std::span<const std::int64_t> readouts, std::span<const std::int64_t> adcs,
              bool goes_on = false) {
     if (!goes_on) places_.assign(readouts_.size(), {});
     std::size_t at = 0;
-    std::int64_t done = 0;  // samples of adcs[at]
+    std::int64_t done = 0, first = 0;  // samples of adcs[at]; its first readout
     for (const auto number : readouts) {
       if (at == adcs.size()) return false;
       places_[static_cast<std::size_t>(number)] = {adcs[at], done};
+      if (done == 0) first = number;
       done += readout(number).sample_count;
       const auto length = sequence_.played().sample_count(adcs[at]);
       if (done > length) return false;
+      if (readout(number).sample_count < length && !may_be_part(readout(number), readout(first), adcs[at]))
+        return false;
       if (done < length) continue;
       ++at;
       done = 0;
@@ -124,8 +142,7 @@ class Joining {
     }
     sentence_ = fmt::format(
         "The sequence is taken to be that of one volume: each of the {} volumes has as many readouts as the "
-        "sequence ADC "
-        "events.",
+        "sequence ADC events.",
         volumes.size());
     return true;
   }

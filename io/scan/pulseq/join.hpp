@@ -3,7 +3,8 @@
 //
 //   - Readouts flagged as noise may be none of the sequence (the scanner's own noise scan), and ADC events labelled NOISE may be
 //     missing from the scan.
-//   - Several readouts in a row may be the parts of one ADC event (MaxAdcSegmentLength).
+//   - Several readouts in a row may be the parts of one ADC event (MaxAdcSegmentLength): of the same average, repetition, slice, ...,
+//     and none as long as the ADC event in time, as lines are whose oversampling was removed.
 //   - The scan may have played the sequence several times: for each average, repetition or both; then ADC events labelled ONCE 1 are
 //     of the first time alone and ONCE 2 of the last. Or the sequence is that of one volume, and the readouts of each volume are
 //     one play of it.
@@ -24,6 +25,7 @@ struct MeasuredReadout {
   bool is_noise = false;
   int average = 0, repetition = 0;
   std::array<int, 4> others{};  ///< slice, contrast, phase, set
+  double dwell_s = 0;           ///< 0: not stated
 };
 
 /// Where a readout lies in the sequence.

@@ -89,6 +89,11 @@ class Events {
   }
 
  private:
+  /// A pulse of amplitude 1 Hz.
+  struct PulseShape {
+    double turns_s = 0, center_s = 0, duration_s = 0;
+  };
+
   static Pulse stated_pulse(const RfEvent& event) {
     const double center = event.delay_s + event.center_s;
     if (event.use == 'e' || event.use == 'u') return {PulseUse::excitation, center, center};
@@ -96,7 +101,19 @@ class Events {
   }
 
   Pulse analysed_pulse(int id, const RfEvent& event) {
-    const auto subject = fmt::format("{}, RF pulse {}", text_.path, id);
+    const std::array shapes{event.magnitude_shape, event.phase_shape, event.time_shape};
+    const auto known = pulse_shapes_.find(shapes);
+    const auto& shape =
+        known != pulse_shapes_.end()
+            ? known->second
+            : pulse_shapes_
+                  .emplace(shapes, pulse_shape(event, fmt::format("{}, RF pulse {}", text_.path, id)))
+                  .first->second;
+    return {use_of(event, shape), event.delay_s + shape.center_s, event.delay_s + shape.duration_s};
+  }
+
+  /// Pulses that spoil, or turn by many angles, have few shapes: each is unpacked once.
+  PulseShape pulse_shape(const RfEvent& event, const std::string& subject) {
     const auto magnitude = values_of(event.magnitude_shape, subject);
     std::vector<double> time_s(magnitude.size());
     for (std::size_t i = 0; i < time_s.size(); ++i) time_s[i] = (static_cast<double>(i) + 0.5) * rf_raster_s_;
@@ -110,8 +127,10 @@ class Events {
     if (phase.size() != magnitude.size())
       throw Error(subject, "as many phases as amplitudes",
                   fmt::format("{} and {}", phase.size(), magnitude.size()));
-    return {use_of(event, magnitude, phase, time_s, duration), event.delay_s + center_of(magnitude, time_s),
-            event.delay_s + duration};
+    std::complex<double> turns = 0;  // of the magnetisation, by a small pulse
+    for (std::size_t i = 0; i + 1 < magnitude.size(); ++i)
+      turns += std::polar(1.0, 2 * std::numbers::pi * phase[i]) * magnitude[i] * (time_s[i + 1] - time_s[i]);
+    return {std::abs(turns), center_of(magnitude, time_s), duration};
   }
 
   /// Returns the middle of the times at which a pulse is largest.
@@ -125,17 +144,12 @@ class Events {
     return 0.5 * (time_s[static_cast<std::size_t>(first)] + time_s[static_cast<std::size_t>(behind - 1)]);
   }
 
-  static PulseUse use_of(const RfEvent& event, const std::vector<double>& magnitude,
-                         const std::vector<double>& phase, const std::vector<double>& time_s,
-                         double duration) {
-    std::complex<double> turns = 0;  // of the magnetisation, by a small pulse
-    for (std::size_t i = 0; i + 1 < magnitude.size(); ++i)
-      turns += std::polar(1.0, 2 * std::numbers::pi * phase[i]) * magnitude[i] * (time_s[i + 1] - time_s[i]);
-    if (std::abs(turns * event.amplitude_hz) * 360 < 90.01) return PulseUse::excitation;
+  static PulseUse use_of(const RfEvent& event, const PulseShape& shape) {
+    if (shape.turns_s * std::abs(event.amplitude_hz) * 360 < 90.01) return PulseUse::excitation;
     constexpr double hz_per_tesla = 42.576e6;
     for (const double tesla : {1.5, 2.89, 3.0, 7.0}) {
       const double ppm = event.frequency_hz / (tesla * hz_per_tesla) * 1e6;
-      if (duration > 6e-3 && ppm >= -3.5 && ppm <= -3.4) return PulseUse::none;
+      if (shape.duration_s > 6e-3 && ppm >= -3.5 && ppm <= -3.4) return PulseUse::none;
     }
     return PulseUse::refocusing;
   }
@@ -196,6 +210,7 @@ class Events {
   double gradient_raster_s_, rf_raster_s_;
   std::int64_t unpacked_ = 0;
   std::map<int, Pulse> pulses_;
+  std::map<std::array<int, 3>, PulseShape> pulse_shapes_;
   std::map<std::array<double, 3>, std::shared_ptr<const GradientShape>> trapezoids_;
   std::map<std::array<int, 2>, std::shared_ptr<const GradientShape>> shapes_;
 };
@@ -351,8 +366,7 @@ Sequence::Sequence(const SequenceText& text)
              labels_.begin(), labels_.end(),
              [](const Labels& labels) { return labels[static_cast<std::size_t>(LabelName::NOROT)] != 0; }),
          "ADC events with the label NOROT are taken to be along the axes of the magnet, all others along "
-         "those of "
-         "the image.");
+         "those of the image.");
   for (const auto& name : text.other_extensions)
     remarks_.push_back(fmt::format("The extension {} of the sequence is not used.", name));
 }

@@ -15,8 +15,9 @@ namespace {
 
 /// Ranges of positions (1/m) and times of all samples.
 struct SampleRanges {
-  std::array<double, 3> least{}, most{};
-  double first_s = std::numeric_limits<double>::infinity(), last_s = -first_s;
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+  std::array<double, 3> least{infinite, infinite, infinite}, most{-infinite, -infinite, -infinite};
+  double first_s = infinite, last_s = -infinite;
   std::int64_t step = 1;    ///< 1: of every ADC event; 2: of every second one, ...
   bool is_partial = false;  ///< not all samples of these ADC events
 };

@@ -329,9 +329,8 @@ SequenceText parse_sequence(std::string_view text, const std::string& path) {
 std::vector<double> unpacked(const PackedShape& shape, bool may_be_plain, std::int64_t most,
                              const std::string& subject) {
   const auto& numbers = shape.numbers;
-  if (shape.sample_count > most)
-    throw Error(subject, fmt::format("shapes of at most {} values", most),
-                std::to_string(shape.sample_count));
+  if (shape.sample_count < 1 || shape.sample_count > most)
+    throw Error(subject, fmt::format("shapes of 1 to {} values", most), std::to_string(shape.sample_count));
   const auto count = static_cast<std::size_t>(shape.sample_count);
   if (may_be_plain && numbers.size() == count) return numbers;
   const auto refuse = [&](const std::string& found) {

@@ -135,7 +135,7 @@ SequenceText parse_sequence(std::string_view text, const std::string& path);
 
 /// Returns the values of a shape. From 1.4 on, as many numbers as values are the values; else differences from value to value
 /// are stored, and a run of equal ones as the number twice and how often it comes again. Throws Error where the numbers give
-/// another count of values, or more than `most`.
+/// another count of values, none, or more than `most`.
 std::vector<double> unpacked(const PackedShape& shape, bool may_be_plain, std::int64_t most,
                              const std::string& subject);
 

@@ -44,6 +44,7 @@ SequenceVolumes::SequenceVolumes(Sequence sequence, ScanSummary& scan)
   for (const auto& remark : sequence_.remarks()) scan.inferred.push_back(remark);
   std::map<std::array<int, 5>, std::vector<std::int64_t>> volumes;
   std::set<int> slices;
+  std::set<std::array<int, 4>> repetitions;
   std::vector<std::int64_t> all;
   for (std::int64_t adc = 0; adc < sequence_.adc_count(); ++adc) {
     const auto label = [&](LabelName name) { return sequence_.label(adc, name); };
@@ -54,12 +55,15 @@ SequenceVolumes::SequenceVolumes(Sequence sequence, ScanSummary& scan)
              label(LabelName::SLC)}]
         .push_back(adc);
     slices.insert(label(LabelName::SLC));
+    repetitions.insert(
+        {label(LabelName::REP), label(LabelName::ECO), label(LabelName::PHS), label(LabelName::SET)});
     all.push_back(adc);
-    is_along_magnet_ = is_along_magnet_ && label(LabelName::NOROT) != 0;
+    (label(LabelName::NOROT) != 0 ? is_along_magnet_ : is_along_image_) = true;
     has_times_ = has_times_ && sequence_.played().is_excited(adc);
   }
   if (all.empty()) throw Error(sequence_.path(), "ADC events of an image", "none");
   const bool agree = std::ssize(slices) == scan.slice_count &&
+                     std::ssize(repetitions) == scan.repetition_count &&
                      std::ssize(volumes) == scan.slice_count * scan.repetition_count;
   if (agree)
     for (auto& [labels, adcs] : volumes) adcs_.push_back(std::move(adcs));
@@ -85,6 +89,13 @@ SequenceVolumes::Samples SequenceVolumes::read(std::int64_t slice, std::int64_t 
     m += count;
   }
   return found;
+}
+
+bool SequenceVolumes::is_along_magnet() const {
+  if (is_along_magnet_ && is_along_image_)
+    throw Error(sequence_.path(), "the label NOROT on all ADC events of the image, or on none", "on some",
+                "choose with --trajectory-axes image or magnet, or give the scan as ISMRMRD");
+  return is_along_magnet_;
 }
 
 std::string SequenceVolumes::shape() const {

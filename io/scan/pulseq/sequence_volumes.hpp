@@ -26,8 +26,8 @@ class SequenceVolumes {
   };
   Samples read(std::int64_t slice, std::int64_t repetition) const;
   bool has_times() const { return has_times_; }
-  /// Returns whether all samples have the label NOROT.
-  bool is_along_magnet() const { return is_along_magnet_; }
+  /// Returns whether the samples have the label NOROT. Throws Error where some have it and others have not.
+  bool is_along_magnet() const;
   /// Returns the factors from 1/m to cycles/FOV.
   const std::array<double, 3>& scale() const { return scale_; }
   /// Returns ": " and the number of ADC events of a volume.
@@ -38,7 +38,7 @@ class SequenceVolumes {
   std::array<double, 3> scale_;
   std::int64_t slice_count_ = 1;
   std::vector<std::vector<std::int64_t>> adcs_;  ///< of each [repetition][slice], or of all
-  bool has_times_ = true, is_along_magnet_ = true;
+  bool has_times_ = true, is_along_magnet_ = false, is_along_image_ = false;
 };
 
 }  // namespace fhd::io::pulseq

@@ -132,8 +132,7 @@ void Content::make_regridding() {
   facts_.is_regridded = true;
   say(inferred_,
       "Samples on the ramps of the readout gradient ({:g} + {:g} + {:g} us, {} samples from {:g} us on) are "
-      "brought to "
-      "equal distances in k-space.",
+      "brought to equal distances in k-space.",
       protocol_.ramp.ramp_up_us, protocol_.ramp.flat_us, protocol_.ramp.ramp_down_us, regridding_->samples(),
       protocol_.ramp.delay_us);
 }

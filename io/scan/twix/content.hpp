@@ -27,7 +27,6 @@ class Content {
   Content(const std::string& path, const ReadOptions& options);
 
   std::string header_xml() const { return twix::header_xml(protocol_, facts_); }
-  const Protocol& protocol() const { return protocol_; }
   std::int64_t count() const { return static_cast<std::int64_t>(begins_.size()); }
   /// Returns what is inferred, and what is missing; one sentence each.
   const std::vector<std::string>& inferred() const { return inferred_; }

@@ -173,13 +173,11 @@ void Survey::add(const MeasurementHead& head) {
   if (readouts++ == 0) {
     channels = head.channels, center_column = head.center_column;
     center_line = head.center_line, center_partition = head.center_partition;
-    first_line = head.counters[0];
   }
   samples = std::max<int>(samples, head.samples);
   int* const last[]{&last_line,  &last_average,    &last_slice, &last_partition, &last_contrast,
                     &last_phase, &last_repetition, &last_set,   &last_segment};
   for (std::size_t i = 0; i < std::size(last); ++i) *last[i] = std::max<int>(*last[i], head.counters[i]);
-  first_line = std::min<int>(first_line, head.counters[0]);
   has_reversed = has_reversed || head.has(reflect);
   is_swapped = is_swapped || head.has(swapped);
 }

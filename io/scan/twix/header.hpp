@@ -14,7 +14,7 @@ struct Survey {
   std::int64_t readouts = 0;
   int samples = 0, channels = 0, center_column = 0;  ///< of the longest; of the first
   int center_line = 0, center_partition = 0;         ///< of the first
-  int last_line = 0, last_partition = 0, last_slice = 0, first_line = 0;
+  int last_line = 0, last_partition = 0, last_slice = 0;
   int last_repetition = 0, last_contrast = 0, last_average = 0, last_phase = 0, last_set = 0,
       last_segment = 0;
   bool has_reversed = false, is_swapped = false;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "recon/trajectory/played_sequence.hpp"
+
 namespace fhd::io::twix {
 namespace {
 
@@ -85,16 +87,14 @@ constexpr FlagOfBit flags[]{{noise_adjust, ISMRMRD_ACQ_IS_NOISE_MEASUREMENT},
                             {reference_phase_stabilisation, ISMRMRD_ACQ_IS_PHASE_STABILIZATION_REFERENCE},
                             {phase_stabilisation, ISMRMRD_ACQ_IS_PHASE_STABILIZATION}};
 
-/// Puts the columns of the rotation matrix of a quaternion (w, x, y, z): phase, read and slice direction.
+/// Puts the columns of the rotation matrix of a quaternion (w, x, y, z): phase, read and slice direction; none where it is 0.
 void put_directions(const float (&q)[4], mrd::ReadoutHead& head) {
-  const double w = q[0], x = q[1], y = q[2], z = q[3];
-  const double columns[3][3]{{1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)},
-                             {2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)},
-                             {2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)}};
+  if (std::ranges::all_of(q, [](float each) { return each == 0; })) return;
+  const auto rotation = rotation_of({q[0], q[1], q[2], q[3]});
   float(*const directions[])[3]{&head.phase_dir, &head.read_dir, &head.slice_dir};
-  for (int column = 0; column < 3; ++column)
-    for (int axis = 0; axis < 3; ++axis)
-      (*directions[column])[axis] = static_cast<float>(columns[column][axis]);
+  for (std::size_t column = 0; column < 3; ++column)
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      (*directions[column])[axis] = static_cast<float>(rotation[axis][column]);
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ Protocol read_protocol(const ProtocolTexts& texts) {
                                   : texts.number("sProtConsistencyInfo.flNominalB0");
   protocol.frequency_hz = texts.number("sTXSPEC.asNucleusInfo[0].lFrequency");
   if (!(protocol.frequency_hz > 0)) protocol.frequency_hz = texts.number("lFrequency");
-  protocol.contrasts = std::max(1, count("lContrasts", 1)), protocol.averages = count("lAverages", 1);
+  protocol.contrasts = std::max(1, count("lContrasts", 1));
   protocol.repetition_times_us = list_of(texts, "alTR", most_times);
   protocol.echo_times_us = list_of(texts, "alTE", protocol.contrasts);
   protocol.inversion_times_us = list_of(texts, "alTI", most_times);
@@ -178,8 +178,7 @@ Protocol read_protocol(const ProtocolTexts& texts) {
   protocol.echo_spacing_us = texts.number("lEchoSpacing");
   protocol.base_resolution = count("sKSpace.lBaseResolution"),
   protocol.lines = count("sKSpace.lPhaseEncodingLines");
-  protocol.partitions = count("sKSpace.lPartitions"),
-  protocol.images_per_slab = count("sKSpace.lImagesPerSlab");
+  protocol.partitions = count("sKSpace.lPartitions");
   protocol.is_3d = count("sKSpace.ucDimension") == volume,
   protocol.trajectory = count("sKSpace.ucTrajectory", 1);
   protocol.slices = count("sSliceArray.lSize", 1);
@@ -193,8 +192,7 @@ Protocol read_protocol(const ProtocolTexts& texts) {
   protocol.slice_acceleration = count("sPat.lAccelFact3D", 1);
   protocol.reference_mode = count("sPat.ucRefScanMode", 1);
   protocol.multiband = count("sSliceAcceleration.lMultiBandFactor", 1);
-  protocol.epi_factor = count("sFastImaging.lEPIFactor", 1),
-  protocol.turbo_factor = count("sFastImaging.lTurboFactor", 1);
+  protocol.epi_factor = count("sFastImaging.lEPIFactor", 1);
   protocol.sequence_kind = count("ucSequenceType");
   protocol.ramp = ramp_of(texts), protocol.coils = coils_of(texts);
   return protocol;

@@ -46,15 +46,13 @@ struct Protocol {
   std::vector<double> repetition_times_us, echo_times_us, inversion_times_us, flip_angles_deg;
   double echo_spacing_us = 0;
   std::vector<double> dwell_ns;  ///< of each contrast
-  int base_resolution = 0, lines = 0, partitions = 0, images_per_slab = 0, slices = 0, contrasts = 1,
-      averages = 1;
+  int base_resolution = 0, lines = 0, partitions = 0, slices = 0, contrasts = 1;
   double read_oversampling = 0;                           ///< 2, as a rule
   double phase_oversampling = 0, slice_oversampling = 0;  ///< 0.2: 20 % more
   double read_fov_mm = 0, phase_fov_mm = 0, thickness_mm = 0;
   bool is_3d = false;
   int trajectory = 1;  ///< 1: Cartesian, 2: radial, 4: spiral, 8: blades
-  int phase_acceleration = 1, slice_acceleration = 1, reference_mode = 1, multiband = 1, epi_factor = 1,
-      turbo_factor = 1;
+  int phase_acceleration = 1, slice_acceleration = 1, reference_mode = 1, multiband = 1, epi_factor = 1;
   int sequence_kind = 0;
   RampShape ramp;
   std::vector<std::string> coils;  ///< names, in the order of the channels

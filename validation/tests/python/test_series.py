@@ -85,6 +85,7 @@ def test_a_missing_volume_is_zero_and_a_missing_repetition_is_told(tmp_path, kin
                 assert not any(one["severity"] == "problem" for one in messages)
             else:
                 assert error(images[i, s], truth(n)) < (1e-3 if kind == "cartesian" else 0.09)
+                assert not any(one["code"] == "missing" for one in report["images"][i * slices + s]["messages"])
     assert ("no readout" in said) and ("in the middle" in said) == (len(present) < repetitions)
 
 

@@ -47,11 +47,10 @@ TEST_F(FramesCommand, a_scan_that_does_not_know_its_readouts_is_refused) {
   series.readout_length = 0;
   io::write_scan(path("plain.h5"), io::ScanFormat::fhd, series);
   EXPECT_EQ(run("recon plain.h5 -o out --frames 4 --device cpu"), 1);
-  EXPECT_EQ(
-      text("err"),
-      "fhd: frames: expected a scan made of readouts of equal length, found one that does not say where its "
-      "readouts "
-      "begin; convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file\n");
+  EXPECT_EQ(text("err"),
+            "fhd: frames: expected a scan made of readouts of equal length, found one that does not say "
+            "where its readouts begin; convert it to ISMRMRD, or add the attribute readout_length (samples) "
+            "to an fhd HDF5 file\n");
 }
 
 TEST_F(FramesCommand, readouts_of_zeros_leave_a_gap_that_is_told) {

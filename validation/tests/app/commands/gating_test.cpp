@@ -150,8 +150,7 @@ TEST_F(GatingCommand, a_basis_that_does_not_fit_is_refused_in_one_line) {
       "--basis: expected courses of which none is a sum of others, or 0, found number 1 (from 0), which is");
   expect_refused("--frames 4 --basis 2 --regularizer temporal-tv:0.01", 2,
                  "--basis: does not go together with --regularizer temporal-tv; a subspace couples frames "
-                 "already; leave "
-                 "one of them out");
+                 "already; leave one of them out");
 }
 
 }  // namespace

@@ -84,6 +84,12 @@ TEST_F(SequenceReadoutsTest, take_labels_where_the_scan_counts_nothing) {
   ASSERT_TRUE(noise.noise.has_value());
   EXPECT_EQ((*noise.noise)[0].re, 7);
   expect_echo(noise, 0);
+  auto scanner = *readout(8, 3);  // the scanner's own noise is none of the sequence
+  scanner.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT);
+  const auto own = std::make_shared<const OwnedReadout>(std::move(scanner));
+  const auto both = scan_of(options_of("LIN", true), {own, readout(7), readout(1), readout(2)});
+  EXPECT_EQ(both.summary().samples_per_scan, 2 * samples) << "the label NOISE counts beside it";
+  EXPECT_EQ(scan_of(options_of("SLC"), {own, readout(1), readout(2)}).summary().slice_count, 2);
   const auto navigated = scan_of(options_of("NAV"), {readout(1), readout(2)});
   EXPECT_EQ(navigated.summary().samples_per_scan, samples) << "the second is no sample of the image";
 }
@@ -105,6 +111,13 @@ TEST_F(SequenceReadoutsTest, turn_positions_out_of_the_axes_of_the_magnet) {
     EXPECT_NEAR(volume.trajectory.k[samples], 55 * 0.2, 1e-10) << label;
     EXPECT_NEAR(volume.trajectory.k[2 * samples + samples], 100 * 0.1, 1e-10) << label;
   }
+  auto siemens = header();
+  siemens.acquisition.vendor = "SIEMENS", siemens.acquisition.patient_position = "HFS";
+  const auto volume =
+      ReadoutScan(siemens, options, {"scan", "header", "readouts"}, {turned_readout(1), turned_readout(2)})
+          .read(0, 0);
+  EXPECT_NEAR(volume.trajectory.k[samples], -55 * 0.2, 1e-10) << "y is A";
+  EXPECT_NEAR(volume.trajectory.k[2 * samples + samples], 100 * 0.1, 1e-10);
   options.trajectory_axes = TrajectoryAxes::magnet;
   EXPECT_THROW(scan_of(options, {readout(1), readout(2)}), Error) << "no directions";
 }

@@ -80,6 +80,18 @@ TEST(VolumeAssembler, takes_readouts_flagged_as_surface_coil_correction_where_th
   }
 }
 
+TEST(VolumeAssembler, keeps_scaled_readouts_beside_scaled_reference_lines_of_the_image) {
+  Stream stream;  // siemens_to_ismrmrd: bits 10 of all, 22 and 23 of the reference lines
+  for (int i = 0; i < 6; ++i) {
+    auto readout = line_readout(i, i);
+    readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA);
+    if (i == 2 || i == 3) readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING);
+    stream.deliver(readout);
+  }
+  stream.assembler.finish(stream.source(), stream.source());
+  EXPECT_EQ(stream.assembler.summary().samples_per_scan, 6 * samples);
+}
+
 TEST(VolumeAssembler, places_cartesian_readouts_by_their_encoding_steps_and_direction) {
   auto header = header_8x8();
   header.trajectory = "epi";

@@ -27,7 +27,7 @@ Sequence sequence_of(const std::vector<int>& lengths, const char* label = "NOISE
 
 MeasuredReadout readout(std::int64_t samples, bool is_noise = false, int average = 0, int repetition = 0,
                         int slice = 0) {
-  return {samples, is_noise, average, repetition, {slice, 0, 0, 0}};
+  return {samples, is_noise, average, repetition, {slice, 0, 0, 0}, 0};
 }
 
 /// Returns the ADC events of the readouts, and the first samples where they are not 0.
@@ -47,6 +47,8 @@ TEST(Join, joins_readouts_and_adc_events_in_their_order) {
   EXPECT_EQ(joined(sequence_of({4, 8, 8}, "NOISE", {1, 0, 0}), {readout(8), readout(8)}), "1 2 ");
   EXPECT_EQ(joined(sequence_of({12, 6}), {readout(4), readout(4), readout(4), readout(6)}), "0 0+4 0+8 1 ")
       << "parts of long ADC events";
+  const auto parts = join_readouts(sequence_of({4}), std::array{readout(2), readout(2)}, "scan.h5");
+  EXPECT_NE(parts.sentence.find("parts"), std::string::npos) << "which is said";
 }
 
 TEST(Join, joins_several_plays_by_averages_repetitions_and_volumes) {
@@ -75,11 +77,15 @@ TEST(Join, refuses_others_and_names_both_numbers) {
     return "none";
   };
   const auto two = sequence_of({4, 8});
+  auto half = readout(4);  // of a line whose oversampling was removed
+  half.dwell_s = 2e-6;
   for (const auto& [line, parts] :
        {std::pair(refusal(two, {readout(4), readout(8), readout(9)}),
                   std::array{"3 readouts of scan.h5", "2 ADC events"}),
         {refusal(two, {readout(4), readout(8), readout(4), readout(8)}), {"4 readouts", "2 ADC events"}},
         {refusal(two, {readout(4), readout(4)}), {"ADC event 2 of 4 samples", "8 samples"}},
+        {refusal(two, {readout(4), readout(4), readout(4, false, 0, 0, 1)}), {"3 readouts", "2 ADC events"}},
+        {refusal(sequence_of({8}), {half, half}), {"2 readouts", "1 ADC events"}},
         {refusal(sequence_of({4, 8}, "NOISE", {1, 0}), {readout(1, true)}),
          {"1 of them noise", "1 of them labelled NOISE"}}})
     for (const char* part : parts) EXPECT_NE(line.find(part), line.npos) << "'" << line << "' lacks " << part;

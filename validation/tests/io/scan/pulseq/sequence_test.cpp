@@ -138,6 +138,7 @@ TEST(Sequence, unpacks_shapes) {
   EXPECT_THROW(values({1, 1, 0.5}, 100), Error);
   EXPECT_THROW(values({1, 2}, 3), Error);
   EXPECT_THROW(values({1, 2}, 1001), Error);
+  EXPECT_THROW(values({}, 0), Error) << "a shape without num_samples";
 }
 
 TEST(Sequence, labels_and_turns_blocks_by_their_extensions) {
@@ -213,7 +214,9 @@ TEST(Sequence, that_is_damaged_is_refused_in_one_line) {
   huge.blocks = "1 100 0 1 0 0 0 0\n";
   huge.gradients = "1 1000 1 0 0\n";
   huge.shapes = "shape_id 1\nnum_samples 1000000000000\n0\n0\n999999999998\n";
-  EXPECT_NE(refusal(huge.all()).find("at most"), std::string::npos);
+  EXPECT_NE(refusal(huge.all()).find("shapes of 1 to"), std::string::npos);
+  huge.shapes = "shape_id 1\n";
+  EXPECT_NE(refusal(huge.all()).find("shapes of 1 to"), std::string::npos);
 }
 
 TEST(Sequence, is_recognised_by_its_beginning) {

@@ -219,6 +219,8 @@ TEST_F(Twix, image_lies_against_the_columns_of_the_quaternion) {
     const double cross[3][3]{{0, -n[2], n[1]}, {n[2], 0, -n[0]}, {-n[1], n[0], 0}};
     return (row == axis ? c : 0) + s * cross[row][axis] + (1 - c) * n[row] * n[axis];
   };
+  for (auto& line : scan.readouts) line.quaternion[0] = 0, std::fill_n(line.quaternion + 1, 3, 0.0F);
+  EXPECT_FALSE(open_scan(file({scan}))->summary().states_directions) << "no quaternion";
   for (int row = 0; row < 3; ++row) {
     EXPECT_NEAR(geometry.phase_direction[row], -rotated(0, row), 1e-6);
     EXPECT_NEAR(geometry.read_direction[row], -rotated(1, row), 1e-6);
@@ -280,7 +282,18 @@ TEST_F(Twix, ramp_samples_become_those_of_equal_distances) {
   // A line source at 0.2 FOV, shifted by the receiver's frequency, in both directions.
   const twix::RampShape shape{2, 160, 240, 160, 32, 496, 160};
   const twix::RampRegridding regridding(shape, 160, "test");
+  const double flat_step = 3.1 * 160 / 393.6;
   const auto& k = regridding.positions();
+  // The first sample lies 33.55 us behind the start; 80 + 240 + 80 in all, 3.2 of them ahead and 3.2 behind the samples.
+  EXPECT_NEAR(k[0], (33.55 * 33.55 / 320 - 200) * 160 / 393.6, 1e-9);
+  EXPECT_NEAR(k[80], 0.5 * flat_step, 1e-9);
+  EXPECT_NEAR(k[159], -k[0], 1e-9);
+  const auto ramp = [](double us) {
+    return 320 / std::numbers::pi * (1 - std::cos(std::numbers::pi * us / 320));
+  };
+  const double half = 120 + ramp(160);
+  EXPECT_NEAR(twix::RampRegridding({4, 160, 240, 160, 32, 496, 160}, 160, "test").positions()[0],
+              (ramp(33.55) - half) * 80 / (half - ramp(32)), 1e-9);
   const double at = 0.1, offset = 0.02, flat = 496.0 / 160 * 160 / 393.6;
   for (const bool reversed : {false, true}) {
     std::vector<float> values, expected;
