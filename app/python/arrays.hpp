@@ -48,6 +48,7 @@ Array<Complex<T>> view_of(const AnyArray& array, const Shape& shape, const char*
 template <class To, class U>
 Array<To> copy_of(const AnyArray& array, const Shape& shape, const char* name, const char* type) {
   static_assert(sizeof(To) == sizeof(U));
+  begin_work();  // large arrays are copied by several threads
   if (!holds<U>(array) || static_cast<std::int64_t>(array.size()) != shape.size() ||
       device_of(array).is_cuda())
     throw Error(name, shape.text() + " of " + type + " in host memory", text_of(array));
