@@ -19,6 +19,7 @@
 
 #include "app/options/nearest_word.hpp"
 #include "io/files/input_file.hpp"
+#include "io/files/words.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
@@ -106,8 +107,8 @@ class Lister {
       if (line.find('\0') != std::string::npos)
         throw Error(fmt::format("@{}:{}", path, number), "the name of a scan",
                     "a NUL character, which none has", "give a text file with a name on every line");
-      const auto first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
-      if (first != std::string::npos && line[first] != '#') add_one(line.substr(first, last - first + 1));
+      const auto name = io::trimmed(line);
+      if (!name.empty() && name.front() != '#') add_one(std::string(name));
     }
   }
 

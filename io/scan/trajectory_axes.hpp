@@ -22,8 +22,9 @@ std::array<double, 3> turned(const AxisDirections& directions, const std::array<
 /// Does the same for positions [axis][sample].
 void turn_into_image(Array<double>& k, const Geometry& geometry);
 
-/// Siemens counts the signal as exp(+i 2 pi k . r), k along the gradients; the program's signal has a minus, so that its image
-/// lies against the gradients along the encoded axes. Source: twixtools, geometry.py; MRpro, pull request 833.
+/// Returns whether the vendor is Siemens, whose signal is exp(+i 2 pi k . r), k along the gradients. The program's signal has
+/// a minus, so that its image lies against the gradients along the encoded axes. Source: twixtools, geometry.py; MRpro, pull
+/// request 833.
 bool is_siemens(const AcquisitionInfo& scanner);
 /// Returns the geometry with the encoded directions turned around: those of the image for those of the gradients, or the
 /// other way round.

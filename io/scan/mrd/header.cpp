@@ -326,11 +326,9 @@ double even_step(const std::vector<std::uint32_t>& stamps) {
 
 }  // namespace
 
-bool is_siemens(const Header& header) { return io::is_siemens(header.acquisition); }
-
 std::pair<double, const char*> repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
                                                std::size_t readouts_per_image) {
-  if (is_siemens(header))
+  if (is_siemens(header.acquisition))
     if (const double step = even_step(stamps); step > 0)
       return {step * siemens_tick_s, "time stamps of 2.5 ms"};
   if (readouts_per_image == 1) return {header.acquisition.excitation_time_s, "TR, one readout an image"};

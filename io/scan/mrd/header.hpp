@@ -61,10 +61,9 @@ EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, co
 
 /// The unit of Siemens's time stamps; ISMRMRD leaves open what they count.
 inline constexpr double siemens_tick_s = 2.5e-3;
-bool is_siemens(const Header& header);
 /// Returns the time of a repetition, s, 0 where it is unknown, and what tells it: `stamps`, the acquisition_time_stamp of
-/// the first readout of every repetition, where they rise evenly and the scanner is Siemens's; else the TR of the header, where every image is one readout and so one
-/// excitation.
+/// the first readout of every repetition, where they rise evenly and the scanner is Siemens's; else the TR of the header,
+/// where every image is one readout and so one excitation.
 std::pair<double, const char*> repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
                                                std::size_t readouts_per_image);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "io/scan/trajectory_axes.hpp"
+
 namespace fhd::io::mrd {
 namespace {
 
@@ -12,7 +14,7 @@ namespace {
 bool stamps_tell_trains(const Header& header, std::span<const TimedReadout> readouts) {
   const double count = static_cast<double>(readouts.size()) - 1;
   const auto first = readouts.front().stamp, last = readouts.back().stamp;
-  if (!is_siemens(header) || count < 8 || last <= first) return false;
+  if (!is_siemens(header.acquisition) || count < 8 || last <= first) return false;
   const double step_s = (last - first) * siemens_tick_s / count;
   return step_s + siemens_tick_s / count < 1.4 * readouts.front().duration_s() &&
          header.acquisition.excitation_time_s > 3 * step_s;
@@ -30,7 +32,7 @@ double echo_spacing_s(const Header& header, double readout_s) {
 /// Returns the echo of its train that each readout is; empty where that cannot be told.
 std::vector<std::int64_t> echo_numbers(const Header& header, std::span<const TimedReadout> readouts,
                                        double spacing_s) {
-  const bool has_ticks = is_siemens(header);
+  const bool has_ticks = is_siemens(header.acquisition);
   std::vector<std::int64_t> numbers;
   std::vector<std::size_t> starts;
   int direction = 0;

@@ -159,6 +159,7 @@ std::optional<StreamMessage> read_message(ByteSource& source, const AcquisitionO
                     "an image", "images are not reconstructed again: send the acquisitions");
       case MessageId::waveform:
         skip_waveform(source);
+        source.has_waveforms = true;
         continue;
     }
     throw Error("a message", "an id of the MRD session protocol (1 to 5, 1008, 1026)", std::to_string(number),

@@ -33,6 +33,8 @@ class ByteSource {
   virtual void read(std::span<std::byte> bytes, const char* what) = 0;
   /// Passes over bytes. Throws Error.
   virtual void skip(std::uint64_t count, const char* what);
+
+  bool has_waveforms = false;  ///< read_message has passed over some
 };
 
 enum class MessageId : std::uint16_t {

@@ -102,6 +102,7 @@ StreamIndex index_of(const StreamContent& content) {
       break;
     }
   }
+  index.has_waveforms = cursor.has_waveforms;
   return index;
 }
 
@@ -137,9 +138,11 @@ class StreamFile {
       return [reader = std::make_shared<mrd::AcquisitionReader>(content_, index_, with_values)](
                  std::int64_t number) { return (*reader)(number); };
     };
-    return mrd::copy_readouts(
-        {index_.header, content_.path() + ":header", std::ssize(index_.acquisitions), reader_of},
-        volumes_.positions(), options, file);
+    auto lost = mrd::copy_readouts({index_.header, content_.path() + ":header",
+                                    std::ssize(index_.acquisitions), reader_of, index_.has_waveforms},
+                                   volumes_.positions(), options, file);
+    if (index_.has_waveforms && !options.anonymous) say(lost, "The waveforms of the stream are not written.");
+    return lost;
   }
 
  private:

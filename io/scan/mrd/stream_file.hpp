@@ -47,6 +47,7 @@ struct StreamIndex {
   std::string header;
   std::vector<std::uint64_t> acquisitions;
   bool is_closed = false;  ///< by the message that ends a stream
+  bool has_waveforms = false;
 };
 
 /// Reads acquisitions by their number, one after the other.

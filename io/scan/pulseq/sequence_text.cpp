@@ -6,19 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "io/files/words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::pulseq {
 namespace {
 
-constexpr std::string_view blanks = " \t\r";
 constexpr double us = 1e-6, ns = 1e-9;
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(blanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 /// Walks through the lines that are neither empty nor comments.
 class SequenceLines {

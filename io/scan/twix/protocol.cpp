@@ -6,16 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "io/files/words.hpp"
+
 namespace fhd::io::twix {
 namespace {
-
-constexpr std::string_view blanks = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(blanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 /// Returns a text without the quotation marks around it.
 std::string_view unquoted(std::string_view text) {
