@@ -21,6 +21,7 @@
 #include "app/terminal/processes.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/domain/compatibility.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "validation/doctor/diagnosis.hpp"
@@ -31,7 +32,7 @@ RunSettings::RunSettings(RunOptions of) : options(std::move(of)), settings(optio
   options.read_options.precision = settings.precision;
   if (options.frames.asks() && options.device.names_several())
     throw Error("--frames, --spokes-per-frame and --gate", "one device", "--device " + options.device.name,
-                "use --device cuda, or cuda:N");
+                "use " + option_words("device", "cuda") + ", or cuda:N");
 }
 
 std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std::string& path,
@@ -243,7 +244,7 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
     if (layout.readouts != readouts)
       throw Error(fmt::format("{}, slice {}", run.results.path(), slices[slice]),
                   fmt::format("{} readouts, as in the first", readouts), std::to_string(layout.readouts),
-                  "take slices by themselves: --slices");
+                  "take slices by themselves: " + option_words("slices"));
     run.results.add_frames(layout);
     auto made = (*engine)({{&volume}, nullptr, false, &layout, checks_of(run), 0}, events);
     for (std::size_t frame = 0; frame < made.size(); ++frame)

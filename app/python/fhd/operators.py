@@ -11,13 +11,15 @@ trajectory.
 from __future__ import annotations
 
 import math
-from typing import Any, Optional, Sequence
+import warnings
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
 from fhd import _native
 from fhd._native import Error
 from fhd.arrays import complex_array, complex_to_numpy, empty, library, to_numpy, wait_for
+from fhd.given_arrays import lengths_of, positions_of, scale_of
 
 
 def requires_grad(value: Any) -> bool:
@@ -138,17 +140,18 @@ class _Explicit:
 
 
 class _Transform(Operator):
-    def __init__(self, trajectory: Any, shape: Sequence[int], accuracy: Optional[float]):
-        self.shape = tuple(int(n) for n in shape)
-        self.trajectory = trajectory
-        positions = to_numpy(trajectory, np.float64)
+    def __init__(
+        self, trajectory: Any, shape: Union[int, Sequence[int]], accuracy: Optional[float], unit: Optional[str], fov_mm: Any
+    ):
+        positions, self.shape = positions_of(trajectory, shape)
         if len(self.shape) not in (1, 2, 3):
             raise Error(f"shape: expected [y][x] or [z][y][x], found {len(self.shape)} axes")
-        if positions.ndim < 2 or positions.shape[-1] != len(self.shape):
-            raise Error(
-                f"trajectory: expected [sample][axis] with {len(self.shape)} axes, as the shape, "
-                f"found {list(positions.shape)}"
-            )
+        scale = _scale_of(positions, self.shape, lengths_of(fov_mm, len(self.shape)), unit)
+        if (scale == 1).all():
+            self.trajectory = trajectory
+        else:
+            positions = positions * scale
+            self.trajectory = trajectory * trajectory.new_tensor(scale) if requires_grad(trajectory) else positions
         self.sample_shape = positions.shape[:-1]
         self._native = _native.Transform(padded_trajectory(positions), matrix_size(self.shape), accuracy)
 
@@ -170,11 +173,14 @@ class NDFT(_Transform):
 
     trajectory: [sample][axis], columns x, y, z, in cycles per field of view, at most half the matrix. Further leading
         axes, such as [readout][sample][axis], are those of the samples.
-    shape: of the image, [y][x] or [z][y][x].
+    shape: of the image, [y][x] or [z][y][x]; N: that along every axis.
+    trajectory_unit, fov_mm: as those of fhd.Scan. A trajectory that fills k-space in another unit is a warning.
     """
 
-    def __init__(self, trajectory: Any, shape: Sequence[int]):
-        super().__init__(trajectory, shape, None)
+    def __init__(
+        self, trajectory: Any, shape: Union[int, Sequence[int]], *, trajectory_unit: Optional[str] = None, fov_mm: Any = ()
+    ):
+        super().__init__(trajectory, shape, None, trajectory_unit, fov_mm)
 
     def __reduce__(self) -> Any:
         return NDFT, (self.trajectory, self.shape)
@@ -184,8 +190,16 @@ class NUFFT(_Transform):
     """The same sum by gridding and an FFT, to a relative l2 error of `accuracy`: 1e-1 ... 1e-6 in single precision,
     ... 1e-12 in double."""
 
-    def __init__(self, trajectory: Any, shape: Sequence[int], accuracy: float = 1e-5):
-        super().__init__(trajectory, shape, accuracy)
+    def __init__(
+        self,
+        trajectory: Any,
+        shape: Union[int, Sequence[int]],
+        accuracy: float = 1e-5,
+        *,
+        trajectory_unit: Optional[str] = None,
+        fov_mm: Any = (),
+    ):
+        super().__init__(trajectory, shape, accuracy, trajectory_unit, fov_mm)
         self._accuracy = accuracy
 
     def __reduce__(self) -> Any:
@@ -253,6 +267,19 @@ class Toeplitz:
         return self.values(image)
 
     __call__ = __matmul__
+
+
+def _scale_of(positions: np.ndarray, shape: tuple[int, ...], fov_mm: list[float], unit: Optional[str]) -> np.ndarray:
+    """Return the factors of the unit; an operator may be asked for any positions within k-space, so that a doubt about a unit
+    that is not stated is a warning."""
+    try:
+        return scale_of(positions, shape, fov_mm, unit)[0]
+    except Error as error:
+        if unit is not None:
+            raise
+        scale = scale_of(positions, shape, fov_mm, "cycles/FOV")[0]
+        warnings.warn(str(error), stacklevel=4)
+        return scale
 
 
 def matrix_size(shape: Sequence[int]) -> list[int]:

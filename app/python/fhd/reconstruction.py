@@ -82,11 +82,18 @@ def _recon(scan: Any, options: dict[str, Any], stacklevel: int) -> Result:
     progress, device = options.pop("progress", None), options.pop("device", "auto")
     # field_map may also be "auto" or "off", which are not of the file.
     of_file = {name for name in set(table(of_files=True)) & set(options) if options[name] not in ("auto", "off")}
+    if not isinstance(scan, (Scan, str, os.PathLike)):
+        raise Error(
+            f"scan: expected an fhd.Scan or the path of a file, found {type(scan).__name__}; "
+            "fhd.reconstruct(kspace, trajectory, shape) takes arrays"
+        )
     if not isinstance(scan, Scan):
         scan = read(scan, **{name: options.pop(name) for name in of_file})
     elif of_file:
-        raise Error(f"{min(of_file)}: says what a file leaves out; give it to fhd.read or fhd.Scan")
-    values = values_of(options)
+        name = min(of_file)
+        where = f"fhd.read(path, {name}=...)" + (f" or fhd.Scan(..., {name}=...)" if name in _scan_arguments else "")
+        raise Error(f"{name}: says what a file leaves out; give it to {where}, which makes the scan")
+    values = values_of(options, beside=_scan_arguments | {"progress", "device"})
     call = f"fhd.recon({', '.join(['scan', *(f'{name}={value!r}' for name, value in options.items())])})"
 
     with listener_of(progress) as listener:
@@ -104,12 +111,16 @@ def _recon(scan: Any, options: dict[str, Any], stacklevel: int) -> Result:
     return result
 
 
-def reconstruct(kspace: Any, trajectory: Any, shape: Sequence[int], **options: Any) -> Result:
+def reconstruct(kspace: Any, trajectory: Any, shape: Union[int, Sequence[int]], **options: Any) -> Result:
     """Reconstruct arrays: fhd.recon(fhd.Scan(kspace, trajectory, shape, ...), ...).
 
-    maps, noise, field_map, sample_time_s, fov_mm, position_mm, directions are those of fhd.Scan; other options those of
-    fhd.recon.
+    trajectory_unit, maps, noise, field_map, sample_time_s, fov_mm, position_mm, directions are those of fhd.Scan; other
+    options those of fhd.recon.
     """
+    if of_files := (set(table(of_files=True)) & set(options)) - _scan_arguments:
+        name = min(of_files)
+        instead = "shape, the third argument, is the matrix of arrays" if name == "matrix" else "arrays are taken as they are"
+        raise Error(f"{name}: is for files alone; {instead}")
     of_scan = {name: options.pop(name) for name in _scan_arguments & set(options)}
     return _recon(Scan(kspace, trajectory, shape, **of_scan), options, stacklevel=3)
 
@@ -137,4 +148,4 @@ def load_image(path: Any, dataset: str = "/image") -> np.ndarray:
     return _native.load_image(os.fspath(path), dataset)
 
 
-_scan_arguments = {"maps", "noise", "field_map", "sample_time_s", "fov_mm", "position_mm", "directions"}
+_scan_arguments = {"trajectory_unit", "maps", "noise", "field_map", "sample_time_s", "fov_mm", "position_mm", "directions"}
