@@ -271,9 +271,9 @@ void require_phase(const Settings& settings) {
                                option_words("lambda", "auto") + ", wavelet, tv or tgv",
                            found, "leave it out"));
   };
-  if (!method) refuse(std::string("--method ") + name_of(settings.method));
-  if (std::holds_alternative<FromNoise>(method->lambda)) refuse("--lambda auto");
-  if (!method->sparse.empty()) refuse(std::string("--regularizer ") + name_of(method->sparse.front().kind));
+  if (!method) refuse(option_words("method", name_of(settings.method)));
+  if (std::holds_alternative<FromNoise>(method->lambda)) refuse(option_words("lambda", "auto"));
+  if (!method->sparse.empty()) refuse(option_words("regularizer", name_of(method->sparse.front().kind)));
 }
 
 namespace {

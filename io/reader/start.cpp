@@ -23,11 +23,11 @@ namespace fhd::io::reader {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, int error) {
-  throw Error("reading", "a process of its own by '" + path + "'", std::strerror(error),
-              error == ENOENT ? "install fhd again; " + option_words("trust-input") +
-                                    " reads files that you trust without one"
-                              : "close other programs; " + option_words("trust-input") +
-                                    " reads files that you trust without one");
+  throw Error(
+      "reading", "a process of its own by '" + path + "'", std::strerror(error),
+      error == ENOENT
+          ? "install fhd again; " + flag_words("trust-input") + " reads files that you trust without one"
+          : "close other programs; " + flag_words("trust-input") + " reads files that you trust without one");
 }
 
 struct State {

@@ -36,6 +36,10 @@ std::string option_words(std::string_view name, std::string_view value) {
   return words + "=" + python_value(value);
 }
 
+std::string flag_words(std::string_view name) {
+  return option_words(name) + (option_style() == OptionStyle::keywords ? "=True" : "");
+}
+
 std::string subject_in_words(std::string_view subject) {
   if (!subject.starts_with("--")) return std::string(subject);
   const auto end = std::min(subject.find(' '), subject.size());

@@ -19,6 +19,9 @@ inline OptionStyle& option_style() {
 /// "none or adaptive", follows the name as it is.
 std::string option_words(std::string_view name, std::string_view value = {});
 
+/// Returns how a user sets the flag `name`: "--trust-input", or `trust_input=True`.
+std::string flag_words(std::string_view name);
+
 /// Returns the subject of an error in these words: option_words() of "--lambda" or "--lambda auto", else the subject.
 std::string subject_in_words(std::string_view subject);
 

@@ -167,7 +167,7 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
                      ? "supply maps or let them be found, with " + option_words("coils", "espirit")
                      : "keep the calibration readouts in the file (or the centre of k-space "
                        "without gaps, 24 lines), or supply maps") +
-                    std::string("; see the folded image with " + option_words("allow-folding")));
+                    std::string("; see the folded image with " + flag_words("allow-folding")));
   std::string why = "the image may be folded: " + sampled + ", and ";
   if (!facts.knows_maps()) {
     log.setting("folding", "allowed");

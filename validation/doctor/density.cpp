@@ -115,7 +115,7 @@ void check_folding(const Scan& scan, Findings& findings) {
           "apart: {} coil{} without maps, without calibration readouts, with {} line{} without gaps at the "
           "centre.",
           lattice.reduction, coils, plural(coils), lattice.reference_width, plural(lattice.reference_width)),
-      "keep the calibration readouts in the file, or supply maps; " + option_words("allow-folding") +
+      "keep the calibration readouts in the file, or supply maps; " + flag_words("allow-folding") +
           " shows the folded image");
 }
 

@@ -181,6 +181,10 @@ def test_a_mistake_is_one_sentence_that_names_the_keyword(arrays, mistake):
             lambda a, path: fhd.Toeplitz(fhd.NDFT(a["trajectory"], 48), weights=np.ones(5)) @ np.ones((48, 48), complex),
             r"^weights: expected \[\d+\]",
         ),
+        (
+            lambda a, path: [fhd.reconstruct(**{**a, "kspace": a["kspace"] * f}, **QUICK).save("out") for f in (1, 2)],
+            r"^out.h5: expected .*force=True overwrites it, another prefix writes beside it$",
+        ),
         (lambda a, path: fhd.NDFT(a["trajectory"].T, 48), r"^trajectory: .*give trajectory.T$"),
         (lambda a, path: fhd.NDFT(a["trajectory"] / 0.22, 48, trajectory_unit="1/m"), r"^trajectory: .*give it with fov_mm="),
     ],

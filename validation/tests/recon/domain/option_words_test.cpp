@@ -28,6 +28,7 @@ TEST(OptionWords, are_those_of_options_or_of_keywords) {
     EXPECT_EQ(subject_in_words(as_option), as_keyword);
     EXPECT_EQ(subject_in_words("scan.h5: trajectory"), "scan.h5: trajectory");
   }
+  EXPECT_EQ(flag_words("trust-input"), "trust_input=True");
   option_style() = style;
 }
 
