@@ -55,6 +55,7 @@ class LimitsOfOneFile {
 };
 
 std::shared_ptr<ScanHandle> read(const std::string& path, const std::map<std::string, std::string>& given) {
+  begin_work();
   const nb::gil_scoped_release released;
   const LimitsOfOneFile limits;
   const auto options = read_options_of(given);
@@ -168,6 +169,7 @@ nb::object optional_to_numpy(std::optional<Held>& held) {
 
 /// Returns one volume as numpy arrays, for Python's `Volume`.
 nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetition) {
+  begin_work();
   const auto& summary = handle.file->summary();
   if (slice < 0 || slice >= summary.slice_count)
     throw Error("slice", "0 ... " + std::to_string(summary.slice_count - 1), std::to_string(slice));

@@ -13,6 +13,7 @@ voxel n of N lies at (n - N // 2) / N.
 
 from fhd._native import DeviceError, Error, built_with_cuda
 from fhd._native import version as __version__
+from fhd.checks import Certificate, Verdict
 from fhd.operators import NDFT, NUFFT, Operator, Sense, Toeplitz
 from fhd.reconstruction import Result, load, load_image, options, recon, reconstruct
 from fhd.scan import Scan, Volume, read
@@ -20,6 +21,7 @@ from fhd.scan import Scan, Volume, read
 __all__ = [
     "NDFT",
     "NUFFT",
+    "Certificate",
     "DeviceError",
     "Error",
     "Operator",
@@ -27,6 +29,7 @@ __all__ = [
     "Scan",
     "Sense",
     "Toeplitz",
+    "Verdict",
     "Volume",
     "__version__",
     "built_with_cuda",

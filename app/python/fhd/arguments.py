@@ -21,7 +21,7 @@ def keyword_of(flag: str) -> str:
 
 def table(of_files: bool = False) -> dict[str, tuple[str, str, bool, str]]:
     """The options of `fhd.recon`, or those of `fhd.read`: keyword -> flag, text, whether it is a flag, default."""
-    return {keyword_of(row[0]): row for row in _native.options(of_files)}
+    return {keyword_of(row[0]): row[:4] for row in _native.options(of_files)}
 
 
 def values_of(options: Mapping[str, Any], of_files: bool = False, beside: Iterable[str] = ()) -> dict[str, str]:

@@ -8,6 +8,7 @@ import operator
 from typing import Any, Optional, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fhd import _native
 from fhd._native import Error
@@ -31,7 +32,7 @@ def _array_of(array: Any, name: str) -> tuple[Any, str]:
     return array, str(array.dtype).rpartition(".")[2]
 
 
-def real_to_numpy(array: Any, name: str) -> np.ndarray:
+def real_to_numpy(array: Any, name: str) -> NDArray[Any]:
     """Return an array of finite real numbers as float64. Whole numbers are taken: float64 holds them exactly."""
     array, kind = _array_of(array, name)
     if kind.startswith("complex"):
@@ -46,7 +47,7 @@ def real_to_numpy(array: Any, name: str) -> np.ndarray:
     return values
 
 
-def complex_of(array: Any, name: str) -> np.ndarray:
+def complex_of(array: Any, name: str) -> NDArray[Any]:
     """Return an array of finite complex numbers as complex64 or complex128. Real arrays are an Error: k-space is complex."""
     array, kind = _array_of(array, name)
     if not kind.startswith("complex"):
@@ -59,7 +60,7 @@ def complex_of(array: Any, name: str) -> np.ndarray:
     return values
 
 
-def require_finite(values: np.ndarray, name: str) -> None:
+def require_finite(values: NDArray[Any], name: str) -> None:
     """Raise Error where a value is NaN or infinite; their sum is then, too."""
     with np.errstate(all="ignore"):
         if np.isfinite(values.sum(dtype=np.complex128 if np.iscomplexobj(values) else np.float64)):
@@ -85,7 +86,7 @@ def shape_of(shape: Any, axes: int) -> tuple[int, ...]:
     return sizes
 
 
-def positions_of(trajectory: Any, shape: Any) -> tuple[np.ndarray, tuple[int, ...]]:
+def positions_of(trajectory: Any, shape: Any) -> tuple[NDArray[Any], tuple[int, ...]]:
     """Return the positions [sample]...[axis] as float64, and the shape of the image that they have the axes of."""
     positions = real_to_numpy(trajectory, "trajectory")
     found = text_of(positions.shape)
@@ -130,8 +131,8 @@ def three_of(values: Any, name: str) -> list[float]:
 
 
 def scale_of(
-    positions: np.ndarray, shape: Sequence[int], fov_mm: Sequence[float], unit: Optional[str]
-) -> tuple[np.ndarray, str]:
+    positions: NDArray[Any], shape: Sequence[int], fov_mm: Sequence[float], unit: Optional[str]
+) -> tuple[NDArray[Any], str]:
     """Return the factors [axis] that turn positions in `unit` into cycles per field of view, and a sentence on the unit.
 
     None is cycles per field of view, unless positions fill k-space in another unit, which is an Error; "auto" is inferred.
@@ -145,7 +146,7 @@ def scale_of(
     return np.array(scale[:axes]), sentence
 
 
-def kspace_of(kspace: Any, sample_shape: tuple[int, ...], shape: tuple[int, ...]) -> tuple[np.ndarray, int]:
+def kspace_of(kspace: Any, sample_shape: tuple[int, ...], shape: tuple[int, ...]) -> tuple[NDArray[Any], int]:
     """Return k-space [coil]... with the axes of the samples behind, and how many axes, 0 to 2, stand in front of the coil."""
     values = complex_of(kspace, "kspace")
     leading = values.ndim - len(sample_shape) - 1
@@ -173,7 +174,7 @@ def _remedy_of(found: tuple[int, ...], samples: tuple[int, ...], shape: tuple[in
     return "; each sample of k-space has one position"
 
 
-def maps_of(maps: Any, coils: int, shape: tuple[int, ...], image: Sequence[int]) -> np.ndarray:
+def maps_of(maps: Any, coils: int, shape: tuple[int, ...], image: Sequence[int]) -> NDArray[Any]:
     """Return sensitivity maps [coil][z][y][x]. Maps may be real."""
     values = complex_to_numpy(maps, "maps")
     require_finite(values, "maps")
@@ -186,7 +187,7 @@ def maps_of(maps: Any, coils: int, shape: tuple[int, ...], image: Sequence[int])
     raise Error(f"maps: expected {text_of(expected)}, found {text_of(values.shape)}{remedy}")
 
 
-def noise_of(noise: Any, coils: int) -> np.ndarray:
+def noise_of(noise: Any, coils: int) -> NDArray[Any]:
     """Return noise [coil][sample] as complex64."""
     values = complex_of(noise, "noise").astype(np.complex64)
     if values.ndim == 2 and values.shape[0] == coils and values.size > 0:
@@ -195,7 +196,7 @@ def noise_of(noise: Any, coils: int) -> np.ndarray:
     raise Error(f"noise: expected [{coils}][sample], found {text_of(values.shape)}{remedy}")
 
 
-def real_of_shape(array: Any, expected: Sequence[int], name: str, meaning: str, dtype: Any) -> np.ndarray:
+def real_of_shape(array: Any, expected: Sequence[int], name: str, meaning: str, dtype: Any) -> NDArray[Any]:
     """Return a real array of that shape; `meaning`: whose shape that is."""
     values = real_to_numpy(array, name)
     if values.shape != tuple(expected):

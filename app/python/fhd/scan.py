@@ -4,35 +4,53 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence, TypedDict, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fhd import _native
 from fhd._native import Error
 from fhd.arguments import values_of
 from fhd.given_arrays import kspace_of, lengths_of, maps_of, noise_of, positions_of, real_of_shape, scale_of, three_of
 from fhd.operators import matrix_size, padded_trajectory
+from fhd.option_types import Path, ReadOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Volume(NamedTuple):
     """One slice, or volume, of one repetition, in fhd's units."""
 
-    kspace: np.ndarray  #: [coil][sample]
-    trajectory: np.ndarray  #: [sample][axis], columns x, y (and z), cycles per field of view
+    kspace: NDArray[Any]  #: [coil][sample]
+    trajectory: NDArray[Any]  #: [sample][axis], columns x, y (and z), cycles per field of view
     shape: tuple[int, ...]  #: of the image, [y][x] or [z][y][x]
     fov_mm: tuple[float, float, float]  #: along x, y, z; 0 where not known
     position_mm: tuple[float, float, float]  #: of the centre, patient LPS
     directions: tuple[tuple[float, ...], ...]  #: of x, y, z, patient LPS
-    maps: Optional[np.ndarray]  #: [coil] and shape
-    noise: Optional[np.ndarray]  #: [coil][sample], without signal
-    field_map: Optional[np.ndarray]  #: rad/s, of the shape
-    sample_time_s: Optional[np.ndarray]  #: [sample]
+    maps: Optional[NDArray[Any]]  #: [coil] and shape
+    noise: Optional[NDArray[Any]]  #: [coil][sample], without signal
+    field_map: Optional[NDArray[Any]]  #: rad/s, of the shape
+    sample_time_s: Optional[NDArray[Any]]  #: [sample]
     remarks: list[str]  #: what was done to the values, one sentence each
 
 
+class ScanArguments(TypedDict, total=False):
+    """What `fhd.Scan` takes beside k-space, trajectory and shape; see there."""
+
+    trajectory_unit: Optional[str]
+    fov_mm: Union[float, Sequence[float]]
+    maps: Any
+    noise: Any
+    field_map: Any
+    sample_time_s: Any
+    position_mm: Sequence[float]
+    directions: Sequence[Sequence[float]]
+
+
 class Scan:
-    """A scan of arrays; `fhd.read` gives one of a file.
+    """A scan of arrays; `fhd.read` gives one of a file. Scans can be pickled: arrays whole, files by their path.
 
     kspace: [coil][sample], complex; with leading axes [repetition] or [repetition][slice] a series. Where the trajectory
         is [readout][sample][axis], k-space is [coil][readout][sample].
@@ -91,11 +109,28 @@ class Scan:
             unit,
         )
 
+    #: path and options of `fhd.read`; None: of arrays
+    _file: Optional[tuple[str, dict[str, Any]]] = None
+
     @classmethod
     def _of_handle(cls, handle: Any) -> "Scan":
         scan = cls.__new__(cls)
         scan._handle = handle
         return scan
+
+    def __reduce__(self) -> Any:
+        return (_opened, self._file) if self._file else (_of_arrays, self._arrays())
+
+    def _arrays(self) -> tuple[Any, ...]:
+        """The arguments of _native.scan_of_arrays that make this scan."""
+        facts = self.summary
+        slices, repetitions = range(facts["slice_count"]), range(facts["repetition_count"])
+        first = self._handle.volume(0, 0)
+        kspace = [[self._handle.volume(s, r)["kspace"] for s in slices] for r in repetitions]
+        of_space = (first[name] for name in ("fov_mm", "position_mm", "directions"))
+        pieces = (first[name] for name in ("maps", "noise", "field_map", "sample_time_s"))
+        size = first["shape"][::-1]
+        return (np.array(kspace), first["trajectory"], size, *of_space, facts["readout_length"], *pieces, " ".join(facts["inferred"]))
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -123,26 +158,42 @@ class Scan:
 
     def __repr__(self) -> str:
         s = self.summary
-        return (
-            f"<fhd.Scan {s['format']}: {s['coil_count']} coils, {s['samples_per_scan']} samples, "
-            f"shape {list(s['shape'])}, {s['slice_count']} slices, {s['repetition_count']} repetitions>"
-        )
+        name = f"{s['format']} {s['path']}" if self._file else s["format"]
+        beside = [f"{s[f'{what}_count']} {what}s" for what in ("slice", "repetition") if s[f"{what}_count"] > 1]
+        found = ["maps"] * s["has_sensitivity_maps"] + ["field map"] * s["has_field_map"]
+        parts = [
+            f"shape {list(s['shape'])}",
+            f"{s['coil_count']} coils",
+            f"{s['samples_per_scan']} samples",
+            *beside,
+            *([f"with {' and '.join(found)}"] if found else []),
+        ]
+        return f"<fhd.Scan {name}: {', '.join(parts)}>"
 
 
-def read(path: Any, **options: Any) -> Scan:
+def read(path: Path, **options: Unpack[ReadOptions]) -> Scan:
     """Open a scan file: ISMRMRD or fhd HDF5, BART .cfl, an IMPATIENT directory. Headers are read now, samples when they
     are needed.
 
-    options: what the file leaves out, as `fhd recon --help` says it: matrix, fov_mm, trajectory_unit, zeros, group,
-    trajectory, maps, noise, field_map, field_map_unit. The file is read in a process of its own, which may do nothing
-    else; how much it may take: input_memory (GiB), input_seconds. trust_input=True: in this process, without limits.
+    options: what the file leaves out, and what reading it may take: it is read in a process of its own, which may do
+        nothing else; trust_input=True: in this process, without limits.
     """
-    return Scan._of_handle(_native.read(os.fspath(path), values_of(options, of_files=True)))
+    scan = Scan._of_handle(_native.read(os.fspath(path), values_of(options, of_files=True)))
+    scan._file = os.path.abspath(path), {**options}
+    return scan
 
 
-def _field_map(field_map: Any, shape: tuple[int, ...], image: Sequence[int]) -> np.ndarray:
+def _opened(path: str, options: dict[str, Any]) -> Scan:
+    return read(path, **options)
+
+
+def _of_arrays(*arguments: Any) -> Scan:
+    return Scan._of_handle(_native.scan_of_arrays(*arguments))
+
+
+def _field_map(field_map: Any, shape: tuple[int, ...], image: Sequence[int]) -> NDArray[Any]:
     return real_of_shape(field_map, shape, "field_map", "the shape of the image", np.float32).reshape(tuple(image))
 
 
-def _times(times: Any, sample_shape: Sequence[int]) -> np.ndarray:
+def _times(times: Any, sample_shape: Sequence[int]) -> NDArray[Any]:
     return real_of_shape(times, sample_shape, "sample_time_s", "a time for each sample", np.float64).reshape(-1)
