@@ -152,7 +152,7 @@ namespace {
 constexpr const char* replaceable = "a new name, or an earlier result of this scan";
 
 /// OUT_phase.nii.gz may also be the image of a result that is called OUT_phase; OUT_1.nii.gz of one called OUT_1.
-void require_no_namesake(const std::string& path, const char* remedy) {
+void require_no_namesake(const std::string& path, const std::string& remedy) {
   const auto namesake = without_result_ending(path);
   std::error_code status;
   if (namesake != path && (fs::exists(namesake + ".json", status) || fs::exists(namesake + ".h5", status)))
