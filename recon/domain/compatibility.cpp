@@ -37,7 +37,7 @@ constexpr Name names[] = {{"a method other than cg", "method"},
 struct Row {
   Feature feature;
   std::vector<Feature> others;
-  const char* remedy = "leave one of them out";
+  std::string remedy = "leave one of them out";
 };
 
 /// Returns `features`, and the terms for which `counts` holds.
@@ -60,7 +60,8 @@ const std::vector<Row>& table() {
        "give a number: the noise decides lambda of a quadratic regularizer alone"},
       {lambda_from_noise, {frames}, "give a number: the noise decides lambda of one image alone"},
       {one_image, and_terms({basis}, is_temporal),
-       "leave it out, or reconstruct frames (--frames, --spokes-per-frame, --gate)"},
+       "leave it out, or reconstruct frames (" + option_words("frames") + ", " +
+           option_words("spokes-per-frame") + ", " + option_words("gate") + ")"},
       {frames, {other_method, explicit_normal, noise_map, several_processes}},
       {frames, {tgv}, "use tv in its place"},
       {basis,

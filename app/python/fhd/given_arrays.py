@@ -41,7 +41,7 @@ def real_to_numpy(array: Any, name: str) -> NDArray[Any]:
             f"np.stack([{name}.real, {name}.imag], -1)"
         )
     if not kind.startswith(("float", "int", "uint", "bfloat")):
-        raise Error(f"{name}: expected an array of numbers, found values of type {kind}")
+        raise Error(f"{name}: expected an array of numbers, found {getattr(array.dtype, 'type', array.dtype).__name__}")
     values = to_numpy(array, np.float64)
     require_finite(values, name)
     return values
@@ -53,7 +53,7 @@ def complex_of(array: Any, name: str) -> NDArray[Any]:
     if not kind.startswith("complex"):
         raise Error(
             f"{name}: expected complex64 or complex128, found {kind}; real and imaginary parts in a last axis are "
-            f"{name}[..., 0] + 1j * {name}[..., 1]"
+            f"{name}[..., 0] + 1j * {name}[..., 1], and values that are real indeed {name} + 0j"
         )
     values = complex_to_numpy(array, name)
     require_finite(values, name)
@@ -96,6 +96,8 @@ def positions_of(trajectory: Any, shape: Any) -> tuple[NDArray[Any], tuple[int, 
         raise Error(f"trajectory: expected at least one sample [sample][axis], found {found}")
     last, first = positions.shape[-1], positions.shape[0]
     of_image = shape_of(shape, last if last in (1, 2, 3) else first if first in (2, 3) else 2)
+    if len(of_image) > 3:
+        raise Error(f"shape: expected [y][x] or [z][y][x], found {list(of_image)}; slices and repetitions are axes of kspace")
     if last == len(of_image):
         return positions, of_image
     remedy = "; further axes stand in front of that of x, y, z"
@@ -144,6 +146,14 @@ def scale_of(
     matrix = [*reversed(shape), 1, 1][:3]
     scale, sentence = _native.scale_of_unit(unit or "", [*largest, 0.0, 0.0][:3], matrix, list(fov_mm))
     return np.array(scale[:axes]), sentence
+
+
+def weights_of(weights: Any, sample_shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return weights of samples, flat."""
+    values = real_to_numpy(weights, "weights")
+    if values.size != math.prod(sample_shape):
+        raise Error(f"weights: expected {text_of(sample_shape)}, a weight for each sample, found {text_of(values.shape)}")
+    return values.reshape(-1)
 
 
 def kspace_of(kspace: Any, sample_shape: tuple[int, ...], shape: tuple[int, ...]) -> tuple[NDArray[Any], int]:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from fhd import _native
 from fhd._native import Error
-from fhd.arrays import complex_array, complex_to_numpy, empty, library, to_numpy, wait_for
-from fhd.given_arrays import lengths_of, positions_of, scale_of
+from fhd.arrays import complex_array, complex_to_numpy, empty, library, wait_for
+from fhd.given_arrays import lengths_of, positions_of, scale_of, weights_of
 
 
 #: an array of CuPy or torch
@@ -180,8 +180,6 @@ class _Transform(Operator):
         self, trajectory: Any, shape: Union[int, Sequence[int]], accuracy: Optional[float], unit: Optional[str], fov_mm: Any
     ):
         positions, self.shape = positions_of(trajectory, shape)
-        if len(self.shape) not in (1, 2, 3):
-            raise Error(f"shape: expected [y][x] or [z][y][x], found {len(self.shape)} axes")
         scale = _scale_of(positions, self.shape, lengths_of(fov_mm, len(self.shape)), unit)
         if (scale == 1).all():
             self.trajectory = trajectory
@@ -286,7 +284,7 @@ class Toeplitz(_Map):
         self._native = _native.Normal(
             transform._native,
             None if maps is None else _maps_of(maps, self.shape),
-            None if weights is None else to_numpy(weights, np.float64).reshape(-1),
+            None if weights is None else weights_of(weights, transform.sample_shape),
         )
 
     def __reduce__(self) -> Any:

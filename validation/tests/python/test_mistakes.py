@@ -108,7 +108,7 @@ MISTAKES = {
         lambda a: dict(field_map=np.zeros((48, 48)), sample_time_s=np.zeros(7)),
         r"^sample_time_s: expected \[\d+\], a time for each sample, found \[7\]$",
     ),
-    "matrix of one number more": (change("shape", lambda n: (*n, 1, 1)), r"^trajectory: .* as the shape \[48, 48, 1, 1\] has"),
+    "matrix of one number more": (change("shape", lambda n: (*n, 1, 1)), r"^shape: expected .* found \[48, 48, 1, 1\]; slices and"),
     "matrix of floats": (
         change("shape", lambda n: (48.0, 48.0)),
         r"^shape: expected whole numbers .* found \(48.0, 48.0\); give shape=\(128, 128\) or shape=128$",
@@ -118,7 +118,7 @@ MISTAKES = {
     # values
     "k-space real": (
         change("kspace", np.abs),
-        r"^kspace: expected complex64 or complex128, found float32; .*kspace\[..., 0\] \+ 1j \* kspace\[..., 1\]$",
+        r"^kspace: expected complex64 or complex128, found float32; .*kspace\[..., 0\] \+ 1j \* kspace\[..., 1\], and",
     ),
     "k-space of whole numbers": (change("kspace", lambda d: d.real.astype(int)), r"^kspace: expected complex64"),
     "k-space with NaN": (
@@ -126,7 +126,7 @@ MISTAKES = {
         r"^kspace: expected finite numbers, found NaN or infinity in 2 of \d+ values; leave out these samples",
     ),
     "trajectory with NaN": (change("trajectory", lambda k: nan_at(k, 5)), r"^trajectory: expected finite numbers, found NaN"),
-    "trajectory of texts": (change("trajectory", lambda k: k.astype(str)), r"^trajectory: expected an array of numbers"),
+    "trajectory of texts": (change("trajectory", lambda k: k.astype(str)), r"^trajectory: expected an array of numbers, found str_$"),
     "a file for k-space": (change("kspace", lambda d: "scan.h5"), r"^kspace: .*'scan.h5'; fhd.recon\(path\)"),
     "field of view a text": (lambda a: dict(fov_mm="220"), r"^fov_mm: .* found '220'; give fov_mm=\(X, Y, Z\)$"),
     "field of view negative": (lambda a: dict(fov_mm=-220), r"^fov_mm: expected lengths in mm, found .*give fov_mm="),
@@ -144,6 +144,14 @@ MISTAKES = {
     "an option of files": (
         lambda a: dict(matrix=(48, 48)),
         r"^matrix: is for files alone; shape, the third argument, is the matrix",
+    ),
+    "an option of series": (
+        lambda a: dict(regularizer={"temporal-tv": 0.01}),
+        r'^.*regularizer="temporal-tv".*; leave it out, or reconstruct frames \(frames, spokes_per_frame, gate\)$',
+    ),
+    "no GPU in this build": (
+        lambda a: dict(device="cuda:99"),
+        r'^device.*(; .* use device="cpu"|found)',
     ),
     "options that contradict": (
         lambda a: dict(regularizer="wavelet", lambda_=0.1),
@@ -179,7 +187,7 @@ def test_a_mistake_is_one_sentence_that_names_the_keyword(arrays, mistake):
         (lambda a, path: fhd.recon(fhd.read(path), matrix=64), r"^matrix: says what a file leaves out; give it to fhd.read\("),
         (
             lambda a, path: fhd.Toeplitz(fhd.NDFT(a["trajectory"], 48), weights=np.ones(5)) @ np.ones((48, 48), complex),
-            r"^weights: expected \[\d+\]",
+            r"^weights: expected \[\d+\], a weight for each sample, found \[5\]$",
         ),
         (
             lambda a, path: [fhd.reconstruct(**{**a, "kspace": a["kspace"] * f}, **QUICK).save("out") for f in (1, 2)],
