@@ -23,7 +23,9 @@ def text_of(shape: Sequence[int]) -> str:
 def _array_of(array: Any, name: str) -> tuple[Any, str]:
     """Return an array, and the name of its type: "complex64"."""
     if isinstance(array, (str, bytes)) or hasattr(array, "__fspath__"):
-        raise Error(f"{name}: expected an array, found the text {str(array)!r}; fhd.recon(path) and fhd.read(path) take files")
+        raise Error(
+            f"{name}: expected an array, found the text {str(array)!r}; fhd.recon(path) and fhd.read(path) take files"
+        )
     if library(array) == "numpy":
         try:
             array = np.asarray(array)
@@ -91,13 +93,17 @@ def positions_of(trajectory: Any, shape: Any) -> tuple[NDArray[Any], tuple[int, 
     positions = real_to_numpy(trajectory, "trajectory")
     found = text_of(positions.shape)
     if positions.ndim < 2:
-        raise Error(f"trajectory: expected [sample][axis] with the columns x, y (and z), found {found}; np.stack([kx, ky], -1)")
+        raise Error(
+            f"trajectory: expected [sample][axis] with the columns x, y (and z), found {found}; np.stack([kx, ky], -1)"
+        )
     if positions.size == 0:
         raise Error(f"trajectory: expected at least one sample [sample][axis], found {found}")
     last, first = positions.shape[-1], positions.shape[0]
     of_image = shape_of(shape, last if last in (1, 2, 3) else first if first in (2, 3) else 2)
     if len(of_image) > 3:
-        raise Error(f"shape: expected [y][x] or [z][y][x], found {list(of_image)}; slices and repetitions are axes of kspace")
+        raise Error(
+            f"shape: expected [y][x] or [z][y][x], found {list(of_image)}; slices and repetitions are axes of kspace"
+        )
     if last == len(of_image):
         return positions, of_image
     remedy = "; further axes stand in front of that of x, y, z"
@@ -124,7 +130,9 @@ def lengths_of(fov_mm: Any, axes: int) -> list[float]:
 def three_of(values: Any, name: str) -> list[float]:
     """Return up to three numbers along x, y, z, and zeros for those that are left out."""
     try:
-        numbers = [float(value) for value in (None if isinstance(values, str) else values)]
+        if isinstance(values, str):
+            raise TypeError
+        numbers = [float(value) for value in values]
     except (TypeError, ValueError):
         raise Error(f"{name}: expected numbers along x, y (and z), found {values!r}; give {name}=(X, Y, Z)") from None
     if len(numbers) > 3:
@@ -141,9 +149,18 @@ def scale_of(
     """
     axes = len(shape)
     if unit is not None and not isinstance(unit, str):
-        raise Error(f'trajectory_unit: expected a text, found {unit!r}; give trajectory_unit="radians/voxel" or another unit')
-    largest = np.abs(positions).reshape(-1, axes).max(axis=0)
+        raise Error(
+            f'trajectory_unit: expected a text, found {unit!r}; give trajectory_unit="radians/voxel" or another unit'
+        )
+    lowest, highest = positions.reshape(-1, axes).min(axis=0), positions.reshape(-1, axes).max(axis=0)
+    largest = np.maximum(-lowest, highest)
     matrix = [*reversed(shape), 1, 1][:3]
+    halves = [n // 2 for n in matrix[:axes]]
+    if unit is None and (lowest >= 0).all() and all(half < k <= 2 * half for half, k in zip(halves, highest)):
+        raise Error(
+            f"trajectory: expected positions about 0, |k| <= N / 2, found {lowest.min():.4g} ... {highest.max():.4g}; "
+            f"give trajectory - {halves}"
+        )
     scale, sentence = _native.scale_of_unit(unit or "", [*largest, 0.0, 0.0][:3], matrix, list(fov_mm))
     return np.array(scale[:axes]), sentence
 

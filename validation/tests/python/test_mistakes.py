@@ -30,7 +30,7 @@ MISTAKES = {
     # units
     "cycles per voxel": (
         change("trajectory", lambda k: k / 48),
-        r'^trajectory: expected k-space positions in cycles/FOV, found \|k\| up to 0.5 .* 100 % in cycles/voxel; give the unit '
+        r"^trajectory: expected k-space positions in cycles/FOV, found \|k\| up to 0.5 .* 100 % in cycles/voxel; give the unit "
         r'with trajectory_unit="cycles/voxel" or trajectory_unit="cycles/FOV"$',
     ),
     "radians per voxel": (
@@ -48,8 +48,12 @@ MISTAKES = {
     ),
     "1/m": (
         change("trajectory", lambda k: k / 0.22),
-        r'^trajectory along x: expected \|k\| <= 24 cycles/FOV .* found 109.091; give the true shape, or the unit as '
+        r"^trajectory along x: expected \|k\| <= 24 cycles/FOV .* found 109.091; give the true shape, or the unit as "
         r'trajectory_unit="radians/voxel", or as trajectory_unit="1/m" with fov_mm=\(X, Y, Z\)$',
+    ),
+    "positions from 0 to N": (
+        change("trajectory", lambda k: k + 24),
+        r"^trajectory: expected positions about 0, \|k\| <= N / 2, found 0 ... 47.\d+; give trajectory - \[24, 24\]$",
     ),
     "rad/m without the field of view": (
         lambda a: dict(trajectory=a["trajectory"] / 0.22 * 2 * np.pi, trajectory_unit="rad/m"),
@@ -108,12 +112,18 @@ MISTAKES = {
         lambda a: dict(field_map=np.zeros((48, 48)), sample_time_s=np.zeros(7)),
         r"^sample_time_s: expected \[\d+\], a time for each sample, found \[7\]$",
     ),
-    "matrix of one number more": (change("shape", lambda n: (*n, 1, 1)), r"^shape: expected .* found \[48, 48, 1, 1\]; slices and"),
+    "matrix of one number more": (
+        change("shape", lambda n: (*n, 1, 1)),
+        r"^shape: expected .* found \[48, 48, 1, 1\]; slices and",
+    ),
     "matrix of floats": (
         change("shape", lambda n: (48.0, 48.0)),
         r"^shape: expected whole numbers .* found \(48.0, 48.0\); give shape=\(128, 128\) or shape=128$",
     ),
-    "matrix a float": (change("shape", lambda n: 48.5), r"^shape: expected whole numbers of voxels, .* found 48.5; give shape="),
+    "matrix a float": (
+        change("shape", lambda n: 48.5),
+        r"^shape: expected whole numbers of voxels, .* found 48.5; give shape=",
+    ),
     "matrix of nothing": (change("shape", lambda n: (48, 0)), r"^shape: expected sizes >= 1"),
     # values
     "k-space real": (
@@ -125,8 +135,14 @@ MISTAKES = {
         change("kspace", lambda d: nan_at(d, [3, 7])),
         r"^kspace: expected finite numbers, found NaN or infinity in 2 of \d+ values; leave out these samples",
     ),
-    "trajectory with NaN": (change("trajectory", lambda k: nan_at(k, 5)), r"^trajectory: expected finite numbers, found NaN"),
-    "trajectory of texts": (change("trajectory", lambda k: k.astype(str)), r"^trajectory: expected an array of numbers, found str_$"),
+    "trajectory with NaN": (
+        change("trajectory", lambda k: nan_at(k, 5)),
+        r"^trajectory: expected finite numbers, found NaN",
+    ),
+    "trajectory of texts": (
+        change("trajectory", lambda k: k.astype(str)),
+        r"^trajectory: expected an array of numbers, found str_$",
+    ),
     "a file for k-space": (change("kspace", lambda d: "scan.h5"), r"^kspace: .*'scan.h5'; fhd.recon\(path\)"),
     "field of view a text": (lambda a: dict(fov_mm="220"), r"^fov_mm: .* found '220'; give fov_mm=\(X, Y, Z\)$"),
     "field of view negative": (lambda a: dict(fov_mm=-220), r"^fov_mm: expected lengths in mm, found .*give fov_mm="),
@@ -184,7 +200,10 @@ def test_a_mistake_is_one_sentence_that_names_the_keyword(arrays, mistake):
             lambda a, path: fhd.recon(fhd.read(path), trajectory_unit="kmax"),
             r"^trajectory_unit: .* or fhd.Scan\(..., trajectory_unit=...\)",
         ),
-        (lambda a, path: fhd.recon(fhd.read(path), matrix=64), r"^matrix: says what a file leaves out; give it to fhd.read\("),
+        (
+            lambda a, path: fhd.recon(fhd.read(path), matrix=64),
+            r"^matrix: says what a file leaves out; give it to fhd.read\(",
+        ),
         (
             lambda a, path: fhd.Toeplitz(fhd.NDFT(a["trajectory"], 48), weights=np.ones(5)) @ np.ones((48, 48), complex),
             r"^weights: expected \[\d+\], a weight for each sample, found \[5\]$",
@@ -194,7 +213,10 @@ def test_a_mistake_is_one_sentence_that_names_the_keyword(arrays, mistake):
             r"^out.h5: expected .*force=True overwrites it, another prefix writes beside it$",
         ),
         (lambda a, path: fhd.NDFT(a["trajectory"].T, 48), r"^trajectory: .*give trajectory.T$"),
-        (lambda a, path: fhd.NDFT(a["trajectory"] / 0.22, 48, trajectory_unit="1/m"), r"^trajectory: .*give it with fov_mm="),
+        (
+            lambda a, path: fhd.NDFT(a["trajectory"] / 0.22, 48, trajectory_unit="1/m"),
+            r"^trajectory: .*give it with fov_mm=",
+        ),
     ],
 )
 def test_mistakes_of_other_functions(arrays, radial, tmp_path, monkeypatch, what, sentence):
