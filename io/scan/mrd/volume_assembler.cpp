@@ -265,10 +265,8 @@ void VolumeAssembler::add_facts() {
                       ? ""
                       : fmt::format(", scaled by {:.4g} to the dwell time of the image", noise_scale())));
   if (noise_readouts_.empty() && options_.outside.noise.empty() && !header_.noise_measurements.empty())
-    say(summary_.missing,
-        "The header names measurement {} as that of the noise, which is not in this file: --noise takes it "
-        "from "
-        "its own.",
+    say(summary_.inferred,
+        "No noise is used: the header says that measurement {} holds it, whose file --noise takes.",
         header_.noise_measurements.front());
   add_fact("system", header_.acquisition.vendor);
   add_fact("protocol", header_.acquisition.protocol);
