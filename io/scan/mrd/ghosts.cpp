@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numbers>
 
 #include "io/scan/mrd/volume_assembler.hpp"
@@ -67,24 +68,43 @@ void VolumeAssembler::tell_mirrored(const ReadoutList& echoes, const Source& sou
          "flag those that were read backwards as reversed (ACQ_IS_REVERSE, flag 22)"});
 }
 
-/// Returns the correction that the navigators of the volume tell, where it has lines of both directions.
-std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t slice, std::int64_t repetition,
+/// Returns the navigators of a volume, or of its references, whose trains differ from the image's: those flagged like these, of
+/// the same volume, else of another repetition of the slice; where there are none of both directions, all of the volume.
+ReadoutList VolumeAssembler::navigators_of(std::int64_t slice, std::int64_t repetition,
+                                           bool of_references) const {
+  const auto own = [&](const ReadoutList& all) {
+    ReadoutList found;
+    std::ranges::copy_if(all, std::back_inserter(found), [&](const ListedReadout& each) {
+      return each.head->has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION) == of_references;
+    });
+    return found;
+  };
+  const auto* here = of_volume(navigator_volumes_, slice, repetition);
+  if (here == nullptr) return {};
+  if (auto found = own(*here); has_both_directions(found)) return found;
+  for (const auto& [key, all] : navigator_volumes_)
+    if (auto found = own(all); key.second == slice && has_both_directions(found)) return found;
+  return *here;
+}
+
+/// Returns the correction of `lines`, the image or the references of a volume, that their navigators tell, where there are lines
+/// of both directions.
+std::optional<GhostCorrection> VolumeAssembler::ghost_correction(const ReadoutList& lines,
+                                                                 const ReadoutList& navigators,
                                                                  const Source& source,
                                                                  std::vector<Message>& messages) const {
-  const auto& lines = readouts_of(slice, repetition);
-  const auto* navigators = of_volume(navigator_volumes_, slice, repetition);
   const auto coils = summary_.coil_count, length = lines.front().head->sample_count();
   if (has_trajectory()) return std::nullopt;
   if (std::ranges::none_of(lines, [](const auto& line) { return line.head->is_reversed(); })) {
-    if (header_.trajectory == "epi" || navigators != nullptr)
-      tell_mirrored(navigators != nullptr && navigators->size() > 1 ? *navigators : lines, source, messages);
+    if (header_.trajectory == "epi" || !navigators.empty())
+      tell_mirrored(navigators.size() > 1 ? navigators : lines, source, messages);
     return std::nullopt;
   }
-  if (navigators == nullptr) return std::nullopt;
+  if (navigators.empty()) return std::nullopt;
   Array<Complex<double>> sums[2]{Array<Complex<double>>({coils, length}),
                                  Array<Complex<double>>({coils, length})};
   std::int64_t counts[2]{};
-  for (const auto& [number, head] : *navigators) {
+  for (const auto& [number, head] : navigators) {
     if (head->sample_count() != length) continue;
     Array<Complex<float>> line({coils, length});
     copy_values(source(number), *head, subjects_.readout(number), line, 0);

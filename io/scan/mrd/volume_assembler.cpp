@@ -287,7 +287,7 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   scan.geometry =
       geometry_of(*readouts.front().head, summary_.slice_geometries[static_cast<std::size_t>(slice)]);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
-  auto found = ghost_correction(slice, repetition, source, scan.messages);
+  auto found = ghost_correction(readouts, navigators_of(slice, repetition, false), source, scan.messages);
   auto* const ghost = found ? &*found : nullptr;
   auto& stamps = scan.physiology_stamps;
   std::vector<TimedReadout> timed;
@@ -305,7 +305,7 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
     scan.messages = {
         {missing_volume, Severity::warning, "the scan had no readout of this image, which is zero"}};
   } else {
-    scan.calibration = calibration(slice, repetition, source, ghost);
+    scan.calibration = calibration(slice, repetition, source);
   }
   if (!noise_readouts_.empty()) scan.noise = noise(source);
   if (sequence_)

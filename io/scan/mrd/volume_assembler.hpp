@@ -105,11 +105,12 @@ class VolumeAssembler {
   bool has_trajectory() const { return extent_.axis_count > 0 || sequence_ || placing_.positions.outside; }
   std::optional<Array<double>> played_times(const ReadoutList& readouts) const;
   static const ReadoutList* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
-  std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
+  ReadoutList navigators_of(std::int64_t slice, std::int64_t repetition, bool of_references) const;
+  std::optional<GhostCorrection> ghost_correction(const ReadoutList& lines, const ReadoutList& navigators,
                                                   const Source& source, std::vector<Message>& messages) const;
   void tell_mirrored(const ReadoutList& echoes, const Source& source, std::vector<Message>& messages) const;
-  std::optional<Calibration> calibration(std::int64_t slice, std::int64_t repetition, const Source& source,
-                                         GhostCorrection* ghost) const;
+  std::optional<Calibration> calibration(std::int64_t slice, std::int64_t repetition,
+                                         const Source& source) const;
   void collect(const ReadoutList& readouts, const Placing& placing, const Source& source,
                GhostCorrection* ghost, Trajectory& trajectory, KSpace& kspace) const;
   void copy_positions(std::int64_t number, const Readout& readout, const ReadoutHead& head,

@@ -3,7 +3,9 @@
 Readouts of the two directions are late by `delay` samples and off by `phase` radians each, so that an image has a ghost at half
 the FOV unless they are aligned."""
 
+import copy
 import dataclasses
+import itertools
 import struct
 
 import ismrmrd
@@ -33,7 +35,11 @@ class Epi:
     first_line: int = 0       # partial Fourier
     reduction: int = 1
     references: int = 0       # lines about the centre, a train of their own with its own navigators
+    reference_phase: float = 0.25  # radians of each direction in it
+    flash_references: bool = False  # each an excitation of its own, read forwards, without ramps
+    repetitions: int = 1      # navigators in the first
     begins_backwards: bool = False
+    alternate: bool = False   # whether every second shot begins the other way
     flagged: bool = True      # whether backward readouts say so
     ramps: bool = False       # sampled while the gradient rises and falls, too
     up_us: float = 100.0
@@ -65,21 +71,22 @@ class Epi:
         # Twice oversampled: 2 n samples afterwards, half a cycle/FOV apart, whose middle lies between two of them.
         return (at(middle) - at(t[-1] / 2)) * self.n / whole
 
-    def readout(self, ky, backwards, shape, flags=(), **counters):
-        k, d = self.k(), self.delay
+    def readout(self, ky, backwards, shape, flags=(), k=None, **counters):
+        k, d = self.k() if k is None else k, self.delay
         along = (k - d) if not backwards else (-k + d if self.ramps else k[::-1] + d)
         values = phantom.signal(along, np.full(len(k), float(ky)), self.coils, shape)
-        values = values * np.exp(1j * self.phase * (-1 if backwards else 1))
+        phase = self.reference_phase if "PATREF" in flags else self.phase
+        values = values * np.exp(1j * phase * (-1 if backwards else 1))
         names = [*flags, *["REFLECT"] * (backwards and self.flagged)]
         return {"values": values, "names": names, "step": int(ky) + self.height // 2} | counters
 
-    def trains(self, steps, shape, flags=(), navigators=True, **counters):
+    def trains(self, steps, shape, flags=(), navigators=True, begins=None, **counters):
         """Lines `steps`, in turns forwards and backwards, after navigators without phase encoding."""
-        made, backwards = [], self.begins_backwards
+        begins = self.begins_backwards if begins is None else begins
+        made, backwards = [], begins
         if navigators:
             for i in range(self.navigators):
-                made.append(self.readout(0, not self.begins_backwards if i % 2 == 0 else self.begins_backwards, shape,
-                                         [*flags, "PHASCOR", "RTFEEDBACK"], **counters))
+                made.append(self.readout(0, begins == (i % 2 == 1), shape, [*flags, "PHASCOR", "RTFEEDBACK"], **counters))
         for step in steps:
             made.append(self.readout(step - self.height // 2, backwards, shape, flags, **counters))
             backwards = not backwards
@@ -90,16 +97,20 @@ class Epi:
         if self.references:
             first = self.height // 2 - self.references // 2
             for s in range(self.slices):
-                made += self.trains(range(first, first + self.references), self.shape(s), ["PATREF"], slice=s)
+                steps = range(first, first + self.references)
+                if self.flash_references:
+                    even = (np.arange(self.samples) - self.samples // 2) * self.n / self.samples
+                    made += [self.readout(step - self.height // 2, False, self.shape(s), ["PATREF"], even, slice=s) | {"space": 1} for step in steps]
+                else:
+                    made += self.trains(steps, self.shape(s), ["PATREF"], slice=s)
         order = [*range(0, self.slices, 2), *range(1, self.slices, 2)]
-        for average in range(self.averages):
-            for shot in range(self.shots):
-                for s in order:
-                    for echo in range(self.echoes):
-                        steps = range(self.first_line + shot * self.reduction, self.height, self.shots * self.reduction)
-                        navigate = echo == 0 and (self.each_shot or shot == 0)
-                        made += self.trains(steps, self.shape(s), navigators=navigate, slice=s, contrast=echo, average=average,
-                                            segment=shot)
+        for repetition, average, shot, s, echo in itertools.product(range(self.repetitions), range(self.averages), range(self.shots),
+                                                                    order, range(self.echoes)):
+            steps = range(self.first_line + shot * self.reduction, self.height, self.shots * self.reduction)
+            navigate = echo == 0 and repetition == 0 and (self.each_shot or shot == 0)
+            begins = self.begins_backwards != (self.alternate and shot % 2 == 1)
+            made += self.trains(steps, self.shape(s), navigators=navigate, begins=begins, slice=s, contrast=echo, average=average,
+                                segment=shot, repetition=repetition)
         return made
 
     @staticmethod
@@ -144,6 +155,13 @@ def write_ismrmrd(path, scan, name="epi"):
 
     readouts = [one | {"flags": [flag for name in one["names"] for flag in FLAGS[name]],
                        "dwell_us": scan.adc_us / scan.samples} for one in scan.readouts()]
+    if scan.flash_references:
+        def with_second_space(header):
+            edit(header)
+            header.encoding.append(copy.deepcopy(header.encoding[0]))
+            header.encoding[1].trajectory = ismrmrd.xsd.trajectoryType("cartesian")
+            header.encoding[1].trajectoryDescription = None
+        return phantom.write(path, scan.n, readouts, name, edit=with_second_space)
     return phantom.write(path, scan.n, readouts, name, edit=edit)
 
 
@@ -151,7 +169,8 @@ def twix_block(one, scan):
     """A head of VD, and the values of each channel behind a head of their own."""
     values = np.ascontiguousarray(one["values"], np.complex64)
     mask = sum(1 << BITS[name] for name in one["names"])
-    counters = [one["step"], one.get("average", 0), one.get("slice", 0), 0, one.get("contrast", 0), 0, 0, 0, one.get("segment", 0)]
+    counters = [one["step"], one.get("average", 0), one.get("slice", 0), 0, one.get("contrast", 0), 0,
+                one.get("repetition", 0), 0, one.get("segment", 0)]
     head = struct.pack("<5I20xQ2H14H2H2HfI2H", 0, 7, 1, 0, 0, mask, values.shape[1], values.shape[0], *counters, *[0] * 5, 0, 0,
                        values.shape[1] // 2, 0, 0.0, 0, scan.height // 2, 0)
     head += struct.pack("<3f4f", 0, 0, 6 * one.get("slice", 0), 0.5**0.5, 0, 0, 0.5**0.5)

@@ -90,6 +90,7 @@ def write(path, n, readouts, trajectory="cartesian", limits=True, times_ms=(), e
             made.acquisition_time_stamp = first_stamp + number if first_stamp else 0
             made.measurement_uid = 17
             made.idx.kspace_encode_step_1 = one["step"]
+            made.encoding_space_ref = one.get("space", 0)
             for counter in ("repetition", "slice", "contrast", "phase", "set", "average", "segment"):
                 setattr(made.idx, counter, one.get(counter, 0))
             made.read_dir[:], made.phase_dir[:], made.slice_dir[:] = (1, 0, 0), (0, 1, 0), (0, 0, 1)

@@ -55,7 +55,12 @@ CASES = [
     ("odd lines and samples", Epi(n=47, lines=45), 0.01),
     ("partial Fourier", Epi(first_line=12), 0.05),
     ("every second line, with reference lines", Epi(coils=8, reduction=2, references=24), 0.03),
+    ("reference lines of another phase", Epi(coils=8, reduction=2, references=24, reference_phase=-0.5), 0.03),
+    ("reference lines without a train", Epi(coils=8, reduction=2, references=24, flash_references=True), 0.03),
+    ("shots that begin in turns", Epi(shots=2, each_shot=True, alternate=True), 0.01),
+    ("repetitions, navigators of the first", Epi(repetitions=3, slices=2), 0.01),
     ("on ramps", Epi(ramps=True), 0.01),
+    ("on ramps, reference lines without a train", Epi(ramps=True, coils=8, reduction=2, references=24, flash_references=True), 0.03),
     ("on ramps, late", Epi(ramps=True, delay_us=60, delay=0.8), 0.02),
     ("on ramps, slices, coils, backwards first", Epi(ramps=True, coils=4, slices=2, begins_backwards=True), 0.02),
     ("on ramps, every second line", Epi(ramps=True, coils=8, reduction=2, references=24), 0.03),
@@ -67,10 +72,10 @@ CASES = [
 @pytest.mark.parametrize("scan, bound", [pytest.param(scan, bound, id=name) for name, scan, bound in CASES])
 def test_echo_trains_are_images_without_a_ghost(tmp_path, scan, bound, form):
     images, said = recon(tmp_path, scan, form)
-    assert len(images) == scan.slices * scan.echoes
+    assert len(images) == scan.slices * scan.echoes * scan.repetitions
     found = []
     for i, image in enumerate(images):
-        truth = scan.truth(i if scan.slices > 1 else 0)
+        truth = scan.truth(i % scan.slices)
         found.append((error(image, truth), ghost(image, truth), ghost(truth, truth)))
         print(f"error {found[-1][0]:.4f}, ghost {found[-1][1]:.4f}, of the truth {found[-1][2]:.4f}")
     assert max(one[0] for one in found) < bound
