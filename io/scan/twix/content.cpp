@@ -131,7 +131,7 @@ void Content::make_regridding() {
   if (!protocol_.ramp.is_sampled() || protocol_.trajectory != 1 || facts_.reads_positions ||
       facts_.image.readouts == 0)
     return;
-  regridding_ = std::make_unique<RampRegridding>(protocol_.ramp, facts_.image.samples, file_.path());
+  regridding_ = std::make_unique<mrd::RampRegridding>(protocol_.ramp, facts_.image.samples, file_.path());
   facts_.is_regridded = true;
   say(inferred_,
       "Samples on the ramps of the readout gradient ({:g} + {:g} + {:g} us, {} samples from {:g} us on) are "
