@@ -7,8 +7,8 @@
 
 Own arrays: `fhd.reconstruct(kspace, trajectory, shape)`. Operators for reconstructions of your own: `fhd.NDFT` (exact
 sums), `fhd.NUFFT` (gridded), `fhd.Sense`, `fhd.Toeplitz`, on arrays of numpy, CuPy and torch. Conventions everywhere:
-images [z][y][x]; trajectories [sample][axis] with columns x, y, z in cycles per field of view; voxel n of N lies at
-(n - N // 2) / N.
+images [z][y][x]; trajectories [sample][axis] with columns x, y, z in cycles per field of view, or in `trajectory_unit=`;
+voxel n of N lies at (n - N // 2) / N.
 """
 
 from fhd._native import DeviceError, Error, built_with_cuda

@@ -51,7 +51,11 @@ def scan_of_arrays(
     noise: Any,
     field_map: Any,
     sample_time_s: Any,
+    unit: str = "",
 ) -> ScanHandle: ...
+def scale_of_unit(
+    unit: str, largest_k: Sequence[float], matrix_size: Sequence[int], fov_mm: Sequence[float]
+) -> tuple[list[float], str]: ...
 def recon(
     scan: ScanHandle,
     given: Mapping[str, str],

@@ -11,6 +11,7 @@ trajectory.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Optional, Sequence, TypeVar, Union, overload
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from fhd import _native
 from fhd._native import Error
 from fhd.arrays import complex_array, complex_to_numpy, empty, library, to_numpy, wait_for
+from fhd.given_arrays import lengths_of, positions_of, scale_of
 
 
 #: an array of CuPy or torch
@@ -174,17 +176,18 @@ class _Explicit(_Map):
 
 
 class _Transform(Operator):
-    def __init__(self, trajectory: Any, shape: Sequence[int], accuracy: Optional[float]):
-        self.shape = tuple(int(n) for n in shape)
-        self.trajectory = trajectory
-        positions = to_numpy(trajectory, np.float64)
+    def __init__(
+        self, trajectory: Any, shape: Union[int, Sequence[int]], accuracy: Optional[float], unit: Optional[str], fov_mm: Any
+    ):
+        positions, self.shape = positions_of(trajectory, shape)
         if len(self.shape) not in (1, 2, 3):
             raise Error(f"shape: expected [y][x] or [z][y][x], found {len(self.shape)} axes")
-        if positions.ndim < 2 or positions.shape[-1] != len(self.shape):
-            raise Error(
-                f"trajectory: expected [sample][axis] with {len(self.shape)} axes, as the shape, "
-                f"found {list(positions.shape)}"
-            )
+        scale = _scale_of(positions, self.shape, lengths_of(fov_mm, len(self.shape)), unit)
+        if (scale == 1).all():
+            self.trajectory = trajectory
+        else:
+            positions = positions * scale
+            self.trajectory = trajectory * trajectory.new_tensor(scale) if requires_grad(trajectory) else positions
         self.sample_shape = positions.shape[:-1]
         self._native: _native.Transform = _native.Transform(padded_trajectory(positions), matrix_size(self.shape), accuracy)
 
@@ -207,11 +210,14 @@ class NDFT(_Transform):
 
     trajectory: [sample][axis], columns x, y, z, in cycles per field of view, at most half the matrix. Further leading
         axes, such as [readout][sample][axis], are those of the samples.
-    shape: of the image, [y][x] or [z][y][x].
+    shape: of the image, [y][x] or [z][y][x]; N: that along every axis.
+    trajectory_unit, fov_mm: as those of fhd.Scan. A trajectory that fills k-space in another unit is a warning.
     """
 
-    def __init__(self, trajectory: Any, shape: Sequence[int]):
-        super().__init__(trajectory, shape, None)
+    def __init__(
+        self, trajectory: Any, shape: Union[int, Sequence[int]], *, trajectory_unit: Optional[str] = None, fov_mm: Any = ()
+    ):
+        super().__init__(trajectory, shape, None, trajectory_unit, fov_mm)
 
     def __reduce__(self) -> Any:
         return NDFT, (self.trajectory, self.shape)
@@ -224,8 +230,16 @@ class NUFFT(_Transform):
     """The same sum by gridding and an FFT, to a relative l2 error of `accuracy`: 1e-1 ... 1e-6 in single precision,
     ... 1e-12 in double."""
 
-    def __init__(self, trajectory: Any, shape: Sequence[int], accuracy: float = 1e-5):
-        super().__init__(trajectory, shape, accuracy)
+    def __init__(
+        self,
+        trajectory: Any,
+        shape: Union[int, Sequence[int]],
+        accuracy: float = 1e-5,
+        *,
+        trajectory_unit: Optional[str] = None,
+        fov_mm: Any = (),
+    ):
+        super().__init__(trajectory, shape, accuracy, trajectory_unit, fov_mm)
         self._accuracy = accuracy
 
     def __reduce__(self) -> Any:
@@ -311,6 +325,21 @@ class Toeplitz(_Map):
 _precision_and_device = "complex64 or complex128 as the arrays, on their device: CPU" + (
     " or CUDA" if _native.built_with_cuda else " (built without CUDA)"
 )
+
+
+def _scale_of(
+    positions: NDArray[Any], shape: tuple[int, ...], fov_mm: list[float], unit: Optional[str]
+) -> NDArray[Any]:
+    """Return the factors of the unit; an operator may be asked for any positions within k-space, so that a doubt about a unit
+    that is not stated is a warning."""
+    try:
+        return scale_of(positions, shape, fov_mm, unit)[0]
+    except Error as error:
+        if unit is not None:
+            raise
+        scale = scale_of(positions, shape, fov_mm, "cycles/FOV")[0]
+        warnings.warn(str(error), stacklevel=4)
+        return scale
 
 
 def matrix_size(shape: Sequence[int]) -> list[int]:

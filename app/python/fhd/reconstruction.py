@@ -145,11 +145,18 @@ def _recon(scan: Union[Scan, Path], options: dict[str, Any], stacklevel: int) ->
     progress, device = options.pop("progress", None), options.pop("device", "auto")
     # field_map may also be "auto" or "off", which are not of the file.
     of_file = {name for name in set(table(of_files=True)) & set(options) if options[name] not in ("auto", "off")}
+    if not isinstance(scan, (Scan, str, os.PathLike)):
+        raise Error(
+            f"scan: expected an fhd.Scan or the path of a file, found {type(scan).__name__}; "
+            "fhd.reconstruct(kspace, trajectory, shape) takes arrays"
+        )
     if not isinstance(scan, Scan):
         scan = read(scan, **{name: options.pop(name) for name in of_file})
     elif of_file:
-        raise Error(f"{min(of_file)}: says what a file leaves out; give it to fhd.read or fhd.Scan")
-    values = values_of(options)
+        name = min(of_file)
+        where = f"fhd.read(path, {name}=...)" + (f" or fhd.Scan(..., {name}=...)" if name in _scan_arguments else "")
+        raise Error(f"{name}: says what a file leaves out; give it to {where}, which makes the scan")
+    values = values_of(options, beside=_scan_arguments | {"progress", "device"})
     call = f"fhd.recon({', '.join(['scan', *(f'{name}={value!r}' for name, value in options.items())])})"
 
     with listener_of(progress) as listener:
@@ -174,18 +181,22 @@ class ReconstructOptions(ScanArguments, ArrayOptions, total=False):
 def reconstruct(
     kspace: Any,
     trajectory: Any,
-    shape: Sequence[int],
+    shape: Union[int, Sequence[int]],
     *,
     progress: Progress = None,
     **options: Unpack[ReconstructOptions],
 ) -> Result:
     """Reconstruct arrays: fhd.recon(fhd.Scan(kspace, trajectory, shape, ...), ...).
 
-    maps, noise, field_map, sample_time_s, fov_mm, position_mm, directions are those of fhd.Scan; other options those of
-    fhd.recon.
+    trajectory_unit, maps, noise, field_map, sample_time_s, fov_mm, position_mm, directions are those of fhd.Scan; other
+    options those of fhd.recon.
     """
+    if of_files := (set(table(of_files=True)) & set(options)) - _scan_arguments:
+        name = min(of_files)
+        instead = "shape, the third argument, is the matrix of arrays" if name == "matrix" else "arrays are taken as they are"
+        raise Error(f"{name}: is for files alone; {instead}")
     given: dict[str, Any] = {"progress": progress, **options}
-    of_scan = {name: given.pop(name) for name in set(ScanArguments.__annotations__) & set(given)}
+    of_scan = {name: given.pop(name) for name in _scan_arguments & set(given)}
     return _recon(Scan(kspace, trajectory, shape, **of_scan), given, stacklevel=3)
 
 
@@ -211,6 +222,9 @@ def load_image(path: Path, dataset: str = "/image") -> Images:
     """The images [repetition][slice][z][y][x] of any HDF5 file of fhd, such as the truth of `fhd simulate`."""
     images: Images = _native.load_image(os.fspath(path), dataset)
     return images
+
+
+_scan_arguments = set(ScanArguments.__annotations__)
 
 
 def _describe_options() -> None:

@@ -9,6 +9,7 @@
 
 #include "recon/array/fft.hpp"
 #include "recon/array/interruption.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/transform/gridded/gridded.hpp"
 #include "recon/transform/gridded/gridded_kernels_cpu.hpp"
 
@@ -429,7 +430,8 @@ std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& tr
   if (!(accuracy >= floor && accuracy <= 0.1))
     throw Error(Field{"accuracy"},
                 sizeof(T) == 4 ? "1e-6 ... 0.1 in single precision" : "1e-12 ... 0.1 in double precision",
-                std::to_string(accuracy), "use --transform direct or --precision double");
+                std::to_string(accuracy),
+                "use " + option_words("transform", "direct") + " or " + option_words("precision", "double"));
   const GriddedCost cost({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}, accuracy, 0,
                          choice);
   if (device.is_cpu()) return std::make_unique<GriddedTransformCpu<T>>(trajectory, cost);
