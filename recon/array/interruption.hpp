@@ -1,5 +1,5 @@
 #pragma once
-// Ends long loops before their end: of a caller who may change his mind, such as Python at Ctrl-C.
+// Ends long loops early where their caller wants that, such as Python at Ctrl-C.
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -54,12 +54,12 @@ class Interruptible {
 ///     checkpoint.rethrow();
 class Checkpoint {
  public:
-  /// Makes it in the thread that starts the loop.
-  Checkpoint() : caller_(Interruptible::current_) {}
+  /// Makes it in the thread that starts the loop, which may take no part in a short one: so it asks here, too.
+  Checkpoint() : caller_(Interruptible::current_) { is_ended(); }
   /// Returns whether the loop is to end. Any thread of the loop may call it.
   bool is_ended() const {
     if (caller_ == nullptr) return false;
-    caller_->look();
+    if (!caller_->is_ended_.load(std::memory_order_relaxed)) caller_->look();
     return caller_->is_ended_.load(std::memory_order_relaxed);
   }
   /// Throws Interrupted if the loop was ended. Called after it.

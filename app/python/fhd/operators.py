@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import Any, Optional, Sequence, TypeVar, Union, overload
 
 import numpy as np
@@ -218,7 +219,7 @@ class NDFT(_Transform):
         super().__init__(trajectory, shape, None, trajectory_unit, fov_mm)
 
     def __reduce__(self) -> Any:
-        return NDFT, (self.trajectory, self.shape)
+        return partial(NDFT, trajectory_unit="cycles/FOV"), (self.trajectory, self.shape)
 
     def _kind(self) -> str:
         return "exact sums"
@@ -241,7 +242,7 @@ class NUFFT(_Transform):
         self._accuracy = accuracy
 
     def __reduce__(self) -> Any:
-        return NUFFT, (self.trajectory, self.shape, self._accuracy)
+        return partial(NUFFT, trajectory_unit="cycles/FOV"), (self.trajectory, self.shape, self._accuracy)
 
     def _kind(self) -> str:
         return f"gridded to {self._accuracy:g}"

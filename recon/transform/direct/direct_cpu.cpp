@@ -316,7 +316,8 @@ class ForwardSums {
       Thread& own = threads_[static_cast<std::size_t>(omp_get_thread_num())];
 #pragma omp for schedule(dynamic)
       for (std::int64_t start = 0; start < samples_; start += block_)
-        sum_block(start, static_cast<int>(std::min<std::int64_t>(block_, samples_ - start)), own, out);
+        if (!checkpoint_.is_ended())
+          sum_block(start, static_cast<int>(std::min<std::int64_t>(block_, samples_ - start)), own, out);
     }
     checkpoint_.rethrow();
   }

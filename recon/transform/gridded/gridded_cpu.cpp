@@ -302,9 +302,10 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   template <class Body>
   void for_each_block(std::int64_t coils, Body body) const {
     const std::int64_t size = cost_.coils_together(coils);
+    checkpoint_ = {};
+    checkpoint_.rethrow();  // before so much memory is taken
     memory_for(grid_, size * cost_.gridding().grid_points());
     memory_for(buffers_, omp_get_max_threads() * cost_.fft_elements());
-    checkpoint_ = {};
     for (std::int64_t first = 0; first < coils && !checkpoint_.is_ended(); first += size)
       body(first, Block{size, std::min(size, coils - first)});
     checkpoint_.rethrow();
