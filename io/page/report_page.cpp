@@ -253,16 +253,11 @@ void add_report(Json& result, const Json& report) {
     if (message.severity == Severity::note) result["notes"].push_back(fhd::line_of(message));
   add_certificate(result, report);
   add_verdict(result, report);
-  const Json &lambda = field_of(first, "lambda"), &largest = field_of(first, "largest_eigenvalue");
-  if (field_of(first, "lambda_curve").is_array() && lambda.is_number() && largest.is_number()) {
-    result["lambda_curve"] = first["lambda_curve"];
-    result["noise_residual"] = field_of(first, "noise_residual");
-    result["lambda_relative"] = lambda.get<double>() / largest.get<double>();
-  }
-  if (field_of(first, "strength_curve").is_array()) {
-    result["strength_curve"] = first["strength_curve"];
-    result["noise_residual"] = field_of(first, "noise_residual");
-  }
+  for (const char* curve : {"lambda_curve", "strength_curve"})
+    if (field_of(first, curve).is_array()) {
+      result[curve] = first[curve];
+      result["noise_residual"] = field_of(first, "noise_residual");
+    }
   if (field_of(first, "noise").is_object()) result["noise"] = first["noise"];
 }
 

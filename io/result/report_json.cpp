@@ -111,7 +111,7 @@ static void to_json(Json& json, const NoiseSummary& n) {
 }
 
 FHD_JSON_FIELDS(UsedTerm, name, strength, weight)
-FHD_JSON_FIELDS(LambdaPoint, lambda, data_residual, penalty)
+FHD_JSON_FIELDS(LambdaPoint, lambda, data_residual, risk)
 FHD_JSON_FIELDS(StrengthPoint, strength, data_residual, risk)
 
 namespace io {

@@ -32,7 +32,9 @@ struct Stage {
 struct LambdaPoint {
   double lambda = 0;         ///< relative to the largest eigenvalue of E^H E
   double data_residual = 0;  ///< |F rho - d| / |d|
-  double penalty = 0;        ///< |W rho| / |W rho| at the smallest lambda tried
+  /// Stein's unbiased estimate of the squared error of the image, as an image of a small lambda sees it, over the
+  /// noise in that image (pipeline/lambda.cpp).
+  double risk = 0;
 };
 
 /// One solution of a search for the strength of a sparse term.

@@ -58,7 +58,7 @@ class FrameSystems {
     const auto samples = sorted(all.samples);
     const Array<double> courses = temporal_courses<T>(scan_, layout_, transform_, context_);
     make(samples, courses);
-    choose_lambda(model_, all, all.samples, one_of(right_hand_sides_, image_, 0), context_);
+    choose_lambda(model_, all, all.samples, noise(), one_of(right_hand_sides_, image_, 0), context_);
     all.samples = {};
     const bool by_themselves = least_squares(context_.settings)->sparse.empty() && courses.empty();
     const Solution<T> solution = by_themselves ? solve_one_by_one() : solve_jointly(all, samples);
