@@ -1,6 +1,7 @@
 # The library for others: libfhd.so with recon and the checks of its results, for find_package(fhd) and pkg-config. Who links
 # it needs no other library and no CUDA toolkit. Its names are those of headers alone; app/docs/cpp.md describes them.
 add_library(libfhd SHARED $<TARGET_OBJECTS:recon> $<TARGET_OBJECTS:checks>)
+add_dependencies(fhd libfhd)  # what builds the program can be installed
 target_link_libraries(libfhd PRIVATE $<TARGET_PROPERTY:recon,LINK_LIBRARIES> fmt::fmt)
 target_compile_features(libfhd INTERFACE cxx_std_20)
 target_compile_definitions(libfhd INTERFACE FHD_HAS_CUDA=$<BOOL:${FHD_HAS_CUDA}>)
