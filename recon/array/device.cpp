@@ -12,7 +12,7 @@ namespace fhd {
 
 void refuse_cuda() {
   throw Error(Field{"device", "cuda"}, "", "this program was built without CUDA",
-              "install the CUDA toolkit and configure again, or use " + option_words("device", "cpu"));
+              "build it with the CUDA toolkit and FHD_CUDA=ON, or use " + option_words("device", "cpu"));
 }
 
 CurrentDevice::CurrentDevice(Device device) {

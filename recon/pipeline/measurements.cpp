@@ -77,7 +77,7 @@ Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> vol
     failure.rethrow();
   }
   if (std::all_of(data.units.begin(), data.units.end(), [](double unit) { return unit == 0; }))
-    context.log.note("values", "all k-space values are zero, and so is the image");
+    context.log.note(no_signal, "all k-space values are zero, and so is the image");
   return data;
 }
 
