@@ -103,6 +103,12 @@ void VolumeAssembler::finish(const Source& stored, const Source& stored_with_val
              with_values = SequenceReadouts::labelled(sequence_, stored_with_values);
   choose_image_readouts();
   require_agreement();
+  if (header_.trajectory.empty())
+    header_.trajectory = kind_of_trajectory(extent_, space_, summary_.readout_length,
+                                            has_trajectory() || !options_.outside.trajectory.empty(),
+                                            subjects_, summary_.inferred);
+  for (auto& other : header_.others)
+    if (other.trajectory.empty()) other.trajectory = header_.trajectory;
   const auto length = [&](int axes, bool in_magnet) {
     return object_length(image_readouts_, source, with_values, axes, in_magnet);
   };
