@@ -444,6 +444,9 @@ void VolumeAssembler::tell_times(const std::vector<TimedReadout>& readouts, cons
     return;
   }
   const auto times = sample_times(header_, trains, readouts, trajectory.k);
+  if (!trains && times)
+    summary_.readout_time_s *= static_cast<double>(count_excitations(readouts, times->seconds)) /
+                               static_cast<double>(readouts.size());
   summary_.has_sample_time = times.has_value();
   if (times) summary_.time_origin = times->origin;
   if (trains && times)

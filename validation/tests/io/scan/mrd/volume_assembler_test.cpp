@@ -182,6 +182,22 @@ TEST(VolumeAssembler, takes_tr_for_the_time_of_a_readout_unless_slices_take_turn
   }
 }
 
+TEST(VolumeAssembler, shares_tr_among_the_segments_of_a_readout) {
+  auto header = header_8x8();
+  header.encoded_matrix = {32, 32, 1};
+  header.acquisition.excitation_time_s = 0.004;
+  Stream stream(header);
+  for (int i = 0; i < 8; ++i) {
+    auto readout = line_readout(i, i / 2);
+    readout.head.idx.segment = static_cast<std::uint16_t>(i % 2);
+    for (std::size_t s = 0; s < samples; ++s)
+      readout.trajectory[2 * s] += static_cast<float>(samples * (i % 2));
+    stream.deliver(readout);
+  }
+  stream.assembler.finish(stream.source(), stream.source());
+  EXPECT_DOUBLE_EQ(stream.assembler.summary().readout_time_s, 0.002);
+}
+
 TEST(VolumeAssembler, takes_the_kind_of_trajectory_from_readouts_where_the_header_states_none) {
   auto without = header_8x8();
   without.trajectory.clear();
