@@ -185,13 +185,9 @@ class StreamFile {
 
 }  // namespace
 
-/// Copies a stream to ISMRMRD, as copy_ismrmrd_here.
-Sentences copy_stream(const std::string& from, const ReadOptions& options, const std::string& temporary,
-                      const std::string& path) {
-  auto file = hdf5::File::create(temporary, path);
-  auto lost = StreamFile(from, options).copy(options, file);
-  file.close();
-  return lost;
+/// Copies a stream to ISMRMRD. Returns what is not written.
+Sentences copy_stream(const std::string& from, const ReadOptions& options, hdf5::File& to) {
+  return StreamFile(from, options).copy(options, to);
 }
 
 ScanSource open_stream(const std::string& path, const ReadOptions& options) {
