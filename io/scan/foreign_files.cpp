@@ -22,7 +22,7 @@ constexpr auto ge_converter = "convert it with ge_to_ismrmrd, which needs GE's O
 constexpr auto philips_converter = "convert the set with philips_to_ismrmrd -f NAME";
 constexpr auto list_data =
     "read it with a program for Philips list/data (MRecon, loadLISTDATA) and write ISMRMRD";
-constexpr auto mrd_2 = "convert it with mrd_to_ismrmrd, which comes with MRD version 2";
+constexpr auto mrd_2 = "copy it to MRD's binary format: in Python reader.copy_to(mrd.BinaryMrdWriter(\"NEW\"))";
 
 /// A row: bytes at an offset.
 struct Magic {
@@ -33,7 +33,6 @@ struct Magic {
 constexpr Magic magics[]{
     {0, "MATLAB 5.0 MAT-file"sv, "a MATLAB file (version 5 to 7)", from_arrays},
     {0, "\x93NUMPY"sv, "a NumPy array (.npy)", from_arrays},
-    {0, "yardl"sv, "MRD version 2", mrd_2},
     {0, "{\"yardl\""sv, "MRD version 2 (NDJSON)", mrd_2},
     {128, "DICM"sv, "DICOM", images},
     {344, "n+1\0"sv, "NIfTI", images},

@@ -30,6 +30,7 @@ void VolumeAssembler::follow_sequence(std::int64_t count, const Source& heads) {
   summary_.follows_sequence = sequence_ != nullptr;
   if (!sequence_) return;
   for (const auto& sentence : sequence_->sentences()) summary_.inferred.push_back(sentence);
+  if (!sequence_->missing().empty()) summary_.missing.push_back(sequence_->missing());
   sequence_scale_ = pulseq::scale_of(sequence_->sequence(), summary_);
 }
 

@@ -21,8 +21,8 @@
 
 namespace fhd::io {
 
-Sentences copy_stream(const std::string& from, const ReadOptions& options, const std::string& temporary,
-                      const std::string& path);  // stream_file.cpp
+Sentences copy_stream(const std::string& from, const ReadOptions& options, hdf5::File& to);
+Sentences copy_twix(const std::string& from, const ReadOptions& options, hdf5::File& to);
 
 namespace {
 
@@ -147,8 +147,12 @@ ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options) {
 
 Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options, const std::string& temporary,
                             const std::string& path) {
-  if (is_twix(from)) return copy_twix(from, options, temporary, path);
-  if (mrd::is_stream(from)) return copy_stream(from, options, temporary, path);
+  if (const bool is_raw = is_twix(from); is_raw || mrd::is_stream(from)) {
+    auto file = hdf5::File::create(temporary, path);
+    auto lost = is_raw ? copy_twix(from, options, file) : copy_stream(from, options, file);
+    file.close();
+    return lost;
+  }
   const auto measurement = open_measurement(from, options);
   const auto header_name = mrd::header_name(measurement.group);
   const bool has_waveforms = measurement.file.has(measurement.group + "/waveforms");

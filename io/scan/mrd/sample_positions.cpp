@@ -270,6 +270,32 @@ static bool choose_axes(const ReadOptions& options, const TrajectoryExtent& exte
   return axes.in_magnet;
 }
 
+std::string kind_of_trajectory(const TrajectoryExtent& extent, const EncodedSpace& space,
+                               std::int64_t readout_length, bool has_positions, const Subjects& subjects,
+                               std::vector<std::string>& inferred) {
+  if (has_positions) {
+    say(inferred,
+        "The header states no kind of trajectory: it is taken to be 'other', with the positions given.");
+    return "other";
+  }
+  const auto& n = space.unit_reference.encoded.matrix_size;
+  const auto fills = [](std::int64_t count, int voxels) { return 2 * count > voxels && count <= voxels; };
+  if (!fills(readout_length, n[0]) || !fills(extent.largest_step_1 + 1, n[1]) ||
+      !fills(extent.largest_step_2 + 1, n[2]))
+    throw Error(
+        subjects.header, "a <trajectory>",
+        fmt::format("none, no positions, and readouts of {} samples with encoding steps to {} and {}, which "
+                    "are not the lines of a matrix {} x {} x {}",
+                    readout_length, extent.largest_step_1, extent.largest_step_2, n[0], n[1], n[2]),
+        "write the kind into the header, and where it is not 'cartesian' the k-space positions into the "
+        "file");
+  say(inferred,
+      "The header states no kind of trajectory, and no readout positions: it is taken to be 'cartesian', "
+      "because "
+      "readouts and encoding steps fill the matrix.");
+  return "cartesian";
+}
+
 SamplePositions choose_positions(const EncodingHeader& encoding, const std::string& trajectory_unit,
                                  const ReadOptions& options, const EncodedSpace& space,
                                  const TrajectoryExtent& extent, const ObjectLength& object_length,

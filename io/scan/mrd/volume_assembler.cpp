@@ -99,6 +99,12 @@ void VolumeAssembler::finish(const Source& stored, const Source& stored_with_val
   const auto source = prepared(stored), with_values = prepared(stored_with_values);
   choose_image_readouts();
   require_agreement();
+  if (header_.trajectory.empty())
+    header_.trajectory = kind_of_trajectory(extent_, space_, summary_.readout_length,
+                                            has_trajectory() || !options_.outside.trajectory.empty(),
+                                            subjects_, summary_.inferred);
+  for (auto& other : header_.others)
+    if (other.trajectory.empty()) other.trajectory = header_.trajectory;
   const auto length = [&](int axes, bool in_magnet) {
     return object_length(image_readouts_, source, with_values, axes, in_magnet);
   };
@@ -375,6 +381,9 @@ void VolumeAssembler::tell_times(const std::vector<TimedReadout>& readouts, cons
     return;
   }
   const auto times = sample_times(header_, trains, readouts, trajectory.k);
+  if (!trains && times)
+    summary_.readout_time_s *= static_cast<double>(count_excitations(readouts, times->seconds)) /
+                               static_cast<double>(readouts.size());
   summary_.has_sample_time = times.has_value();
   if (times) summary_.time_origin = times->origin;
   if (trains && times)
