@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "recon/domain/option_words.hpp"
+
 namespace fhd::validation {
 namespace {
 
@@ -84,10 +86,13 @@ void decide_explained(Verdict& v) {
 }  // namespace
 
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
-  if (code == codes::folding) return "--map-sets auto";
+  if (code == codes::folding) return option_words("map-sets", "auto");
+  if (code == "unit") return "give the unit with " + option_words("trajectory-unit");
+  if (code == "scale") return "check " + option_words("trajectory-unit") + " and " + option_words("fov-mm");
   if (code != codes::delays) return {};
-  return delays_are_sought ? "give the delay as --trajectory-correction X,Y in samples: auto does not find it"
-                           : "--trajectory-correction auto";
+  return delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
+                                 " X,Y in samples: auto does not find it"
+                           : option_words("trajectory-correction", "auto");
 }
 
 const ModelChange* change_of(const Verdict& verdict, const char* what) {
