@@ -8,6 +8,7 @@
 #include "recon/array/execution.hpp"
 #include "recon/array/linear_algebra.hpp"
 #include "recon/array/linear_operator.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 
 namespace fhd {
@@ -58,7 +59,7 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
   if (layout.frames < 2)
     throw Error(Field{"spokes-per-frame"}, "room for two frames" + of_scan,
                 std::to_string(layout.readouts_per_frame) + " to a frame",
-                "take fewer readouts to a frame, or let frames overlap with --sliding");
+                "take fewer readouts to a frame, or let frames overlap with " + option_words("sliding"));
   return in_order();
 }
 

@@ -3,6 +3,7 @@
 
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/solve.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
@@ -17,9 +18,9 @@ double noise_norm(const Measurements<T>& data, std::int64_t channels, RunLog& lo
   const Scan& scan = data.scan;
   const auto covariance = known_noise(scan).covariance;
   if (!scan.noise)
-    log.note("lambda",
-             "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of k-space, "
-             "where signal makes it look larger");
+    log.note("lambda", option_words("lambda", "auto") +
+                           ": the scan has no noise readouts; the noise is taken from the edge of k-space, "
+                           "where signal makes it look larger");
   const std::int64_t coils = scan.kspace.coil_count(), strongest = strongest_coil(scan.kspace);
   double variance = 0;
   for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -82,7 +83,8 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
                noise = noise_norm(data, samples.extent(0), log);
   const double aim = log.report.noise_residual = data_norm == 0 ? 0 : noise / data_norm;
   if (data_norm == 0 || noise == 0) {
-    log.note("lambda", "--lambda auto: there is no noise to go by, the default lambda is used");
+    log.note("lambda",
+             option_words("lambda", "auto") + ": there is no noise to go by, the default lambda is used");
     return start;
   }
   Array<Complex<T>> image(fhd.shape(), fhd.device()), product(fhd.shape(), fhd.device());
@@ -102,14 +104,14 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
                            short_number(aim) + " of the data");
     return *found.lambda;
   }
-  log.note(
-      "lambda",
-      std::string("--lambda auto: the data residual stays ") + (found.stays_above ? "above" : "below") +
-          " the noise (" + short_number(aim) + ") whatever lambda is" +
-          (found.stays_above ? ": something other than noise (maps, motion, off-resonance, a small matrix) "
-                               "dominates"
-                             : "") +
-          ", and the default lambda is used");
+  log.note("lambda", option_words("lambda", "auto") + ": the data residual stays " +
+                         (found.stays_above ? "above" : "below") + " the noise (" + short_number(aim) +
+                         ") whatever lambda is" +
+                         (found.stays_above
+                              ? ": something other than noise (maps, motion, off-resonance, a small matrix) "
+                                "dominates"
+                              : "") +
+                         ", and the default lambda is used");
   return start;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "io/result/nifti.hpp"
+#include "recon/domain/option_words.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd::doctor {
@@ -24,12 +25,12 @@ void check_geometry(const Geometry& geometry, Findings& findings) {
         Severity::warning, "geometry",
         fmt::format("Voxels of {:.3g} to {:.3g} mm are unusual: the FOV may be in another unit than mm.",
                     smallest, largest),
-        "--fov-mm X,Y,Z states it");
+        option_words("fov-mm", "X,Y,Z") + " states it");
   else if (largest > 2.5 * smallest)
     findings.add(
         Severity::note, "geometry",
         fmt::format("Voxels are {:.3g} mm long on one axis and {:.3g} mm on another.", smallest, largest),
-        "if that is not meant: --fov-mm or --matrix");
+        "if that is not meant: " + option_words("fov-mm") + " or " + option_words("matrix"));
   const auto& a = geometry.read_direction;
   const auto& b = geometry.phase_direction;
   const auto& c = geometry.slice_direction;
@@ -63,7 +64,7 @@ void check_positions(const std::vector<Geometry>& slices, Findings& findings) {
         "write position (ISMRMRD) or position_mm (fhd) into the file");
   if (const auto places = io::note_of_places(stacks_of(slices)); !places.empty())
     findings.add(Severity::warning, "positions", fmt::format("Places of slices: {}.", places),
-                 "--slices chooses others");
+                 option_words("slices") + " chooses others");
 }
 
 }  // namespace fhd::doctor

@@ -11,6 +11,7 @@
 #include "io/scan/mrd/readout.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_axes.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -304,7 +305,8 @@ EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, co
     if (space.geometry.matrix_size[axis] == 0) {
       if (!options.matrix_size)
         throw Error(subject, "an encodedSpace with matrixSize",
-                    "0 voxels along " + std::string(1, "xyz"[axis]), "give it with --matrix X,Y,Z");
+                    "0 voxels along " + std::string(1, "xyz"[axis]),
+                    "give it with " + option_words("matrix", "X,Y,Z"));
       space.geometry.matrix_size[axis] = (*options.matrix_size)[axis];
     }
   auto& fov = header.encoded_fov_mm;

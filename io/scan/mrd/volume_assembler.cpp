@@ -9,6 +9,7 @@
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/mrd/sample_times.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -132,7 +133,7 @@ void VolumeAssembler::require_agreement() {
     throw Error(subjects_.readouts, "readouts of an image",
                 fmt::format("{} readouts, all flagged as noise, calibration or dummy", added_),
                 added_ > 0 && std::ssize(noise_readouts_) == added_
-                    ? "give the file as --noise to the scan whose noise it is"
+                    ? "give the file as " + option_words("noise") + " to the scan whose noise it is"
                     : "");
   const auto& first = *image_readouts_.front().head;
   summary_.coil_count = first.active_channels, summary_.readout_length = first.sample_count();
