@@ -37,9 +37,11 @@ void check_geometry(const Geometry& geometry, Findings& findings) {
   const double determinant = a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) +
                              a[2] * (b[0] * c[1] - b[1] * c[0]);
   if (determinant < 0)
-    findings.add(Severity::note, "geometry",
-                 "The read, phase and slice directions form a left-handed system; the NIfTI affine keeps it.",
-                 "if the image is mirrored: turn one direction in the file");
+    findings.add(
+        Severity::note, "geometry",
+        "The read, phase and slice directions form a left-handed system, as the gradients of Siemens do; "
+        "the NIfTI affine keeps it.",
+        "if the image is mirrored: turn one direction in the file");
 }
 
 void check_positions(const std::vector<Geometry>& slices, Findings& findings) {

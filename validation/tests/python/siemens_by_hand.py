@@ -1,9 +1,10 @@
-"""siemens_by_hand.py IN.dat OUT.h5 [regridded|described|trajectory]: Siemens raw data as ISMRMRD, read by twixtools and written by the ismrmrd
-package. Shares nothing with the program: it knows one Cartesian or echo-planar scan of a few slices, without acceleration.
+"""siemens_by_hand.py IN.dat OUT.h5 [regridded|described|trajectory]: Siemens raw data as ISMRMRD, read by twixtools and
+written by the ismrmrd package. Shares nothing with the program: it knows one Cartesian or echo-planar scan of a few slices,
+without acceleration.
 
-Samples on the ramps are brought to equal distances by the formula that io/scan/mrd/ramp_regridding.hpp states; or stay as they
-are, with the header's description of the gradient, as siemens_to_ismrmrd writes it; or beside a trajectory, whose reversed
-lines are then aligned here, by the phase-correction readouts."""
+Samples on the ramps are brought to equal distances by the formula that io/scan/mrd/ramp_regridding.hpp states; or stay as
+they are, with the header's description of the gradient, as siemens_to_ismrmrd writes it; or beside a trajectory, whose
+reversed lines are then aligned here, by the phase-correction readouts."""
 
 import sys
 
@@ -13,8 +14,11 @@ import twixtools
 from scipy.spatial.transform import Rotation
 
 xsd = ismrmrd.xsd
-FLAGS = {"NOISEADJSCAN": ismrmrd.ACQ_IS_NOISE_MEASUREMENT, "PHASCOR": ismrmrd.ACQ_IS_PHASECORR_DATA,
-         "REFLECT": ismrmrd.ACQ_IS_REVERSE}
+FLAGS = {
+    "NOISEADJSCAN": ismrmrd.ACQ_IS_NOISE_MEASUREMENT,
+    "PHASCOR": ismrmrd.ACQ_IS_PHASECORR_DATA,
+    "REFLECT": ismrmrd.ACQ_IS_REVERSE,
+}
 
 
 def blocks_of(path):
@@ -44,7 +48,7 @@ class Ramps:
         self.even = (np.arange(samples) - (samples - 1) / 2) * self.flat_step
 
     def demodulated(self, values, offset, reverse):
-        """Takes the receiver's frequency back where the gradient is not that of the flat top. offset: parts of the encoded FOV."""
+        """Takes the receiver's frequency back off the flat top. offset: parts of the encoded FOV."""
         return values * np.exp(2j * np.pi * (-offset if reverse else offset) * (self.even - self.k))
 
     def regridded(self, values):
@@ -75,18 +79,27 @@ def header_of(hdr, mdb, samples):
     fov = [plane["dReadoutFOV"], plane["dPhaseFOV"], plane["dThickness"]]
 
     def encoded(factor):
-        return xsd.encodingSpaceType(matrixSize=xsd.matrixSizeType(x=round(base * factor), y=lines, z=1),
-                                     fieldOfView_mm=xsd.fieldOfViewMm(x=fov[0] * factor, y=fov[1], z=fov[2]))
+        return xsd.encodingSpaceType(
+            matrixSize=xsd.matrixSizeType(x=round(base * factor), y=lines, z=1),
+            fieldOfView_mm=xsd.fieldOfViewMm(x=fov[0] * factor, y=fov[1], z=fov[2]),
+        )
 
     train = any("REFLECT" in one.get_active_flags() for one in mdb)
-    limits = xsd.encodingLimitsType(kspace_encoding_step_1=xsd.limitType(
-        minimum=0, maximum=max(one.cLin for one in mdb), center=mdb[-1].mdh.CenterLin))
-    encoding = xsd.encodingType(encodedSpace=encoded(over), reconSpace=encoded(1), encodingLimits=limits,
-                                trajectory=xsd.trajectoryType("epi" if train else "cartesian"))
+    limits = xsd.encodingLimitsType(
+        kspace_encoding_step_1=xsd.limitType(minimum=0, maximum=max(one.cLin for one in mdb), center=mdb[-1].mdh.CenterLin)
+    )
+    encoding = xsd.encodingType(
+        encodedSpace=encoded(over),
+        reconSpace=encoded(1),
+        encodingLimits=limits,
+        trajectory=xsd.trajectoryType("epi" if train else "cartesian"),
+    )
     return xsd.ismrmrdHeader(
-        encoding=[encoding], acquisitionSystemInformation=xsd.acquisitionSystemInformationType(systemVendor="SIEMENS"),
+        encoding=[encoding],
+        acquisitionSystemInformation=xsd.acquisitionSystemInformationType(systemVendor="SIEMENS"),
         experimentalConditions=xsd.experimentalConditionsType(H1resonanceFrequency_Hz=123_000_000),
-        measurementInformation=xsd.measurementInformationType(patientPosition="HFS"))
+        measurementInformation=xsd.measurementInformationType(patientPosition="HFS"),
+    )
 
 
 def put_places(acquisition, head):
@@ -99,14 +112,23 @@ def put_places(acquisition, head):
 
 def described(header, hdr, lines):
     first = lambda name: np.ravel(hdr["Meas"][name])[0]
-    numbers = {"etl": lines, "numberOfNavigators": 3, "rampUpTime": first("alRegridRampupTime"), "rampDownTime": first("alRegridRampdownTime"),
-               "flatTopTime": first("alRegridFlattopTime"), "acqDelayTime": first("alRegridDelaySamplesTime"),
-               "numSamples": first("alRegridDestSamples")}
+    numbers = {
+        "etl": lines,
+        "numberOfNavigators": 3,
+        "rampUpTime": first("alRegridRampupTime"),
+        "rampDownTime": first("alRegridRampdownTime"),
+        "flatTopTime": first("alRegridFlattopTime"),
+        "acqDelayTime": first("alRegridDelaySamplesTime"),
+        "numSamples": first("alRegridDestSamples"),
+    }
     header.encoding[0].trajectoryDescription = xsd.trajectoryDescriptionType(
-        identifier="ConventionalEPI", comment="Conventional 2D EPI sequence",
+        identifier="ConventionalEPI",
+        comment="Conventional 2D EPI sequence",
         userParameterLong=[xsd.userParameterLongType(name=name, value=int(value)) for name, value in numbers.items()],
-        userParameterDouble=[xsd.userParameterDoubleType(
-            name="dwellTime", value=hdr["MeasYaps"]["sRXSPEC"]["alDwellTime"][0] * 1e-3)])
+        userParameterDouble=[
+            xsd.userParameterDoubleType(name="dwellTime", value=hdr["MeasYaps"]["sRXSPEC"]["alDwellTime"][0] * 1e-3)
+        ],
+    )
 
 
 def write(raw, path, form="regridded"):
@@ -125,8 +147,14 @@ def write(raw, path, form="regridded"):
         lines.append((one, flags, values))
     delay, phase = 0, 0
     if form == "trajectory":
-        sums = [sum(ramps.regridded(v)[:, :: -1 if back else 1] for _, flags, v in lines
-                    if "PHASCOR" in flags and ("REFLECT" in flags) == back) for back in (False, True)]
+        sums = [
+            sum(
+                ramps.regridded(v)[:, :: -1 if back else 1]
+                for _, flags, v in lines
+                if "PHASCOR" in flags and ("REFLECT" in flags) == back
+            )
+            for back in (False, True)
+        ]
         delay, phase = alignment(*sums)
     with ismrmrd.Dataset(str(path), "dataset", create_if_needed=True) as file:
         file.write_xml_header(xsd.ToXML(header).encode())

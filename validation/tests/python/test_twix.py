@@ -1,4 +1,5 @@
-"""Siemens raw data beside twixtools, and beside ISMRMRD that is made from it by hand; skipped where twixtools, or the scans, are absent."""
+"""Siemens raw data beside twixtools, and beside ISMRMRD made from it by hand; skipped where one is absent."""
+
 import os
 import pathlib
 import subprocess
@@ -11,14 +12,16 @@ h5py = pytest.importorskip("h5py")
 nibabel = pytest.importorskip("nibabel")
 pytest.importorskip("ismrmrd")
 pytest.importorskip("scipy")
-import siemens_by_hand  # noqa: E402
+import siemens_by_hand
 
 SCANS = pathlib.Path(os.environ.get("FHD_SCANS", "")) / "siemens_twix"
 pytestmark = pytest.mark.skipif(not SCANS.is_dir(), reason=f"no {SCANS}")
 
 
 def run(*arguments, cwd):
-    return subprocess.run([os.environ["FHD_PROGRAM"], *map(str, arguments)], check=True, cwd=cwd, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [os.environ["FHD_PROGRAM"], *map(str, arguments)], check=True, cwd=cwd, capture_output=True, text=True
+    ).stdout
 
 
 def complex_of(values):
@@ -64,7 +67,7 @@ def test_ramp_samples_beside_a_trajectory_are_those_of_twixtools_to_the_bit(tmp_
 @pytest.mark.parametrize("name", ["gre", "epi"])
 def test_images_are_those_of_ismrmrd_made_by_hand(tmp_path, name, ramps):
     siemens_by_hand.write(SCANS / f"{name}.dat", tmp_path / "made.h5", ramps)
-    # A sum of squares and adaptive maps follow the samples voxel by voxel; ESPIRiT's phase is unsteady where there is nothing.
+    # Sums of squares and adaptive maps follow the samples voxel by voxel; ESPIRiT's phase is unsteady where nothing is.
     for coils, largest in (("none", 1e-5), ("adaptive", 1e-5), ("espirit", 3e-4)):
         own, place, _ = reconstructed(SCANS / f"{name}.dat", "own", tmp_path, "--coils", coils)
         hand, place_by_hand, said = reconstructed("made.h5", "hand", tmp_path, "--coils", coils)
