@@ -402,7 +402,7 @@ Rows input_limits() {
        [](RunOptions&, const std::string& text) {
          io::reader::limits().memory_gib = number_of("--input-memory", text, 0.001, 1e6);
        }},
-      {"--input-seconds", "N",
+      {"--input-seconds", "NUMBER",
        "s that opening a file or reading a volume may take [30, and 1 for 20 MB; of a processor 1.2, and 1 "
        "for 10 MB]",
        [](RunOptions&, const std::string& text) {

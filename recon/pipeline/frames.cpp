@@ -5,6 +5,7 @@
 
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/compatibility.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
@@ -379,7 +380,7 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
   const std::int64_t coils = scan.kspace.coil_count();
   if (coils > 1 && !decide_coils_of(scan, settings).uses_maps())
     throw Error("frames", "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
-                "leave out --coils none");
+                "leave out " + option_words("coils", "none"));
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/risk.hpp"
@@ -137,7 +138,7 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
   RunLog& log = context.log;
   ImageRisk<T> risk(model, data, samples, noise, fhd, context);
   if (const auto obstacle = risk.obstacle()) {
-    log.note("lambda", "--lambda auto: the default lambda is used, because " + *obstacle);
+    log.note("lambda", option_words("lambda", "auto") + ": the default lambda is used, because " + *obstacle);
     return OfMeanEigenvalue{}.share * model.mean_eigenvalue;
   }
   log.report.noise_residual = risk.noise_residual();
@@ -152,8 +153,9 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
   const double lambda = share * model.mean_eigenvalue;
   if (!risk.is_measured())
     log.note("lambda",
-             "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of k-space, or "
-             "from what an image of a small lambda leaves, whichever is less");
+             option_words("lambda", "auto") +
+                 ": the scan has no noise readouts; the noise is taken from the edge of k-space, or "
+                 "from what an image of a small lambda leaves, whichever is less");
   log.note(
       "lambda",
       "lambda " + short_number(lambda / model.largest_eigenvalue) + " of the largest eigenvalue" +

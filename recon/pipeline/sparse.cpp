@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "recon/array/vector_math.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/risk.hpp"
@@ -241,7 +242,8 @@ double search_strength(Model<T>& model, double unit, const Measurements<T>& data
   Risk<T> risk(model, unit, data, samples, noise, fhd, path, context);
   if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
     constexpr double default_strength = 0.005;
-    log.note("strength", "--regularizer auto: there is no noise to go by, the strength is " +
+    log.note("strength", option_words("regularizer", "auto") +
+                             ": there is no noise to go by, the strength is " +
                              short_number(default_strength));
     return default_strength;
   }
@@ -256,10 +258,9 @@ double search_strength(Model<T>& model, double unit, const Measurements<T>& data
   std::sort(points.begin(), points.end(),
             [](const auto& a, const auto& b) { return a.strength < b.strength; });
   if (!risk.is_measured())
-    log.note(
-        "strength",
-        "--regularizer auto: the scan has no noise readouts; the noise is taken from the edge of k-space, "
-        "or from what an image of strength 0.01 leaves, whichever is less");
+    log.note("strength", option_words("regularizer", "auto") +
+                             ": the scan has no noise readouts; the noise is taken from the edge of k-space, "
+                             "or from what an image of strength 0.01 leaves, whichever is less");
   log.note(
       "strength",
       "strength " + short_number(strength) +
