@@ -83,7 +83,10 @@ def rewritten(path, to):
     with ismrmrd.Dataset(str(path), "dataset", create_if_needed=False) as old, mrd.BinaryMrdWriter(str(to)) as new:
         items = [item_of(old.read_acquisition(i)) for i in range(old.number_of_acquisitions())]
         items.insert(1, waveform())
-        items.insert(3, mrd.StreamItem.ImageFloat(mrd.Image(data=np.ones((1, 1, 4, 4), np.float32), meta={"a": [mrd.ImageMetaValue.Int64(3)]})))
+        image = mrd.Image(
+            head=mrd.ImageHeader(image_type=mrd.ImageType.MAGNITUDE), data=np.ones((1, 1, 4, 4), np.float32), meta={"a": [mrd.ImageMetaValue.Int64(3)]}
+        )
+        items.insert(3, mrd.StreamItem.ImageFloat(image))
         new.write_header(header_of(old.read_xml_header()))
         new.write_data(items)
     return to

@@ -183,7 +183,7 @@ class Mrd2FileTest : public FolderTest {
   std::unique_ptr<ScanFile> expect_the_scan(const std::string& name) const {
     const auto expected = open_scan(path("scan.mrd"));
     auto found = open_scan(name);
-    EXPECT_EQ(found->summary().format, "MRD version 2");
+    EXPECT_EQ(found->summary().format, "ISMRMRD (MRD version 2)");
     EXPECT_EQ(found->summary().slice_count, 2);
     for (int slice = 0; slice < 2; ++slice) {
       const auto a = expected->read(slice, 0), b = found->read(slice, 0);
@@ -226,6 +226,7 @@ TEST_F(Mrd2FileTest, becomes_ismrmrd_with_its_flags) {
   const auto copy = open_scan(path("copy.mrd"));
   EXPECT_TRUE(std::ranges::equal(copy->read(1, 0).kspace.values, file->read(1, 0).kspace.values));
   EXPECT_TRUE(copy->read(0, 0).noise.has_value());
+  EXPECT_EQ(copy->summary().acquisition.study_date, "2024-10-04") << "the header is copied";
 }
 
 TEST_F(Mrd2FileTest, that_ends_early_is_refused_or_read_up_to_there) {
