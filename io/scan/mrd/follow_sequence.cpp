@@ -6,6 +6,7 @@
 #include "io/scan/pulseq/sequence_volumes.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_axes.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -46,7 +47,7 @@ void VolumeAssembler::copy_played_positions(std::int64_t number, const ReadoutHe
   if (!directions)
     throw Error(subjects_.readout(number),
                 "directions at right angles, for positions along the axes of the magnet", "none",
-                "take them along the axes of the image with --trajectory-axes image");
+                "take them along the axes of the image with " + option_words("trajectory-axes", "image"));
   const auto samples = k.extent(1);
   const auto [x, y, z] = signs_of_magnet(header_.acquisition);
   for (std::int64_t s = m; s < m + head.sample_count(); ++s) {

@@ -16,6 +16,7 @@
 #include "io/scan/mrd/stream_file.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -83,13 +84,15 @@ std::string group_of(const hdf5::File& file, const ReadOptions& options, Sentenc
     auto name = options.group;
     if (name.starts_with('/')) name.erase(0, 1);
     if (std::find(groups.begin(), groups.end(), name) == groups.end())
-      throw Error(file.path(), "a group '" + options.group + "' with an ISMRMRD measurement, as --group says",
+      throw Error(file.path(),
+                  "a group '" + options.group + "' with an ISMRMRD measurement, as " + option_words("group") +
+                      " says",
                   groups.empty() ? "none" : all);
     return "/" + name;
   }
   if (groups.size() > 1)
     throw Error(file.path(), "one ISMRMRD measurement", fmt::format("{}: {}", groups.size(), all),
-                "choose one with --group NAME");
+                "choose one with " + option_words("group", "NAME"));
   if (groups.empty()) return mrd::usual_group;  // errors name what is missing
   if ("/" + groups[0] != mrd::usual_group)
     say(inferred, "The measurement is the group '{}', the only one in the file.", groups[0]);

@@ -8,6 +8,7 @@
 
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -250,7 +251,8 @@ static bool choose_axes(const ReadOptions& options, const TrajectoryExtent& exte
                         bool stacks_weights, const Subjects& subjects, std::vector<std::string>& inferred) {
   if (extent.axis_count < 3) {
     if (options.trajectory_axes == TrajectoryAxes::magnet)
-      throw Error(subjects.readouts, "a trajectory of three axes, for --trajectory-axes magnet",
+      throw Error(subjects.readouts,
+                  "a trajectory of three axes, for " + option_words("trajectory-axes", "magnet"),
                   fmt::format("{} axes", extent.axis_count), "leave it out: two axes are those of the image");
     return false;
   }
