@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Optional, TypedDict
 
-Judgement = Literal["explained", "untested", "not converged", "varies", "unexplained"]
+Judgement = Literal["explained", "explained in part", "untested", "not converged", "varies", "unexplained"]
 
 
 class Certificate(TypedDict):
@@ -39,10 +39,14 @@ class Misfit(TypedDict):
     """of a shell of k-space: its outer radius, 1 at a face; of a coil: its number"""
     share_of_energy: float
     """of sum |d|^2"""
+    samples: float
+    """values there, of all coils"""
     unexplained: float
     """|E rho - d| / |d|, noise included"""
+    beyond_noise: Optional[float]
+    """what of that is more than noise; None where it is not known"""
     chi_squared: Optional[float]
-    """|E rho - d|^2 over what the noise leaves there; None where that is not known"""
+    """|E rho - d|^2 over what the noise leaves there; None where the noise was not measured"""
 
 
 class Cause(TypedDict):
@@ -65,18 +69,22 @@ class ModelChange(TypedDict):
     """the step in standard deviations of what noise makes of it; None where not known"""
 
 
-class _Likely(TypedDict, total=False):
+class _WhereKnown(TypedDict, total=False):
     cause: Cause
     """absent where the data are explained, or no cause is known"""
+    by_readout: list[float]
+    """|E rho - d| of groups of successive readouts, noise included, over that of d; absent where there is one readout"""
+    readouts_per_group: int
 
 
-class Verdict(_Likely):
+class Verdict(_WhereKnown):
     """Whether the model (trajectory, maps, field map) explains the samples to within their noise. The certificate judges
     the arithmetic alone."""
 
     judgement: Judgement
-    """explained; untested: no more values than unknowns; not converged: nothing is said of the data; varies: explained
-    but for a signal that changes from readout to readout; unexplained: arithmetic right, data not explained"""
+    """explained; explained in part: more is left over than of scans that are right, and less than calls for an alarm;
+    untested: no more values than unknowns; not converged: nothing is said of the data; varies: explained but for a signal
+    that changes from readout to readout; unexplained"""
     sentence: str
     """why, for a reader"""
     unexplained: float
@@ -84,11 +92,13 @@ class Verdict(_Likely):
     tested: float
     """share of sum |d|^2 there"""
     chi_squared: Optional[float]
-    """of the same samples, 1: noise; None where the noise is not known"""
+    """of the same samples, 1: noise; None where the noise was not measured"""
     noise_variance: float
     """E |n|^2 of a sample, in the unit of the scan; 0 where not known"""
     noise_is_measured: bool
     """by noise readouts; else from the part of k-space with the smallest rest"""
+    noise_share: Optional[float]
+    """|noise| / |d|; None where the noise is not known"""
     by_radius: list[Misfit]
     by_coil: list[Misfit]
     changes: list[ModelChange]
