@@ -5,11 +5,16 @@
 
 namespace fhd::app {
 
+std::vector<std::string> regularizer_words() {
+  std::vector<std::string> words{"identity", "roughness"};
+  for (const auto* name : names_of(SparseKind{})) words.emplace_back(name);
+  return words;
+}
+
 RegularizerOption parse_regularizer(const std::string& text) {
   const std::string flag = "--regularizer";
   constexpr std::size_t quadratic_count = 2;
-  std::vector<std::string> known{"identity", "roughness"};  // then the sparse terms
-  for (const auto* name : names_of(SparseKind{})) known.push_back(name);
+  const auto known = regularizer_words();
   RegularizerOption taken{"", {}, {}};
   std::vector<bool> is_taken(known.size());
   for (const auto& part : split_at(text, ',')) {

@@ -42,6 +42,8 @@ struct RegularizerOption {
 };
 /// Reads "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005". Throws Error naming --regularizer.
 RegularizerOption parse_regularizer(const std::string& text);
+/// Returns the names of the terms that it reads.
+std::vector<std::string> regularizer_words();
 
 /// --frames, --spokes-per-frame, --sliding, --gate and --basis: frames of a continuous acquisition.
 struct FrameOptions {
