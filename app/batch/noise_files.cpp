@@ -78,9 +78,10 @@ void serve_noise(BatchList& list) {
     for (const auto& [file, kind, served] : noise) {
       taken.push_back(file->path);
       list.notes.push_back(
-          served.empty() ? fmt::format("{}: holds noise alone, which no scan names: skipped", file->path)
-                         : fmt::format("{}: holds noise alone, that of {} scans: {}{}", file->path,
-                                       served.size(), served.front(), served.size() > 1 ? ", ..." : ""));
+          served.empty()
+              ? fmt::format("{}: holds noise alone, which no scan names: skipped", file->path)
+              : fmt::format("{}: holds noise alone, that of {} scan{}: {}{}", file->path, served.size(),
+                            served.size() == 1 ? "" : "s", served.front(), served.size() > 1 ? ", ..." : ""));
     }
   }
   std::erase_if(list.scans,

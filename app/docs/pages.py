@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = {".png", ".svg", ".jpg"}
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 FENCE = re.compile(r"^ *(```|~~~)")
+SITE_NAMES = {pathlib.Path("app/docs/index.md"): pathlib.Path("index.md"), pathlib.Path("README.md"): pathlib.Path("about.md")}
 
 
 def markdown_files():
@@ -57,6 +58,11 @@ def page_of(target):
     return target if target.suffix == ".md" or target.suffix in PICTURES else None
 
 
+def on_site(page):
+    """Return the place of a page of the repository in the site, which begins with the index of the documentation."""
+    return SITE_NAMES.get(page, page)
+
+
 def notebook_text(path):
     """Return a notebook as Markdown: its texts, and its code in blocks."""
     cells = json.loads(path.read_text())["cells"]
@@ -79,7 +85,7 @@ def for_mkdocs(text, page):
         linked = page_of(pathlib.Path(os.path.normpath(page.parent / target)))
         if linked is None:
             return match[1][1:-1]
-        return f"{match[1]}({os.path.relpath(linked, page.parent)}{hash_}{anchor})"
+        return f"{match[1]}({os.path.relpath(on_site(linked), on_site(page).parent)}{hash_}{anchor})"
 
     out, fenced, before, in_item = [], False, "", False
     for line in text.splitlines():
@@ -110,8 +116,8 @@ def make_pages(program, folder):
     for page, text in {**texts, **generated_pages(program)}.items():
         pictures = [target for target in links(text) if pathlib.Path(target).suffix in PICTURES and not is_outside(target)]
         copied |= {pathlib.Path(os.path.normpath(page.parent / picture)) for picture in pictures}
-        (folder / page).parent.mkdir(parents=True, exist_ok=True)
-        (folder / page).write_text(for_mkdocs(text, page))
+        (folder / on_site(page)).parent.mkdir(parents=True, exist_ok=True)
+        (folder / on_site(page)).write_text(for_mkdocs(text, page))
     for path in copied:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, folder / path)

@@ -48,6 +48,16 @@ def signature(node, of=""):
     return f"{of}{node.name}({arguments})" + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
 
 
+def fields(node):
+    """Return the typed fields of a class, each with the text below it: [(declaration, text)]."""
+    found = []
+    for member, below in zip(node.body, [*node.body[1:], None]):
+        if isinstance(member, ast.AnnAssign) and not ast.unparse(member.target).startswith("_"):
+            is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            found.append((ast.unparse(member), " ".join(below.value.value.split()) if is_text else ""))
+    return found
+
+
 def class_page(node, tree):
     """Return the page of a class: how it is made, what it is, and its public members with docstrings."""
     functions = [member for member in node.body if isinstance(member, ast.FunctionDef)]
@@ -55,17 +65,42 @@ def class_page(node, tree):
     declaration = f"{node.name}({ast.unparse(made.args).removeprefix('self, ')})" if made else node.name
     bases = ", ".join(public_bases(node, tree))
     page = [f"## `fhd.{node.name}`", "", f"```python\n{declaration}\n```", f"\nA kind of `{bases}`." if bases else "", docstring(node)]
-    fields = [ast.unparse(member) for member in node.body if isinstance(member, ast.AnnAssign)]
-    if fields:
-        page.append("\n```python\n" + "\n".join(fields) + "\n```\n")
+    classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
+    own = [classes[name] for name in map(ast.unparse, node.bases) if name.startswith("_") and name in classes]
+    typed = [field for one in (*own, node) for field in fields(one)]
+    if any(text for _, text in typed):
+        page += ["", *listed(typed), ""]
+    elif typed:
+        page.append("\n```python\n" + "\n".join(declaration for declaration, _ in typed) + "\n```\n")
     for function in functions:
         if not function.name.startswith("_") and ast.get_docstring(function):
             page += [f"### `{node.name}.{function.name}`", "", f"```python\n{signature(function)}\n```", docstring(function)]
     return page
 
 
-def function_page(node):
-    return [f"## `fhd.{node.name}`", "", f"```python\n{signature(node)}\n```", docstring(node)]
+def listed(typed):
+    """Return lines of a list of fields."""
+    return [f"- `{declaration}`" + (f": {text}" if text else "").replace("<", "&lt;") for declaration, text in typed]
+
+
+def options_of(node, package):
+    """The fields of the dictionary that types **options of a function, and of those that it is made of."""
+    if node.args.kwarg is None or node.args.kwarg.annotation is None:
+        return []
+    classes = {n.name: n for file in package.glob("*.py") for n in ast.parse(file.read_text()).body if isinstance(n, ast.ClassDef)}
+
+    def all_fields(name):
+        if name not in classes:
+            return []
+        return [field for base in classes[name].bases for field in all_fields(ast.unparse(base))] + fields(classes[name])
+
+    return all_fields(ast.unparse(node.args.kwarg.annotation).removeprefix("Unpack[").removesuffix("]"))
+
+
+def function_page(node, package):
+    page = [f"## `fhd.{node.name}`", "", f"```python\n{signature(node)}\n```", docstring(node)]
+    options = options_of(node, package)
+    return page + (["Options, by their keywords:", "", *listed(options), ""] if options else [])
 
 
 def reference(package):
@@ -79,5 +114,5 @@ def reference(package):
             continue
         tree = ast.parse(file.read_text())
         node = next(n for n in tree.body if getattr(n, "name", None) == own)
-        page += class_page(node, tree) if isinstance(node, ast.ClassDef) else function_page(node)
+        page += class_page(node, tree) if isinstance(node, ast.ClassDef) else function_page(node, package)
     return "\n".join(page)

@@ -14,6 +14,7 @@
 #include "app/options/values.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/processors.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/transform/direct/direct.hpp"
 
@@ -90,7 +91,7 @@ std::size_t DeviceMemory::limit_bytes(std::size_t memory_bytes) const {
 ChosenDevice DeviceOption::choose(int preferred) const {
   if (names_several())
     throw Error("--device " + name, "one device", "several, which only 'fhd recon' uses",
-                "use --device cuda, or cuda:N");
+                "use " + option_words("device", "cuda") + ", or cuda:N");
   ChosenDevice chosen;
   if (name == "cuda") {
     const auto count = static_cast<int>(device::inventory().devices.size());

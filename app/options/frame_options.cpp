@@ -5,6 +5,7 @@
 #include "io/files/input_file.hpp"
 #include "io/scan/companion_files.hpp"
 #include "recon/domain/compatibility.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/frame_layout.hpp"
 
@@ -61,13 +62,14 @@ std::vector<std::pair<std::string, std::string>> FrameOptions::files() const {
 
 void FrameOptions::take_part_in(Settings& settings) const {
   if (choice.frames > 0 && choice.readouts_per_frame > 0)
-    throw Error("--frames with --spokes-per-frame", "", "these options contradict each other",
-                "leave out --frames");
+    throw Error(option_words("frames") + " with " + option_words("spokes-per-frame"), "",
+                "these options contradict each other", "leave out " + option_words("frames"));
   if (choice.step > 0 && choice.readouts_per_frame == 0)
-    throw Error("--sliding", "--spokes-per-frame beside it", "none");
+    throw Error("--sliding", option_words("spokes-per-frame") + " beside it", "none");
   if (gate && choice.readouts_per_frame > 0)
-    throw Error("--gate with --spokes-per-frame", "", "these options contradict each other",
-                "say with --frames how many bins there are");
+    throw Error(option_words("gate") + " with " + option_words("spokes-per-frame"), "",
+                "these options contradict each other",
+                "say with " + option_words("frames") + " how many bins there are");
   if (gate && is_physiology(*gate)) stamp_of(*gate);
   if (gate && is_file(*gate)) require_file("--gate", *gate, "self, physiology, physiology:K or a file");
   if (!basis) return;
@@ -96,8 +98,9 @@ FrameLayout FrameOptions::layout_of(const Scan& scan, const io::ScanSummary& sum
 
 void FrameOptions::require_one(const std::vector<std::int64_t>& repetitions) {
   if (repetitions.size() == 1) return;
-  throw Error("--frames, --spokes-per-frame and --gate", "one repetition", std::to_string(repetitions.size()),
-              "choose it: --repetitions 0");
+  throw Error(
+      option_words("frames") + ", " + option_words("spokes-per-frame") + " and " + option_words("gate"),
+      "one repetition", std::to_string(repetitions.size()), "choose it: " + option_words("repetitions", "0"));
 }
 
 FrameSizes FrameOptions::sizes(std::int64_t samples, std::int64_t readout_length) const {

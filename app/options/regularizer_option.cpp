@@ -5,16 +5,16 @@
 
 namespace fhd::app {
 
-std::vector<std::string> regularizer_words() {
-  std::vector<std::string> words{"identity", "roughness"};
-  for (const auto* name : names_of(SparseKind{})) words.emplace_back(name);
-  return words;
+std::vector<std::string> regularizer_names() {
+  std::vector<std::string> names{"identity", "roughness"};
+  for (const auto* name : names_of(SparseKind{})) names.push_back(name);
+  return names;
 }
 
 RegularizerOption parse_regularizer(const std::string& text) {
   const std::string flag = "--regularizer";
   constexpr std::size_t quadratic_count = 2;
-  const auto known = regularizer_words();
+  const auto known = regularizer_names();
   RegularizerOption taken{"", {}, {}};
   std::vector<bool> is_taken(known.size());
   for (const auto& part : split_at(text, ',')) {

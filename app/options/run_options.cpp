@@ -13,6 +13,7 @@
 #include "io/result/trajectory_cache.hpp"
 #include "io/scan/companion_files.hpp"
 #include "recon/domain/compatibility.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -22,23 +23,25 @@ namespace {
 /// Throws Error where an option is given that does not go with `without`.
 void refuse(const RunOptions& options, const std::string& flag, const std::string& without) {
   if (options.is_given(flag))
-    throw Error(flag + " with " + without, "", "these options contradict each other", "leave out " + flag);
+    throw Error(subject_in_words(flag) + " with " + subject_in_words(without), "",
+                "these options contradict each other", "leave out " + subject_in_words(flag));
 }
 
 Regularizer regularizer_of(const RunOptions& options) {
   const bool roughness = options.regularizer.quadratic == "roughness";
   if (!options.prior.empty()) {
     if (options.is_given("--regularizer") && !roughness)
-      throw Error("--prior with --regularizer " + options.given.at("--regularizer"), "",
-                  "these options contradict each other",
-                  options.regularizer.sparse.empty() ? "leave out --regularizer"
-                                                     : "add roughness:0.01, which the prior weights");
+      throw Error(
+          option_words("prior") + " with " + option_words("regularizer", options.given.at("--regularizer")),
+          "", "these options contradict each other",
+          options.regularizer.sparse.empty() ? "leave out " + option_words("regularizer")
+                                             : "add roughness:0.01, which the prior weights");
     return RoughnessPenalty{AnatomicalPrior{of_input([&] { return io::read_nifti_volume(options.prior); }),
                                             options.prior_strength}};
   }
   if (options.is_given("--prior-strength"))
-    throw Error("--prior-strength without --prior", "", "there is no prior image",
-                "add --prior image.nii.gz");
+    throw Error(option_words("prior-strength") + " without " + option_words("prior"), "",
+                "there is no prior image", "add " + option_words("prior", "image.nii.gz"));
   return roughness ? Regularizer(RoughnessPenalty{}) : IdentityPenalty{};
 }
 
@@ -66,7 +69,8 @@ void refuse_contradictions(const RunOptions& options, const Settings& settings) 
   if (is_method<CartesianFft>(settings))
     for (const char* flag : {"--transform", "--accuracy"}) refuse(options, flag, method);
   if (options.is_given("--field-map-unit") && options.read_options.outside.field_map.empty())
-    throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
+    throw Error("--field-map-unit", option_words("field-map", "FILE") + " beside it", "none",
+                "/field_map of a scan is in rad/s");
   const auto maps = settings.coils.maps;
   refuse_incompatible(features_of(settings)
                           .with(Feature::one_image, !options.frames.asks())
@@ -93,7 +97,7 @@ void print_unusable_cache(const std::string& folder) {
 void RunOptions::require_noise_map_of_one(std::size_t volumes) const {
   if (noise_map && volumes != 1)
     throw Error("--noise-map", "one volume", std::to_string(volumes),
-                "choose one with --repetitions and --slices");
+                "choose one with " + option_words("repetitions") + " and " + option_words("slices"));
 }
 
 Settings RunOptions::image_settings() const {

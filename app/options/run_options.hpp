@@ -42,8 +42,8 @@ struct RegularizerOption {
 };
 /// Reads "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005". Throws Error naming --regularizer.
 RegularizerOption parse_regularizer(const std::string& text);
-/// Returns the names of the terms that it reads.
-std::vector<std::string> regularizer_words();
+/// Returns the names of its terms: the two quadratic ones, then the sparse ones.
+std::vector<std::string> regularizer_names();
 
 /// --frames, --spokes-per-frame, --sliding, --gate and --basis: frames of a continuous acquisition.
 struct FrameOptions {

@@ -284,15 +284,15 @@ Rows solution() {
                 "wavelet, tv, tgv, the last three also with auto: the strength that the noise asks for; and "
                 "of --frames temporal-tv, llr",
                 [](RunOptions& o, const std::string& text) { o.regularizer = parse_regularizer(text); }}
-          .with_words(regularizer_words())
+          .with_words(regularizer_names())
           .shows([](const RunOptions& o) { return o.regularizer.quadratic; }),
       text("--prior", FHD_FIELD(prior), "FILE",
            "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
           .in(reconstructing | in_check),
       number("--prior-strength", FHD_FIELD(prior_strength), "larger: weaker edges of the prior count too"),
       OptionRow{"--lambda", "NUMBER|auto",
-                "weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: such that the data "
-                "residual is the noise of the scan [0.05 of the mean eigenvalue]",
+                "weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: that of the least "
+                "estimated error, or the default where the noise is not known [0.05 of the mean eigenvalue]",
                 set_lambda},
       whole("--iterations", FHD_FIELD(solver.iterations),
             fmt::format("of the solver, at most; {} with wavelet, tv, tgv", sparse_iterations), 1),
@@ -404,7 +404,7 @@ Rows input_limits() {
        [](RunOptions&, const std::string& text) {
          io::reader::limits().memory_gib = number_of("--input-memory", text, 0.001, 1e6);
        }},
-      {"--input-seconds", "N",
+      {"--input-seconds", "NUMBER",
        "s that opening a file or reading a volume may take [30, and 1 for 20 MB; of a processor 1.2, and 1 "
        "for 10 MB]",
        [](RunOptions&, const std::string& text) {

@@ -1,6 +1,6 @@
-# What `cmake --install` puts where, in components: the program, the library for developers (recon/CMakeLists.txt), and
-# the module for mpirun. Paths lead from the program to the rest, so that what is installed can be moved as a whole.
+# What `cmake --install` puts where, in components: the program, the library for developers, and the module for mpirun. Paths lead from the program to the rest, so that what is installed can be moved as a whole.
 include(GNUInstallDirs)
+include(packaging/library.cmake)
 install(TARGETS fhd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(TARGETS fhd_reader RUNTIME DESTINATION lib/fhd COMPONENT program)  # where io/files/installed_file.hpp looks
 # Their run path is for the build folder alone.
@@ -55,13 +55,14 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "From a scanner's trajectory and k-space
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME fhd)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS libopenblas0)  # opened at run time: no tool sees that
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "fhd-dicom, fhd-mpi")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The static library and headers of fhd, for find_package(fhd) of CMake.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The C++ library of fhd with its headers, for find_package(fhd) of CMake and for pkg-config.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfhd-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfftw3-dev, libhwy-dev, libopenblas0")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS libopenblas0)
 find_program(dpkg_shlibdeps dpkg-shlibdeps)
 if(dpkg_shlibdeps)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
 endif()
 if(TARGET fhd_mpi)

@@ -16,7 +16,8 @@ void begin_work() {
     throw Error(
         "this process", "one that can start threads",
         "a copy (fork) of one in which fhd had worked, whose threads are not in it",
-        "start processes anew: multiprocessing.get_context('spawn'), or fork before the first call of fhd");
+        "start processes anew: multiprocessing.get_context('spawn'), or multiprocessing_context='spawn' of "
+        "torch's DataLoader; or fork before the first call of fhd");
   if (!has_worked.exchange(true)) pthread_atfork(nullptr, nullptr, [] { is_copy = true; });
 }
 

@@ -7,6 +7,7 @@
 #include "app/terminal/console.hpp"
 #include "io/reader/reader.hpp"
 #include "recon/array/device.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -17,14 +18,21 @@ namespace {
 nb::object* error_class = nullptr;
 nb::object* device_error_class = nullptr;
 
-/// Turns fhd::Error into fhd.Error, with its line in the words of the options.
+/// Returns the line of an error that names settings by their keywords.
+std::string line_in_keywords(const Error& error) {
+  auto parts = error.parts();
+  parts.subject = subject_in_words(parts.subject);
+  return app::told_line(sentence_of(parts));
+}
+
+/// Turns fhd::Error into fhd.Error, with its line in the words of the keywords.
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const DeviceError& error) {
-    PyErr_SetString(device_error_class->ptr(), app::told_line(error.what()).c_str());
+    PyErr_SetString(device_error_class->ptr(), line_in_keywords(error).c_str());
   } catch (const Error& error) {
-    PyErr_SetString(error_class->ptr(), app::told_line(error.what()).c_str());
+    PyErr_SetString(error_class->ptr(), line_in_keywords(error).c_str());
   }
 }
 
@@ -33,6 +41,7 @@ void translate(const std::exception_ptr& thrown, void*) {
 // NOLINTNEXTLINE: the macro of nanobind
 NB_MODULE(_native, module) {
   module.attr("version") = program_version;
+  option_style() = OptionStyle::keywords;
   io::reader::use();
   module.attr("built_with_cuda") = built_with_cuda;
   error_class = new nb::object(nb::steal(

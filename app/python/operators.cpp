@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "app/python/arrays.hpp"
+#include "app/python/long_work.hpp"
 #include "recon/array/device.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/encoding/sense.hpp"
@@ -224,11 +225,12 @@ void apply(Map& map, const AnyArray& images, const AnyArray& others, bool adjoin
     auto all_images = view_of<T>(images, {batch, n[2], n[1], n[0]}, "image");
     auto all_others = view_of<T>(others, map.range(batch), "samples");
     const Device device = device_of(images);
-    const nb::gil_scoped_release released;
-    const InUse in_use(device);
-    const std::lock_guard lock(map.transform().mutex);
-    Map::run(*map.template of<T>(device), all_images, all_others, adjoint);
-    in_use.finish();
+    run_interruptibly([&] {
+      const InUse in_use(device);
+      const std::lock_guard lock(map.transform().mutex);
+      Map::run(*map.template of<T>(device), all_images, all_others, adjoint);
+      in_use.finish();
+    });
   };
   if (is_double(images, "image"))
     run(0.0);
@@ -250,10 +252,7 @@ void bind_operators(nb::module_& module) {
            [](const Transform& transform) {
              begin_work();
              Array<double> weights;
-             {
-               const nb::gil_scoped_release released;
-               weights = transform.density_weights();
-             }
+             run_interruptibly([&] { weights = transform.density_weights(); });
              return to_numpy(std::move(weights));
            })
       .def("apply", &apply<Transform>, any("images"), any("samples"), nb::arg("adjoint"));

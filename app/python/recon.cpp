@@ -8,8 +8,8 @@
 #include <nanobind/stl/vector.h>
 #include <omp.h>
 
+#include <atomic>
 #include <chrono>
-#include <exception>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -25,14 +25,10 @@
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
+#include "recon/array/interruption.hpp"
 
 namespace fhd::python {
 namespace {
-
-/// Ends the work at Ctrl-C.
-struct Interrupted : std::exception {
-  const char* what() const noexcept override { return "interrupted"; }
-};
 
 /// Runs work on a thread of its own, while this thread tells Python how far it is, and listens for Ctrl-C.
 class Watched {
@@ -42,8 +38,8 @@ class Watched {
   /// Returns what the work calls; it throws Interrupted.
   ProgressCallback callback() {
     return [this](const Progress& progress) {
+      if (is_stopped_) throw Interrupted();
       const std::lock_guard lock(mutex_);
-      if (stopped_) throw Interrupted();
       latest_ = progress;
     };
   }
@@ -54,6 +50,7 @@ class Watched {
     begin_work();
     auto done = std::async(std::launch::async, [&] {
       omp_set_num_threads(app::default_threads());
+      const Interruptible here([this] { return is_stopped_.load(); });
       work();
     });
     try {
@@ -61,10 +58,7 @@ class Watched {
       }
     } catch (...) {
       const nb::gil_scoped_release released;
-      {
-        const std::lock_guard lock(mutex_);
-        stopped_ = true;
-      }
+      is_stopped_ = true;
       done.wait();
       throw;
     }
@@ -91,7 +85,7 @@ class Watched {
   nb::object listener_;
   std::mutex mutex_;
   std::optional<Progress> latest_;
-  bool stopped_ = false;
+  std::atomic<bool> is_stopped_ = false;
 };
 
 /// Returns the images of a series as one array [repetition][slice][z][y][x].
@@ -207,6 +201,7 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
 nb::dict load(const std::string& path) {
   io::ImageSeries images, gridded;
   std::string report;
+  begin_work();
   {
     const nb::gil_scoped_release released;
     images = io::read_image(path);
@@ -223,14 +218,15 @@ nb::dict load(const std::string& path) {
 }
 
 /// Returns the options of a reconstruction, or `of_files` those of reading a file: flag, text, whether it takes no value,
-/// default.
-std::vector<std::tuple<std::string, std::string, bool, std::string>> options(bool of_files) {
-  std::vector<std::tuple<std::string, std::string, bool, std::string>> found;
+/// default, and the kind of value as the help of the program shows it.
+std::vector<std::tuple<std::string, std::string, bool, std::string, std::string>> options(bool of_files) {
+  std::vector<std::tuple<std::string, std::string, bool, std::string, std::string>> found;
   app::RunOptions defaults;
   defaults.cache = "auto";
   for (const auto& row : app::option_table())
     if ((row.commands & (of_files ? app::in_info | app::in_process : app::in_batch)) != 0)
-      found.emplace_back(row.flag, row.help, row.is_flag(), row.standard ? row.standard(defaults) : "");
+      found.emplace_back(row.flag, row.help, row.is_flag(), row.standard ? row.standard(defaults) : "",
+                         row.value);
   return found;
 }
 
@@ -252,6 +248,7 @@ void bind_recon(nb::module_& module) {
       "load_image",
       [](const std::string& path, const std::string& dataset) {
         io::ImageSeries series;
+        begin_work();
         {
           const nb::gil_scoped_release released;
           series = io::read_image(path, dataset);
@@ -260,6 +257,7 @@ void bind_recon(nb::module_& module) {
       },
       nb::arg("path"), nb::arg("dataset"));
   module.def("options", &options, nb::arg("of_files"));
+  module.def("terms", &app::regularizer_names);
 }
 
 }  // namespace fhd::python

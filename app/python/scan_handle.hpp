@@ -14,9 +14,10 @@ namespace fhd::python {
 /// Volumes in memory, [repetition][slice].
 class MemoryScan {
  public:
-  /// Throws Error where a volume contradicts itself or others. `readout_length` 0: not known.
+  /// Throws Error where a volume contradicts itself or others. `readout_length` 0: not known. `unit`: a sentence on the unit
+  /// in which positions were given, or empty.
   MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count, std::int64_t slice_count,
-             std::int64_t readout_length);
+             std::int64_t readout_length, const std::string& unit);
   const io::ScanSummary& summary() const { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) const;
   /// Returns "sha256-arrays:" and 64 hex digits, of all positions and values.

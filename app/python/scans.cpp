@@ -22,6 +22,9 @@
 #include "app/terminal/console.hpp"
 #include "io/files/sha256.hpp"
 #include "io/reader/limits.hpp"
+#include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/option_words.hpp"
 
 namespace fhd::python {
 namespace {
@@ -52,6 +55,7 @@ class LimitsOfOneFile {
 };
 
 std::shared_ptr<ScanHandle> read(const std::string& path, const std::map<std::string, std::string>& given) {
+  begin_work();
   const nb::gil_scoped_release released;
   const LimitsOfOneFile limits;
   const auto options = read_options_of(given);
@@ -78,13 +82,52 @@ Array<T> part(const Array<T>& all, const Shape& shape, std::int64_t volume) {
   return Array<T>::view(const_cast<T*>(all.data()) + volume * shape.size(), shape).to(Device::cpu());
 }
 
-/// Makes a scan of k-space [repetition][slice][coil][sample] and a trajectory [3][sample].
+/// Returns the factors that turn positions in `unit` into cycles/FOV, and a sentence on the unit. An empty `unit` is
+/// cycles/FOV, "auto" is inferred as for files that state none; `largest_k`: of the positions, along x, y, z. Throws Error
+/// where the unit is not credible, not known, or |k| reaches beyond the edge of k-space.
+std::pair<std::array<double, 3>, std::string> scale_of_unit(const std::string& unit,
+                                                            const std::array<double, 3>& largest_k,
+                                                            const std::array<int, 3>& matrix_size,
+                                                            const std::array<double, 3>& fov_mm) {
+  constexpr auto subject = "trajectory";
+  const Geometry geometry{matrix_size, fov_mm};
+  auto found = io::TrajectoryUnit::cycles_per_fov;
+  std::string sentence;
+  if (unit.empty()) {
+    io::require_credible_unit(found, largest_k, geometry, subject);
+  } else {
+    found = io::parse_trajectory_unit(unit, option_words("trajectory-unit"));
+    sentence = io::unit_of_options(found);
+    if (found == io::TrajectoryUnit::automatic) {
+      auto inferred = io::infer_trajectory_unit({largest_k, {}}, {geometry}, subject);
+      found = inferred.unit;
+      sentence = std::move(inferred.reason);
+    }
+  }
+  const auto scale = io::scale_to_cycles_per_fov(found, {geometry}, subject);
+  Trajectory largest{Array<double>({3, 1})};
+  for (int axis = 0; axis < 3; ++axis) largest.k[axis] = largest_k[axis] * scale[axis];
+  try {
+    require_positions(largest, matrix_size, "");
+  } catch (const Error& error) {
+    auto parts = error.parts();
+    parts.remedy = "give the true shape, or the unit as " + option_words("trajectory-unit", "radians/voxel") +
+                   ", or as " + option_words("trajectory-unit", "1/m") + " with " +
+                   option_words("fov-mm", "X,Y,Z");
+    throw Error(std::move(parts));
+  }
+  return {scale, sentence};
+}
+
+/// Makes a scan of k-space [repetition][slice][coil][sample] and a trajectory [3][sample]; `unit`: a sentence on the unit
+/// in which the trajectory was given, or empty.
 std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArray& trajectory,
                                            const Geometry& geometry, std::int64_t readout_length,
                                            const std::optional<AnyArray>& maps,
                                            const std::optional<AnyArray>& noise,
                                            const std::optional<AnyArray>& field_map,
-                                           const std::optional<AnyArray>& sample_time_s) {
+                                           const std::optional<AnyArray>& sample_time_s,
+                                           const std::string& unit) {
   if (kspace.ndim() != 4) throw Error("kspace", "[repetition][slice][coil][sample]", text_of(kspace));
   const auto extent = [&](std::size_t axis) { return static_cast<std::int64_t>(kspace.shape(axis)); };
   const std::int64_t repetitions = extent(0), slices = extent(1), coils = extent(2), samples = extent(3);
@@ -111,7 +154,7 @@ std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArra
                              part(values.in_double, {coils, samples}, i)};
   }
   return std::make_shared<ScanHandle>(
-      std::make_shared<MemoryScan>(std::move(volumes), repetitions, slices, readout_length));
+      std::make_shared<MemoryScan>(std::move(volumes), repetitions, slices, readout_length, unit));
 }
 
 template <class Held>
@@ -126,6 +169,7 @@ nb::object optional_to_numpy(std::optional<Held>& held) {
 
 /// Returns one volume as numpy arrays, for Python's `Volume`.
 nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetition) {
+  begin_work();
   const auto& summary = handle.file->summary();
   if (slice < 0 || slice >= summary.slice_count)
     throw Error("slice", "0 ... " + std::to_string(summary.slice_count - 1), std::to_string(slice));
@@ -166,7 +210,7 @@ std::string summary_of(const ScanHandle& handle) {
 }  // namespace
 
 MemoryScan::MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count, std::int64_t slice_count,
-                       std::int64_t readout_length)
+                       std::int64_t readout_length, const std::string& unit)
     : volumes_(std::move(volumes)) {
   constexpr auto subject = "scan";
   for (const auto& volume : volumes_) volume.validate(subject);
@@ -178,6 +222,7 @@ MemoryScan::MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count,
   summary_.readout_length = readout_length;
   summary_.slice_count = slice_count;
   summary_.repetition_count = repetition_count;
+  if (!unit.empty()) summary_.inferred.push_back(unit);
   summary_.cartesian = std::all_of(first.trajectory.k.begin(), first.trajectory.k.end(),
                                    [](double k) { return k == std::round(k); });
   summary_.has_sensitivity_maps = first.sensitivity_maps.has_value();
@@ -212,21 +257,25 @@ void bind_scans(nb::module_& module) {
       .def_prop_ro("summary", &summary_of)
       .def("volume", &volume_of, nb::arg("slice"), nb::arg("repetition"));
   module.def("read", &read, nb::arg("path"), nb::arg("given"));
+  module.def("scale_of_unit", &scale_of_unit, nb::arg("unit"), nb::arg("largest_k"), nb::arg("matrix_size"),
+             nb::arg("fov_mm"));
   module.def(
       "scan_of_arrays",
       [](const AnyArray& kspace, const AnyArray& trajectory, std::array<int, 3> matrix_size,
          std::array<double, 3> fov_mm, std::array<double, 3> position_mm,
          std::array<std::array<double, 3>, 3> directions, std::int64_t readout_length,
          const std::optional<AnyArray>& maps, const std::optional<AnyArray>& noise,
-         const std::optional<AnyArray>& field_map, const std::optional<AnyArray>& sample_time_s) {
+         const std::optional<AnyArray>& field_map, const std::optional<AnyArray>& sample_time_s,
+         const std::string& unit) {
         const auto& [x, y, z] = directions;
         return scan_of_arrays(kspace, trajectory, {matrix_size, fov_mm, position_mm, x, y, z}, readout_length,
-                              maps, noise, field_map, sample_time_s);
+                              maps, noise, field_map, sample_time_s, unit);
       },
       nb::arg("kspace").noconvert(), nb::arg("trajectory").noconvert(), nb::arg("matrix_size"),
       nb::arg("fov_mm"), nb::arg("position_mm"), nb::arg("directions"), nb::arg("readout_length"),
       nb::arg("maps").noconvert().none(), nb::arg("noise").noconvert().none(),
-      nb::arg("field_map").noconvert().none(), nb::arg("sample_time_s").noconvert().none());
+      nb::arg("field_map").noconvert().none(), nb::arg("sample_time_s").noconvert().none(),
+      nb::arg("unit") = "");
 }
 
 }  // namespace fhd::python

@@ -15,6 +15,7 @@
 #include "io/scan/companion_files.hpp"
 #include "io/scan/scan_file.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"
@@ -265,13 +266,14 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
 void require_phase(const Settings& settings) {
   const auto* method = least_squares(settings);
   const auto refuse = [](const std::string& found) {
-    throw UsageError(Error(
-        "echoes", "images that keep their phase: --method cg, without --lambda auto, wavelet, tv or tgv",
-        found, "leave it out"));
+    throw UsageError(Error("echoes",
+                           "images that keep their phase: " + option_words("method", "cg") + ", without " +
+                               option_words("lambda", "auto") + ", wavelet, tv or tgv",
+                           found, "leave it out"));
   };
-  if (!method) refuse(std::string("--method ") + name_of(settings.method));
-  if (std::holds_alternative<FromNoise>(method->lambda)) refuse("--lambda auto");
-  if (!method->sparse.empty()) refuse(std::string("--regularizer ") + name_of(method->sparse.front().kind));
+  if (!method) refuse(option_words("method", name_of(settings.method)));
+  if (std::holds_alternative<FromNoise>(method->lambda)) refuse(option_words("lambda", "auto"));
+  if (!method->sparse.empty()) refuse(option_words("regularizer", name_of(method->sparse.front().kind)));
 }
 
 namespace {
@@ -318,7 +320,7 @@ FieldMaps field_maps_of(const std::vector<Echo>& echoes, double smoothing, const
     if (!takes_series(settings, {}, scans.front()))
       throw Error("echoes", "sensitivity maps, or one coil",
                   fmt::format("{} coils without maps", scans.front().kspace.coil_count()),
-                  "leave out --coils none");
+                  "leave out " + option_words("coils", "none"));
     const auto made = images_of(scans, engine, {delays_are_corrected}, slice == slices / 2, events);
     for (std::size_t e = 0; on_echo && e < made.size(); ++e) on_echo(slice, e, made[e].report);
     std::vector<const Array<Complex<float>>*> values;

@@ -12,6 +12,7 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/pipeline/outside_fov.hpp"
+#include "recon/pipeline/prepare.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
 #include "validation/certificate.hpp"
 #include "validation/doctor/diagnosis.hpp"

@@ -12,6 +12,7 @@
 #include "io/result/nifti.hpp"
 #include "io/scan/checksum.hpp"
 #include "recon/array/trace.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -215,8 +216,9 @@ void ScanResults::require_trust(bool strict) const {
   auto [text, remedy] = std::pair(doubt_->second.text, doubt_->second.remedy);
   for (auto* part : {&text, &remedy})
     if (part->ends_with('.')) part->pop_back();
-  throw Error(path(), "a scan without doubts (--strict)", text,
-              (remedy.empty() ? "" : remedy + "; ") + "no result was written, because --strict was given");
+  throw Error(path(), "a scan without doubts (" + flag_words("strict") + ")", text,
+              (remedy.empty() ? "" : remedy + "; ") + "no result was written, because " +
+                  flag_words("strict") + " was given");
 }
 
 namespace {

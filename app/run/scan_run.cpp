@@ -22,6 +22,7 @@
 #include "app/terminal/processes.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/domain/compatibility.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "validation/doctor/diagnosis.hpp"
@@ -31,8 +32,10 @@ namespace fhd::app {
 RunSettings::RunSettings(RunOptions of) : options(std::move(of)), settings(options.settings()) {
   options.read_options.precision = settings.precision;
   if (options.frames.asks() && options.device.names_several())
-    throw Error("--frames, --spokes-per-frame and --gate", "one device", "--device " + options.device.name,
-                "use --device cuda, or cuda:N");
+    throw Error(
+        option_words("frames") + ", " + option_words("spokes-per-frame") + " and " + option_words("gate"),
+        "one device", option_words("device", options.device.name),
+        "use " + option_words("device", "cuda") + ", or cuda:N");
 }
 
 std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std::string& path,
@@ -263,7 +266,7 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
     if (layout.readouts != readouts)
       throw Error(fmt::format("{}, slice {}", run.results.path(), slices[slice]),
                   fmt::format("{} readouts, as in the first", readouts), std::to_string(layout.readouts),
-                  "take slices by themselves: --slices");
+                  "take slices by themselves: " + option_words("slices"));
     run.results.add_frames(layout);
     auto made = (*engine)({{&volume}, nullptr, false, &layout, checks_of(run), 0}, events);
     for (std::size_t frame = 0; frame < made.size(); ++frame)
@@ -367,8 +370,9 @@ void share_work(const MpiTeam& team, const RunSettings& settings) {
                             .with(Feature::echo_field_map, options.field_map == FieldMapChoice::from_echoes));
   });
   if (options.device.names_several())
-    throw Error("--device " + options.device.name, "one GPU for each process that mpirun started", "several",
-                "leave --device out, and every process takes its own; or run one process");
+    throw Error(
+        "--device " + options.device.name, "one GPU for each process that mpirun started", "several",
+        "leave " + option_words("device") + " out, and every process takes its own; or run one process");
   if (options.threads > 0) return;
   // Where mpirun has not bound the processes to some processors each.
   const int all = static_cast<int>(std::thread::hardware_concurrency());

@@ -13,6 +13,7 @@
 #include "io/scan/scan_parts.hpp"
 #include "recon/coils/calibration.hpp"
 #include "recon/coils/undersampling.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/pipeline/decisions.hpp"
 
 namespace fhd::app {
@@ -118,9 +119,11 @@ std::shared_ptr<const SeriesCalibration> CalibrationsOfSeries::make(const Key& k
   SeriesCalibration made{{{joined(positions)}, {joined(values)}, geometry.matrix_size, geometry.fov_mm}, {}};
   if (choice_ == MapsFrom::automatic && !tells_maps(made.calibration.trajectory, geometry.matrix_size))
     return nullptr;
-  made.note = fmt::format(
-      "sensitivity maps are found from the readouts of {} repetitions together{}", scans.size(),
-      choice_ == MapsFrom::automatic ? ", because one alone does not tell them (--maps-from)" : "");
+  made.note =
+      fmt::format("sensitivity maps are found from the readouts of {} repetitions together{}", scans.size(),
+                  choice_ == MapsFrom::automatic
+                      ? ", because one alone does not tell them (" + option_words("maps-from") + ")"
+                      : "");
   return std::make_shared<const SeriesCalibration>(std::move(made));
 }
 

@@ -21,6 +21,10 @@ std::int64_t count_of(const std::optional<io::mrd::Limit>& limit) {
   return limit ? std::clamp<std::int64_t>(std::int64_t{limit->maximum} - limit->minimum + 1, 1, most) : 1;
 }
 
+bool is_surface_coil(const ReadoutHead& head) {
+  return head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA);
+}
+
 /// The most images that a session remembers.
 constexpr std::size_t most_images = 1 << 20;
 
@@ -87,10 +91,33 @@ void ImageGroups::require_not_taken(const ImageKey& key) const {
                 "let images wait for the end: --send at-close in the configuration");
 }
 
+/// Leaves out the readouts of a prescan: those flagged as surface coil correction are the image where no others are
+/// (io/scan/mrd/readout.hpp), and now there is another.
+void ImageGroups::forget_surface_coil() {
+  taken_.clear();
+  for (auto& [key, pending] : pending_) {
+    std::erase_if(pending.image,
+                  [](const auto& each) { return io::mrd::role_of(each->head).role == Role::surface_coil; });
+    pending.frames = 0;
+    pending.steps.clear();
+    for (const auto& each : pending.image) count_step(each->head, pending);
+  }
+}
+
+void ImageGroups::count_step(const ReadoutHead& head, Pending& pending) const {
+  const auto& idx = head.idx;
+  if (steps_of_image_ > 0)
+    pending.steps.insert({idx.average, {idx.kspace_encode_step_1, idx.kspace_encode_step_2}});
+}
+
 std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
   const ReadoutHead head = readout->head;
   Role role = io::mrd::role_of(head).role;
-  if (role == Role::surface_coil) role = Role::image;  // VolumeAssembler knows whether it is
+  if (role == Role::surface_coil) role = has_image_ ? Role::other : Role::image;
+  if (role == Role::image && !has_image_ && !is_surface_coil(head)) {
+    has_image_ = true;
+    forget_surface_coil();
+  }
   if (waits_)
     all_.push_back(std::move(readout));
   else if (role == Role::noise)
@@ -112,12 +139,12 @@ std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
     whole.back().frame = pending.frames++;
     return whole;
   }
-  const auto& idx = head.idx;
-  if (role == Role::image && steps_of_image_ > 0)
-    pending.steps.insert({idx.average, {idx.kspace_encode_step_1, idx.kspace_encode_step_2}});
-  const bool has_all_steps =
-      steps_of_image_ > 0 && static_cast<std::int64_t>(pending.steps.size()) >= steps_of_image_;
-  if (const auto at = pending_.find(key); !pending.image.empty() && (has_all_steps || is_last(head)))
+  if (role == Role::image) count_step(head, pending);
+  const auto steps = static_cast<std::int64_t>(pending.steps.size());
+  const bool has_all_steps = steps_of_image_ > 0 && steps >= steps_of_image_,
+             may_be_prescan = !has_image_ && 2 * steps < steps_of_image_;
+  if (const auto at = pending_.find(key);
+      !pending.image.empty() && (has_all_steps || (is_last(head) && !may_be_prescan)))
     take(at, std::next(at), whole);
   return whole;
 }

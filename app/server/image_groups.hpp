@@ -10,6 +10,9 @@
 // A readout for an image that was whole already, also a reference, contradicts flags and limits, and is an error. With
 // readouts_per_frame, every `readouts_per_frame` readouts of a slice, repetition, contrast, phase and set are an image.
 //
+// Readouts flagged as surface coil correction are the image until one comes that is not: then they were a prescan, and are left
+// out. Until then flags do not end an image of less than half of the encoding steps.
+//
 // Noise readouts belong to every image. References and navigators belong to their own image; images without any get the
 // first of their slice.
 #include <cstdint>
@@ -62,10 +65,13 @@ class ImageGroups {
   void remember_others_of_slice(int slice, const std::vector<io::mrd::SharedReadout>& others);
   bool is_last(const io::mrd::ReadoutHead& head) const;
   void require_not_taken(const ImageKey& key) const;
+  void forget_surface_coil();
+  void count_step(const io::mrd::ReadoutHead& head, Pending& pending) const;
 
   std::int64_t readouts_per_frame_, steps_of_image_ = 0;  ///< 0: not known
   int last_average_ = 0;
   bool waits_, one_slice_;
+  bool has_image_ = false;  ///< a readout came that is the image whatever others are
   std::vector<io::mrd::SharedReadout> noise_, all_;
   PendingImages pending_;
   std::map<int, std::vector<io::mrd::SharedReadout>> others_of_slice_;  ///< of its first image that had some

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <limits>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -25,7 +26,7 @@ void require_input_memory(double bytes, const std::string& subject) {
   if (bytes > most)
     throw Error(subject, fmt::format("values of at most {:.3g} GiB", most / gib),
                 fmt::format("{:.3g} GiB", bytes / gib),
-                "raise the limit with --input-memory GIB if you trust the file");
+                "raise the limit with " + option_words("input-memory", "GIB") + " if you trust the file");
 }
 
 }  // namespace fhd::io

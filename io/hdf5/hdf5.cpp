@@ -115,7 +115,10 @@ void check(herr_t status, const std::string& subject, std::string_view expected)
   const auto [reason, minor] = hdf5_failure();
   if (minor == H5E_NOSPACE) throw OutOfMemory(subject, expected, reason);
   throw Error(subject, expected, reason,
-              minor == H5E_TRUNCATED ? "the file is cut off: copy or download it again" : "");
+              minor == H5E_TRUNCATED ? "the file is cut off: copy or download it again"
+              : minor == H5E_CANTLOCKFILE
+                  ? "another program, perhaps a notebook, has opened it for writing: close it there"
+                  : "");
 }
 
 Handle space_of(const Extents& extents, const std::string& subject) {

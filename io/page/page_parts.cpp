@@ -42,11 +42,10 @@ double severity(const Json& certificate) {
 
 /// Returns how important a verdict is for a reader.
 int severity_of_verdict(const Json& verdict) {
-  constexpr const char* mildest_first[] = {"explained", "untested", "varies", "not converged", "unexplained"};
+  constexpr const char* mildest_first[] = {"explained", "explained in part", "untested",
+                                           "varies",    "not converged",     "unexplained"};
   const Json& found = field_of(verdict, "judgement");
-  for (int i = 0; i < 5; ++i)
-    if (found == mildest_first[i]) return i;
-  return 5;
+  return static_cast<int>(std::ranges::find(mildest_first, found) - mildest_first);
 }
 
 /// Returns the warnings and suspicions of all images, with the number of the image where there are several; the same

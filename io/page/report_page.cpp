@@ -16,6 +16,7 @@
 #include "io/files/json_text.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/page/page_parts.hpp"
+#include "io/page/selection.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -38,80 +39,6 @@ std::uint8_t phase_of(Complex<double> v) {
   const double turns = std::atan2(v.im, v.re) / (2 * std::numbers::pi);
   return static_cast<std::uint8_t>(std::lround(256 * (turns - std::floor(turns)))) & 255;
 }
-
-std::int64_t integer_or(const Json& json, const char* name, std::int64_t other) {
-  const Json& field = field_of(json, name);
-  return field.is_number_integer() ? field.get<std::int64_t>() : other;
-}
-
-/// Returns how the scan file counts the repetitions; nothing unless the report states it of every one.
-std::vector<RepetitionCounters> counters_of(const Json& images, const ImageSeries& series) {
-  std::vector<RepetitionCounters> all;
-  for (std::int64_t r = 0; r < series.repetition_count; ++r) {
-    const Json& counters =
-        field_of(item_of(images, static_cast<std::size_t>(r * series.slice_count)), "counters");
-    if (counters.is_null()) return {};
-    const auto counter = [&](const char* name) { return static_cast<int>(integer_or(counters, name, 0)); };
-    all.push_back({counter("repetition"), counter("contrast"), counter("phase"), counter("set")});
-  }
-  return all;
-}
-
-/// The part of a series that a page shows: means of blocks of `stride` x `stride` pixels of some of the
-/// slices.
-struct Selection {
-  struct Plane {
-    std::size_t image;
-    std::int64_t z;
-  };
-  std::int64_t width = 0, height = 0, stride = 1;
-  std::vector<Plane> planes;             ///< all slices of one repetition after the other
-  std::vector<std::string> repetitions;  ///< those shown, as the scan counts them, with their names
-  std::vector<std::string> slices;       ///< those shown: of the scan, of the volume, or both
-  std::string reduced;                   ///< what is left out, in words
-
-  /// `images`: what the report says of each.
-  Selection(const ImageSeries& series, const Json& images, std::size_t most_voxels) {
-    const auto& n = series.images.front().geometry.matrix_size;
-    const auto most = static_cast<std::int64_t>(most_voxels);
-    while (((n[0] + stride - 1) / stride) * ((n[1] + stride - 1) / stride) > most) ++stride;
-    width = (n[0] + stride - 1) / stride;
-    height = (n[1] + stride - 1) / stride;
-    const auto number = [&](std::int64_t image, const char* what, std::int64_t other) {
-      return integer_or(item_of(images, static_cast<std::size_t>(image)), what, other);
-    };
-    const auto counters = counters_of(images, series);
-    // Shows the same slices of every repetition; where not even one of each fits, some of the repetitions.
-    const std::int64_t slice_count = series.slice_count * n[2], repetition_count = series.repetition_count;
-    const std::int64_t room = std::max<std::int64_t>(1, most / (width * height));
-    const std::int64_t slice_step = std::min(slice_count, (slice_count * repetition_count + room - 1) / room);
-    const std::int64_t shown = (slice_count + slice_step - 1) / slice_step;
-    const std::int64_t repetition_step = (repetition_count * shown + room - 1) / room;
-    // Around the middle, so that one slice alone is the middle one.
-    const auto first = [](std::int64_t count, std::int64_t step) { return step == 1 ? 0 : count / 2 % step; };
-    const std::int64_t first_slice = first(slice_count, slice_step);
-    for (std::int64_t s = first_slice; s < slice_count; s += slice_step) {
-      const std::int64_t of_scan = number(s / n[2], "slice", s / n[2]), z = s % n[2];
-      slices.push_back(n[2] == 1                ? std::to_string(of_scan)
-                       : series.slice_count > 1 ? fmt::format("{}: {}", of_scan, z)
-                                                : std::to_string(z));
-    }
-    for (std::int64_t r = first(repetition_count, repetition_step); r < repetition_count;
-         r += repetition_step) {
-      const auto of_scan = std::to_string(number(r * series.slice_count, "repetition", r));
-      const auto name = name_of_repetition(counters, static_cast<std::size_t>(r));
-      repetitions.push_back(of_scan + (name.empty() || name == "repetition " + of_scan ? "" : ": " + name));
-      for (std::int64_t s = first_slice; s < slice_count; s += slice_step)
-        planes.push_back({static_cast<std::size_t>(r * series.slice_count + s / n[2]), s % n[2]});
-    }
-    const auto all = static_cast<std::size_t>(slice_count * repetition_count);
-    if (planes.size() < all) reduced = fmt::format("{} of {} slices are shown", planes.size(), all);
-    if (stride > 1)
-      reduced +=
-          fmt::format("{}means of {} × {} pixels", reduced.empty() ? "Shown are " : ", as ", stride, stride);
-    if (!reduced.empty()) reduced += "; the result file holds all.";
-  }
-};
 
 /// Calls work(mean of the magnitudes, sum) for every block of `stride` x `stride` pixels of one plane
 /// of values [plane][y][x].
@@ -254,7 +181,7 @@ Json report_of(const hdf5::File& file) {
 
 bool states_fov(const Geometry& geometry) { return geometry.fov_mm[0] > 0 && geometry.fov_mm[1] > 0; }
 
-std::string subtitle_of(const ImageSeries& series, bool has_reports) {
+std::string subtitle_of(const ImageSeries& series, const std::string& kind, bool has_reports) {
   const auto& geometry = series.images.front().geometry;
   const auto& n = geometry.matrix_size;
   const auto& fov = geometry.fov_mm;
@@ -264,9 +191,11 @@ std::string subtitle_of(const ImageSeries& series, bool has_reports) {
                         fov[2] > 0 ? fmt::format(" × {:.3g}", fov[2] / n[2]) : "");
   if (series.slice_count > 1) text += fmt::format(", {} slices", series.slice_count);
   if (const auto stacks = stacks_of(series).size(); stacks > 1) text += fmt::format(" in {} stacks", stacks);
-  if (series.repetition_count > 1) text += fmt::format(", {} repetitions", series.repetition_count);
+  if (series.repetition_count > 1) text += fmt::format(", {} {}s", series.repetition_count, kind);
   if (has_reports && series.images.size() > 1)
-    text += "; certificate and verdict are the worst of all, convergence and time are of the first image";
+    text +=
+        "; certificate and verdict are the worst of all, time is that of all, convergence that of the first "
+        "image";
   return text;
 }
 
@@ -279,6 +208,7 @@ void add_images(Json& result, const hdf5::File& file, const ImageSeries& series,
                      {"height", height},
                      {"stride", stride},
                      {"matrix_size", {n[0], n[1]}},
+                     {"kind", selection.kind},
                      {"repetitions", selection.repetitions},
                      {"slices", selection.slices}};
   // The size of the picture, which the last block of pixels may carry beyond the image.
@@ -323,20 +253,42 @@ void add_report(Json& result, const Json& report) {
     if (message.severity == Severity::note) result["notes"].push_back(fhd::line_of(message));
   add_certificate(result, report);
   add_verdict(result, report);
-  const Json &lambda = field_of(first, "lambda"), &largest = field_of(first, "largest_eigenvalue");
-  if (field_of(first, "lambda_curve").is_array() && lambda.is_number() && largest.is_number()) {
-    result["lambda_curve"] = first["lambda_curve"];
-    result["noise_residual"] = field_of(first, "noise_residual");
-    result["lambda_relative"] = lambda.get<double>() / largest.get<double>();
-  }
-  if (field_of(first, "strength_curve").is_array()) {
-    result["strength_curve"] = first["strength_curve"];
-    result["noise_residual"] = field_of(first, "noise_residual");
-  }
+  for (const char* curve : {"lambda_curve", "strength_curve"})
+    if (field_of(first, curve).is_array()) {
+      result[curve] = first[curve];
+      result["noise_residual"] = field_of(first, "noise_residual");
+    }
   if (field_of(first, "noise").is_object()) result["noise"] = first["noise"];
 }
 
-/// Adds the times of the first image, the machine, and where everything came from.
+/// Adds the stages, whose times are sums over all images; of a single image they are as they were, with their spans. Adds the
+/// seconds that all images took together.
+void add_times(Json& result, const Json& images) {
+  const auto seconds_of = [](const Json& of) {
+    const Json& seconds = field_of(of, "seconds");
+    return seconds.is_number() ? seconds.get<double>() : 0.0;
+  };
+  Json& stages = result["stages"] = Json::array();
+  double of_images = 0, of_stages = 0;
+  for (const auto& image : images) {
+    of_images += seconds_of(image);
+    for (const auto& stage : list_of(image, "stages")) {
+      of_stages += seconds_of(stage);
+      const auto name = text_or(stage, "name");
+      const auto same =
+          std::ranges::find_if(stages, [&](const Json& other) { return other["name"] == name; });
+      if (images.size() == 1)
+        stages.push_back(stage);
+      else if (same == stages.end())
+        stages.push_back({{"name", name}, {"seconds", seconds_of(stage)}});
+      else
+        (*same)["seconds"] = seconds_of(*same) + seconds_of(stage);
+    }
+  }
+  result["seconds"] = std::max(of_images, of_stages);
+}
+
+/// Adds the times, the machine, and where everything came from.
 void add_environment(Json& result, const Json& report, const std::string& path) {
   Json environment = field_of(report, "environment"), &provenance = result["provenance"] = Json::array();
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -355,8 +307,7 @@ void add_environment(Json& result, const Json& report, const std::string& path) 
         (file.is_string() ? file.get<std::string>() : "") + ", checksum " + text_or(pieces[i], "checksum"));
   }
   add("result", path);
-  const Json times = item_of(field_of(environment, "images"), 0);
-  result["stages"] = list_of(times, "stages");
+  add_times(result, list_of(environment, "images"));
   if (environment.is_object())
     for (const char* above : {"command_line", "started_at", "input_path", "piece_paths", "images"})
       environment.erase(above);
@@ -408,8 +359,9 @@ Json result_json(const std::string& path, const std::string& title, std::size_t 
   const ImageSeries series = read_image_here(path, "/image");
   const auto file = hdf5::File::open(path);
   const Json report = report_of(file);
-  Json result{{"title", title}, {"subtitle", subtitle_of(series, report.contains("images"))}};
-  add_images(result, file, series, {series, field_of(report, "images"), most_voxels});
+  const auto kind = kind_of_repetitions(file);
+  Json result{{"title", title}, {"subtitle", subtitle_of(series, kind, report.contains("images"))}};
+  add_images(result, file, series, select_shown(series, field_of(report, "images"), kind, most_voxels));
   add_report(result, report);
   add_environment(result, report, path);
   if (const auto name = "/diagnostics/0_0/sensitivity_maps"; file.has(name))

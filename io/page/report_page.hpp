@@ -9,8 +9,8 @@ namespace fhd::io {
 
 /// Reads OUT.h5 of `fhd recon` or `fhd batch`, each a result of the page, which is titled by their names; several are
 /// also shown side by side, with one window. What a file lacks (the gridded image, maps, a certificate) the page
-/// leaves out. Volumes of more than `most_voxels` voxels are shown in
-/// part, and the page says so. Throws Error when a file is no result.
+/// leaves out. Volumes of more than `most_voxels` voxels, and films of more
+/// than three times as many, are shown in part, and the page says so. Throws Error when a file is no result.
 std::string report_page(const std::vector<std::string>& results, std::size_t most_voxels = 600000);
 
 /// Writes the page, whole or not at all. Throws Error; unless `force` also where it would replace another file than a

@@ -12,6 +12,7 @@
 
 #include "io/reader/fields.hpp"
 #include "recon/array/array.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::reader {
@@ -135,7 +136,7 @@ class Input : public Archive<Input> {
   friend Archive;
   [[noreturn]] void refuse() const {
     throw Error(subject_, "values that fit into the memory that reading may take", "more",
-                "raise the limit with --input-memory GIB if you trust the file");
+                "raise the limit with " + option_words("input-memory", "GIB") + " if you trust the file");
   }
   /// Takes the memory of `count` values of `size` bytes each.
   void take(std::uint64_t count, std::size_t size) {

@@ -20,6 +20,7 @@
 #include <memory>
 #include <sstream>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::reader {
@@ -34,13 +35,13 @@ std::uint64_t address_bytes() {
   std::uint64_t pages = 0;
   if (!(std::ifstream("/proc/self/statm") >> pages))
     throw Error("reading in a process of its own: memory", "its size in /proc/self/statm", "none",
-                "--trust-input reads without limits");
+                flag_words("trust-input") + " reads without limits");
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 [[noreturn]] void refuse(const char* what, const char* expected, int error) {
   throw Error(std::string("reading in a process of its own: ") + what, expected, std::strerror(error),
-              "--trust-input reads files that you trust without one");
+              flag_words("trust-input") + " reads files that you trust without one");
 }
 
 void limit(decltype(RLIMIT_AS) resource, std::uint64_t most, const char* name) {

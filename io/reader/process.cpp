@@ -17,6 +17,7 @@
 #include <functional>
 #include <numeric>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::reader {
@@ -149,7 +150,8 @@ void ReaderProcess::fail(Outcome outcome, ErrorParts why) const {
     throw Error(
         subject_,
         fmt::format("a file that is read with at most {} MiB of memory", allowance_.memory_bytes >> 20),
-        "one that needs more", "raise the limit with --input-memory GIB if you trust the file");
+        "one that needs more",
+        "raise the limit with " + option_words("input-memory", "GIB") + " if you trust the file");
   constexpr std::size_t longest = 4096;
   for (auto* part : {&why.subject, &why.expected, &why.found, &why.remedy, &why.field})
     part->resize(std::min(part->size(), longest));
@@ -162,7 +164,7 @@ void ReaderProcess::fail_by_end() {
   const std::lock_guard lock(mutex_);
   if (!end_cause_.empty())
     throw Error(subject_, "a file that is read in time", "one that takes " + end_cause_,
-                "raise the limit with --input-seconds N if you trust the file");
+                "raise the limit with " + option_words("input-seconds", "N") + " if you trust the file");
   constexpr int most_looks = 2000;
   for (int look = 0; !has_ended_ && look < most_looks; ++look) {
     int status = 0;

@@ -15,6 +15,7 @@
 #include "io/reader/process.hpp"
 #include "io/reader/reader.hpp"
 #include "io/reader/readers.hpp"
+#include "recon/domain/option_words.hpp"
 
 extern char** environ;
 
@@ -22,9 +23,11 @@ namespace fhd::io::reader {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, int error) {
-  throw Error("reading", "a process of its own by '" + path + "'", std::strerror(error),
-              error == ENOENT ? "install fhd again; --trust-input reads files that you trust without one"
-                              : "close other programs; --trust-input reads files that you trust without one");
+  throw Error(
+      "reading", "a process of its own by '" + path + "'", std::strerror(error),
+      error == ENOENT
+          ? "install fhd again; " + flag_words("trust-input") + " reads files that you trust without one"
+          : "close other programs; " + flag_words("trust-input") + " reads files that you trust without one");
 }
 
 struct State {
@@ -69,7 +72,9 @@ StartedProcess start_process(const std::string& path) {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   std::string name = path;
-  char* const arguments[] = {name.data(), nullptr};
+  std::string style = "keywords";  // the messages of the process speak as ours do
+  char* const arguments[] = {name.data(), option_style() == OptionStyle::keywords ? style.data() : nullptr,
+                             nullptr};
   if (error == 0)
     error = posix_spawn(&started.number, path.c_str(), &actions, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);

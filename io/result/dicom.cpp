@@ -15,6 +15,7 @@
 #include "io/result/dicom/content.hpp"
 #include "io/result/dicom/module.hpp"
 #include "io/result/formats.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -77,7 +78,7 @@ void require_dicom_geometry(const Geometry& geometry, std::int64_t slice_count, 
   for (int axis = 0; axis < (needs_depth ? 3 : 2); ++axis)
     if (!(geometry.fov_mm[axis] > 0 && std::isfinite(geometry.fov_mm[axis])))
       throw Error(subject, "a FOV in mm, for a DICOM series", fmt::format("none along {}", "xyz"[axis]),
-                  "give it with --fov-mm X,Y,Z");
+                  "give it with " + option_words("fov-mm", "X,Y,Z"));
   constexpr int longest = 65535;
   if (*std::max_element(geometry.matrix_size.begin(), geometry.matrix_size.end()) > longest)
     throw Error(subject, "at most 65535 voxels along each axis (DICOM)", "more");

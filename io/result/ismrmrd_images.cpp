@@ -16,6 +16,7 @@
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/formats.hpp"
 #include "io/scan/mrd/readout.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -72,15 +73,16 @@ void require_ismrmrd_room(const ResultLayout& layout, const std::string& subject
   const auto& n = layout.geometry.matrix_size;
   const auto images = layout.slice_count * layout.repetition_count;
   if (images > mrd::largest_count || *std::max_element(n.begin(), n.end()) > mrd::largest_count)
-    throw Error(
-        subject,
-        fmt::format("at most {} images, and voxels along an axis (--ismrmrd-images)", mrd::largest_count),
-        fmt::format("{} images", images), "reconstruct fewer, or leave out --ismrmrd-images");
+    throw Error(subject,
+                fmt::format("at most {} images, and voxels along an axis ({})", mrd::largest_count,
+                            flag_words("ismrmrd-images")),
+                fmt::format("{} images", images),
+                "reconstruct fewer, or leave out " + option_words("ismrmrd-images"));
   if (layout.largest_number > mrd::largest_count)
-    throw Error(
-        subject,
-        fmt::format("slices and repetitions with numbers up to {} (--ismrmrd-images)", mrd::largest_count),
-        std::to_string(layout.largest_number), "leave out --ismrmrd-images");
+    throw Error(subject,
+                fmt::format("slices and repetitions with numbers up to {} ({})", mrd::largest_count,
+                            flag_words("ismrmrd-images")),
+                std::to_string(layout.largest_number), "leave out " + option_words("ismrmrd-images"));
 }
 
 void write_ismrmrd_images(const AtomicFile& to, ResultContent& results, std::size_t) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/result/formats.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -99,13 +100,14 @@ void require_nifti_room(const ResultLayout& layout, const std::string& subject) 
   if (layout.stack_count > most_stacks)
     throw Error(subject,
                 fmt::format("at most {} stacks of slices of like directions, a NIfTI file each", most_stacks),
-                std::to_string(layout.stack_count), "reconstruct fewer with --slices");
+                std::to_string(layout.stack_count), "reconstruct fewer with " + option_words("slices"));
   const auto& n = layout.geometry.matrix_size;
   const auto planes = n[2] * layout.slice_count;
   if (std::max({std::int64_t{n[0]}, std::int64_t{n[1]}, planes, layout.repetition_count}) <= longest) return;
   throw Error(subject, "at most 32767 slices and repetitions or frames (NIfTI-1)",
               fmt::format("{} slices and {} repetitions", planes, layout.repetition_count),
-              "reconstruct fewer with --slices, --repetitions or --frames");
+              "reconstruct fewer with " + option_words("slices") + ", " + option_words("repetitions") +
+                  " or " + option_words("frames"));
 }
 
 /// Throws Error where the format has no room for the series.

@@ -50,11 +50,17 @@ static void to_json(Json& json, const Certificate& c) {
           {"samples", c.samples}};
 }
 
-static void to_json(Json& json, const Misfit& m) {
-  json = {{"where", m.where},
-          {"share_of_energy", m.energy},
-          {"unexplained", m.unexplained},
-          {"chi_squared", positive(m.chi_squared)}};
+/// Returns the misfits, with chi squared where the noise is known.
+static Json misfits_json(const std::vector<Misfit>& misfits, bool noise_is_known) {
+  Json all = Json::array();
+  for (const auto& m : misfits)
+    all.push_back({{"where", m.where},
+                   {"share_of_energy", m.energy},
+                   {"samples", m.samples},
+                   {"unexplained", m.unexplained},
+                   {"beyond_noise", checked(m.beyond_noise)},
+                   {"chi_squared", noise_is_known ? positive(m.chi_squared) : Json()}});
+  return all;
 }
 
 static void to_json(Json& json, const ModelChange& c) {
@@ -68,21 +74,25 @@ static void to_json(Json& json, const ModelChange& c) {
 FHD_JSON_FIELDS(Cause, code, text)
 
 static void to_json(Json& json, const Verdict& v) {
-  constexpr const char* judgements[] = {"explained", "untested", "not converged", "varies", "unexplained"};
+  constexpr const char* judgements[] = {"explained", "explained in part", "untested", "not converged",
+                                        "varies",    "unexplained"};
   json = {{"judgement", judgements[static_cast<int>(v.judgement)]}, {"sentence", v.sentence}};
   add_filled(json, "cause", v.cause);
   json.update({{"unexplained", v.unexplained},
                {"tested", v.tested},
-               {"chi_squared", positive(v.chi_squared)},
+               {"chi_squared", v.noise_is_measured ? positive(v.chi_squared) : Json()},
                {"noise_variance", v.noise_variance},
                {"noise_is_measured", v.noise_is_measured},
-               {"by_radius", v.by_radius},
-               {"by_coil", v.by_coil},
+               {"noise_share", positive(v.noise_share)},
+               {"by_radius", misfits_json(v.by_radius, v.noise_is_measured)},
+               {"by_coil", misfits_json(v.by_coil, v.noise_is_measured)},
                {"changes", v.changes},
                {"border", v.border},
                {"air", v.air},
                {"centre", v.centre},
                {"offset", v.offset}});
+  add_filled(json, "by_readout", v.by_readout);
+  add_filled(json, "readouts_per_group", v.readouts_per_group);
 }
 
 static void to_json(Json& json, const PointWidth& p) {
@@ -101,7 +111,7 @@ static void to_json(Json& json, const NoiseSummary& n) {
 }
 
 FHD_JSON_FIELDS(UsedTerm, name, strength, weight)
-FHD_JSON_FIELDS(LambdaPoint, lambda, data_residual, penalty)
+FHD_JSON_FIELDS(LambdaPoint, lambda, data_residual, risk)
 FHD_JSON_FIELDS(StrengthPoint, strength, data_residual, risk)
 
 namespace io {

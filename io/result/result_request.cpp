@@ -5,6 +5,7 @@
 
 #include "io/files/atomic_file.hpp"
 #include "io/result/formats.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -151,7 +152,7 @@ namespace {
 constexpr const char* replaceable = "a new name, or an earlier result of this scan";
 
 /// OUT_phase.nii.gz may also be the image of a result that is called OUT_phase; OUT_1.nii.gz of one called OUT_1.
-void require_no_namesake(const std::string& path, const char* remedy) {
+void require_no_namesake(const std::string& path, const std::string& remedy) {
   const auto namesake = without_result_ending(path);
   std::error_code status;
   if (namesake != path && (fs::exists(namesake + ".json", status) || fs::exists(namesake + ".h5", status)))
@@ -166,13 +167,15 @@ void require_replaceable(const ResultRequest& request, const std::string& scan,
   std::string silent;  // a file that states no scan
   const auto remedy_of = [&](const ResultFormat& format) {
     return replacing.remedy ? replacing.remedy
-           : format.option  ? "--force overwrites it; or choose another name"
-                            : "--force overwrites it, -o NAME writes beside it";
+           : format.option  ? flag_words("force") + " overwrites it; or choose another name"
+                            : flag_words("force") + " overwrites it, " +
+                                 (option_style() == OptionStyle::options ? "-o NAME" : "another prefix") +
+                                 " writes beside it";
   };
   for (const auto& [format, path, subject] : destinations_of(request)) {
     std::error_code status;
     if (!fs::exists(path, status) || (replacing.force && !format->is_folder)) continue;
-    const char* const remedy = remedy_of(*format);
+    const std::string remedy = remedy_of(*format);
     if (!format->recorded_scan) {
       if (format->is_optional || file_count(*format, request) > 1) require_no_namesake(path, remedy);
       if (silent.empty()) silent = path;

@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 /// The files in the order in which they are removed: without the first, the others are worth nothing.
 constexpr const char* file_names[]{"series.json", "reports.jsonl", "images.raw", "gridded.raw",
                                    "diagnostics.raw"};
-constexpr const char* remedy = "--force begins anew, -o NAME writes beside it";
+constexpr const char* anew_remedy = "--force begins anew, -o NAME writes beside it";
 
 // Recursive, as the process may end for want of memory in the very thread that holds it.
 std::recursive_mutex note_mutex;
@@ -83,7 +83,7 @@ void require_same(const std::string& path, const Json& there, const SeriesIdenti
   const auto refuse = [&](const std::string& name, const std::string& old, const std::string& own) {
     const auto shown = [](const std::string& value) { return value.empty() ? std::string("none") : value; };
     throw Error(path, fmt::format("the volumes of an unfinished run with {} {}", name, shown(own)),
-                fmt::format("those of one with {}", shown(old)), remedy);
+                fmt::format("those of one with {}", shown(old)), anew_remedy);
   };
   const auto text = [](const Json& json) { return json.is_string() ? json.get<std::string>() : json.dump(); };
   for (const auto& [name, own] : asked) {
@@ -133,7 +133,7 @@ void SeriesFolder::resume() {
   require_same(path_, json["series"], identity_());
   if (json["volumes"] != lines_.size())
     throw Error(path_, fmt::format("an unfinished run of {} volumes", lines_.size()),
-                fmt::format("one of {}", json["volumes"].dump()), remedy);
+                fmt::format("one of {}", json["volumes"].dump()), anew_remedy);
   if (json.contains("host") && json["host"].is_string()) earlier_host_ = json["host"].get<std::string>();
   open_files(*shape_in(json["shape"], 3), shape_in(json.value("gridded_shape", Json()), 3),
              json.value("in_double", Json()) == Json(true));

@@ -23,6 +23,7 @@
 #include "io/scan/cfl_file.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::cfl {
@@ -136,8 +137,8 @@ class BartFile {
 
     trajectory_ ? choose_unit_and_matrix(options) : choose_matrix(options, {});
     summary_.states_directions = false;
-    say(summary_.missing,
-        "BART files state no FOV, position or directions: --fov-mm X,Y,Z supplies the FOV.");
+    say(summary_.missing, "BART files state no FOV, position or directions: {} supplies the FOV.",
+        option_words("fov-mm", "X,Y,Z"));
   }
 
   const ScanSummary& summary() const { return summary_; }
@@ -157,9 +158,9 @@ class BartFile {
   static CflFile open_trajectory(const std::string& name) {
     std::error_code status;
     if (!fs::exists(name + "_traj.hdr", status))
-      throw Error(
-          name + "_traj.hdr", "the trajectory of " + name + ".cfl", "none",
-          "put it there as a BART pair [3][readout][spoke] in cycles/FOV, or name one with --trajectory");
+      throw Error(name + "_traj.hdr", "the trajectory of " + name + ".cfl", "none",
+                  "put it there as a BART pair [3][readout][spoke] in cycles/FOV, or name one with " +
+                      option_words("trajectory"));
     return CflFile(name + "_traj");
   }
 
@@ -211,7 +212,8 @@ class BartFile {
       matrix_size = matrix_of(largest, trajectory_->path(), summary_.inferred);
     } else {
       throw Error(trajectory_ ? trajectory_->path() : kspace_.path(),
-                  "a known matrix to convert k-space positions", "none", "give it with --matrix X,Y,Z");
+                  "a known matrix to convert k-space positions", "none",
+                  "give it with " + option_words("matrix", "X,Y,Z"));
     }
     summary_.unit_geometry = apply_options(summary_.geometry, options);
   }

@@ -27,6 +27,7 @@
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_axes.hpp"
 #include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -72,8 +73,9 @@ class FhdFile {
     summary_.path = path;
     summary_.format = "fhd";
     if (!file_.has("/kspace") || (has_trajectory_ && !file_.has(trajectory_name)))
-      throw Error(file_.subject(file_.has("/kspace") ? trajectory_name : "/kspace"), "a dataset", "none",
-                  "the fhd layout needs /kspace and /trajectory (or --trajectory FILE)");
+      throw Error(
+          file_.subject(file_.has("/kspace") ? trajectory_name : "/kspace"), "a dataset", "none",
+          "the fhd layout needs /kspace and /trajectory (or " + option_words("trajectory", "FILE") + ")");
     read_extents();
     read_geometry(options);
     find_maps(file_, summary_);
@@ -133,7 +135,7 @@ class FhdFile {
       geometry.matrix_size = *options.matrix_size;
     else
       throw Error(file_.subject("/") + " attribute 'matrix_size'", "3 numbers (x, y, z)", "none",
-                  "give it with --matrix X,Y,Z");
+                  "give it with " + option_words("matrix", "X,Y,Z"));
     file_matrix_size_ = geometry.matrix_size;
 
     const auto read_vector = [&](const char* name, std::array<double, 3>& vector,

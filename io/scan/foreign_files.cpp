@@ -22,7 +22,7 @@ constexpr auto ge_converter = "convert it with ge_to_ismrmrd, which needs GE's O
 constexpr auto philips_converter = "convert the set with philips_to_ismrmrd -f NAME";
 constexpr auto list_data =
     "read it with a program for Philips list/data (MRecon, loadLISTDATA) and write ISMRMRD";
-constexpr auto mrd_2 = "convert it with mrd_to_ismrmrd, which comes with MRD version 2";
+constexpr auto mrd_2 = "copy it to MRD's binary format: in Python reader.copy_to(mrd.BinaryMrdWriter(\"NEW\"))";
 
 /// A row: bytes at an offset.
 struct Magic {
@@ -33,7 +33,6 @@ struct Magic {
 constexpr Magic magics[]{
     {0, "MATLAB 5.0 MAT-file"sv, "a MATLAB file (version 5 to 7)", from_arrays},
     {0, "\x93NUMPY"sv, "a NumPy array (.npy)", from_arrays},
-    {0, "yardl"sv, "MRD version 2", mrd_2},
     {0, "{\"yardl\""sv, "MRD version 2 (NDJSON)", mrd_2},
     {128, "DICM"sv, "DICOM", images},
     {344, "n+1\0"sv, "NIfTI", images},
@@ -61,8 +60,13 @@ ForeignFile named(const char* name, std::string remedy, const std::string& path)
   return {name, std::move(remedy)};
 }
 
-/// Returns whether GE's name, or that of data that are no images, is in the head, where its place depends on the version.
-bool is_p_file(std::string_view head) {
+/// Returns whether the file is called as GE calls it, "P12345.7", or GE's name, or that of data that are no images, is in the
+/// head, where its place depends on the version.
+bool is_p_file(std::string_view head, const std::filesystem::path& path) {
+  const auto name = path.filename().string();
+  if (name.size() == 8 && name.front() == 'P' && name.ends_with(".7") &&
+      std::all_of(name.begin() + 1, name.end() - 2, [](unsigned char c) { return std::isdigit(c); }))
+    return true;
   const auto begin = head.substr(0, 256);
   return begin.find("GE_MED_NMR") != begin.npos || begin.find("INVALIDNMR") != begin.npos;
 }
@@ -119,7 +123,7 @@ std::optional<ForeignFile> foreign_file(const std::string& path) {
   if (holds(head, 0, "PK\x03\x04"sv))
     return head.find(".npy") != head.npos ? named("NumPy arrays (.npz)", from_arrays, path)
                                           : named("a zip archive", "unpack it: unzip NAME", path);
-  if (is_p_file(head)) return named("a GE P-file", ge_converter, path);
+  if (is_p_file(head, path)) return named("a GE P-file", ge_converter, path);
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -156,7 +157,7 @@ TrajectoryUnit unit_of_trajectory(const hdf5::File& file, TrajectoryUnit told,
       "cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm, radians/m, radians/mm or kmax";
   const auto subject = file.subject(trajectory_name) + " attribute 'unit'";
   if (!file.has_attribute(trajectory_name, "unit"))
-    throw Error(subject, expected, "none", "give the unit with --trajectory-unit");
+    throw Error(subject, expected, "none", "give the unit with " + option_words("trajectory-unit"));
   const auto stated = parse_trajectory_unit(file.text_attribute(trajectory_name, "unit"), subject);
   if (stated == TrajectoryUnit::automatic) throw Error(subject, expected, "'auto'");
   return stated;

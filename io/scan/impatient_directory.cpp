@@ -125,9 +125,10 @@ class ImpatientDirectory {
     summary_.format = "IMPATIENT";
     summary_.states_directions = false;
     if (!has("kx") || !has("ky") || !has("kz"))
-      throw Error(path, "an IMPATIENT scan: a directory with kx.dat, ky.dat and kz.dat", "none of that kind",
-                  "give a scan file, or the directory that holds the .dat files; for a folder of scans: fhd "
-                  "batch DIR -o OUT");
+      throw Error(
+          path, "a scan file, or the directory of an IMPATIENT scan (kx.dat, ky.dat, kz.dat)",
+          "another directory",
+          "give a file in it; fhd batch takes all .h5, .mrd, .ismrmrd, .dat and .cfl files of a folder");
     std::array<DatFile, 3> k{read("kx"), read("ky"), read("kz")};
     const auto samples = std::ssize(k[0].values);
     if (samples == 0)

@@ -36,6 +36,7 @@
 #include "io/scan/trajectory_axes.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/domain/geometry.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -47,7 +48,7 @@ const char* in_place_of(bool own) { return own ? ", in place of the scan's own" 
 /// slices are not `expected`, which `meaning` describes.
 hdf5::File open_agreeing(const std::string& path, const char* name, const char* piece,
                          const hdf5::Extents& expected, const char* meaning, const ScanSummary& summary,
-                         const char* remedy) {
+                         const std::string& remedy) {
   auto file = hdf5::File::open(path);
   if (!holds(file, name)) throw Error(path, piece, "an HDF5 file without one");
   const auto dataset = file.dataset(name);
@@ -190,7 +191,8 @@ Source open_source(const ReadOptions& options, ScanSummary& scan) {
   const auto& path = options.outside.trajectory;
   std::error_code status;
   if (scan.format == "IMPATIENT")
-    throw Error(scan.path, "an ISMRMRD, fhd or BART scan, for --trajectory", "an IMPATIENT directory",
+    throw Error(scan.path, "an ISMRMRD, fhd or BART scan, for " + option_words("trajectory"),
+                "an IMPATIENT directory",
                 "put kx.dat, ky.dat and kz.dat of that trajectory into a copy of it");
   if (std::filesystem::is_directory(path, status))
     throw Error(path, "a trajectory: an HDF5 file or a BART pair", "a directory");
@@ -248,8 +250,8 @@ Correction open_outside_trajectory(const ReadOptions& options, ScanSummary& summ
 using MapsOfSlice = std::function<SensitivityMaps(std::int64_t slice)>;
 
 MapsOfSlice open_maps(const ReadOptions& options, const ScanSummary& summary) {
-  constexpr auto remedy =
-      "give maps of these coils and this matrix, or the matrix of the maps with --matrix X,Y,Z";
+  const auto remedy = "give maps of these coils and this matrix, or the matrix of the maps with " +
+                      option_words("matrix", "X,Y,Z");
   const auto& path = options.outside.sensitivity_maps;
   const auto& matrix = summary.geometry.matrix_size;
   const auto coils = summary.coil_count;
@@ -359,7 +361,8 @@ PutFieldMap open_nifti_map(const std::string& path, const ScanSummary& summary) 
   for (int axis = 0; axis < 3; ++axis)
     if (summary.geometry.matrix_size[axis] > 1 && !(summary.geometry.fov_mm[axis] > 0))
       throw Error(path, "a known FOV of " + summary.path + ", to find its voxels in the field map",
-                  "none along " + std::string(1, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
+                  "none along " + std::string(1, "xyz"[axis]),
+                  "give it with " + option_words("fov-mm", "X,Y,Z"));
   return [=, of_scan = summary.path](Scan& scan, std::int64_t, double factor) {
     const auto seen = interpolated_at_voxels(*volume, shown_geometry(scan), path);
     const auto inside = seen.values.size() - seen.voxels_outside;

@@ -11,6 +11,7 @@
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/array/thread_limit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -89,7 +90,8 @@ std::unique_ptr<ScanFile> with_pieces(ScanSource source, const ReadOptions& opti
     if (const double length = summary.geometry.fov_mm[axis];
         length != 0 && !(length >= least_fov_mm && length <= largest_fov_mm))
       throw Error(summary.path, "a FOV from 0.001 to 100000 mm along each axis, or 0 where it is not known",
-                  fmt::format("{:g} mm along {}", length, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
+                  fmt::format("{:g} mm along {}", length, "xyz"[axis]),
+                  "give it with " + option_words("fov-mm", "X,Y,Z"));
   if (!has_count_of_volumes(summary))
     throw Error(summary.path, fmt::format("at most {} slices of all repetitions", most_volumes),
                 fmt::format("{} slices of {} repetitions", summary.slice_count, summary.repetition_count),

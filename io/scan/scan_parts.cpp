@@ -8,6 +8,7 @@
 
 #include "io/scan/trajectory_axes.hpp"
 #include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -23,7 +24,8 @@ Geometry apply_options(Geometry& geometry, const ReadOptions& options) {
 }
 
 std::string unit_of_options(TrajectoryUnit unit) {
-  return fmt::format("The trajectory is taken to be in {}, as --trajectory-unit says.", name_of(unit));
+  return fmt::format("The trajectory is taken to be in {}, as {} says.", name_of(unit),
+                     option_words("trajectory-unit"));
 }
 
 TrajectoryUnit unit_of_format(const char* format, const ReadOptions& options, Sentences& inferred) {
@@ -69,10 +71,10 @@ std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::
   std::array<int, 3> n{1, 1, 1};
   const double extent = *std::max_element(largest_k.begin(), largest_k.end());
   if (extent > 0 && extent <= edge_rounding * std::numbers::pi)  // radians/voxel, kmax or cycles/voxel
-    throw Error(
-        subject, "k-space positions in cycles/FOV of a matrix of more than 6 voxels",
-        fmt::format("|k| up to {:.4g}", extent),
-        "give --matrix X,Y,Z with --trajectory-unit cycles/voxel, radians/voxel or kmax (or cycles/FOV)");
+    throw Error(subject, "k-space positions in cycles/FOV of a matrix of more than 6 voxels",
+                fmt::format("|k| up to {:.4g}", extent),
+                "give " + option_words("matrix", "X,Y,Z") + " with " +
+                    option_words("trajectory-unit", "cycles/voxel, radians/voxel or kmax (or cycles/FOV)"));
   for (int axis = 0; axis < 3; ++axis)
     if (std::isfinite(largest_k[axis]))
       n[axis] = std::max(1, static_cast<int>(std::min(2 * std::ceil(largest_k[axis] * 0.999), 1e6)));
@@ -128,8 +130,8 @@ void note_missing_fov(ScanSummary& summary) {
       axes += std::string(axes.empty() ? "" : ", ") + "xyz"[axis];
   if (!axes.empty())
     say(summary.missing,
-        "The FOV along {} is unknown: images will have voxels of 1 mm there; --fov-mm X,Y,Z supplies it.",
-        axes);
+        "The FOV along {} is unknown: images will have voxels of 1 mm there; {} supplies it.", axes,
+        option_words("fov-mm", "X,Y,Z"));
 }
 
 bool are_axes(const Geometry& geometry) {

@@ -115,9 +115,6 @@ std::vector<std::string> ismrmrd_groups(const hdf5::File& file);
 
 /// ScanSummary::format of Siemens raw data.
 inline constexpr auto twix_format = "Siemens twix";
-/// Copies Siemens raw data to ISMRMRD, as copy_ismrmrd_here.
-Sentences copy_twix(const std::string& from, const ReadOptions& options, const std::string& temporary,
-                    const std::string& path);
 
 /// Copies ISMRMRD, or Siemens raw data, to ISMRMRD: every readout of `from`, of any role, with its head; the header with what the user says.
 /// Writes the copy to `temporary`, which messages call `path`.

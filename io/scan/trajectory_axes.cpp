@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -133,7 +134,8 @@ bool AxesEvidence::readings_agree() const {
 namespace {
 
 constexpr double in_plane = 0.01;  // of |k|: gradients that are played are off their plane by less
-constexpr auto image_option = "--trajectory-axes image", magnet_option = "--trajectory-axes magnet";
+std::string image_option() { return option_words("trajectory-axes", "image"); }
+std::string magnet_option() { return option_words("trajectory-axes", "magnet"); }
 
 constexpr auto in_magnet_sentence =
     "The trajectory is taken to be in the axes of the magnet, the L, P, S of the stated directions, and is "
@@ -148,7 +150,7 @@ constexpr auto in_magnet_sentence =
       fmt::format(
           "give {} or {}; if neither is right, correct the directions in the file, or the signs of the "
           "trajectory's axes",
-          image_option, magnet_option));
+          image_option(), magnet_option()));
 }
 
 FoundAxes find_axes_of_slices(const AxesEvidence& evidence, bool is_weight, bool states_directions,
@@ -166,7 +168,7 @@ FoundAxes find_axes_of_slices(const AxesEvidence& evidence, bool is_weight, bool
             fmt::format(
                 "The trajectory is taken to be in the axes of the image, because its third axis {}; {} says "
                 "that it is in those of the magnet.",
-                as_image > rounding ? "may be a density weight" : "is zero", magnet_option)};
+                as_image > rounding ? "may be a density weight" : "is zero", magnet_option())};
   }
   const bool is_oblique_plane = !fits_image && evidence.out_of_plane() <= in_plane;
   if (is_oblique_plane && !is_weight)
@@ -187,7 +189,7 @@ FoundAxes find_axes_of_volumes(const AxesEvidence& evidence) {
       fmt::format(
           "The trajectory is taken to be in the axes of the image, as is usual; {} says that it is in those "
           "of the magnet.",
-          magnet_option)};
+          magnet_option())};
 }
 
 }  // namespace
@@ -197,9 +199,9 @@ FoundAxes find_axes(TrajectoryAxes told, const AxesEvidence& evidence, bool is_2
   if (told == TrajectoryAxes::image) return {false, {}};
   if (told == TrajectoryAxes::magnet) {
     if (!states_directions)
-      throw Error(subject, fmt::format("the directions of the image, which {} needs", magnet_option), "none",
-                  "write them into the scan");
-    return {true, fmt::format(in_magnet_sentence, "--trajectory-axes says so")};
+      throw Error(subject, fmt::format("the directions of the image, which {} needs", magnet_option()),
+                  "none", "write them into the scan");
+    return {true, fmt::format(in_magnet_sentence, option_words("trajectory-axes") + " says so")};
   }
   if (evidence.empty()) return {};
   if (is_2d) return find_axes_of_slices(evidence, is_weight, states_directions, subject);

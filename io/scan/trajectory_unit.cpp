@@ -8,6 +8,7 @@
 #include <numbers>
 #include <vector>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -174,6 +175,21 @@ bool explains(const Hypothesis& h) {
   return h.largest_fill >= (object_fits ? 0.15 : 0.38);
 }
 
+/// Returns the unit in which k reaches the edge of k-space where, in the stated one, it stays far inside or leaves it; of
+/// hardly more than the centre, also one that is credible at all. Returns nothing where the stated unit is credible.
+std::vector<Hypothesis> likelier_than(const Hypothesis& stated, const TrajectoryEvidence& evidence,
+                                      const UnitReference& reference) {
+  constexpr double hardly_any = 0.12, most = 0.9;
+  if (stated.possible() && explains(stated)) return {};
+  const auto others = ranked(evidence, reference);
+  for (const auto& other : others)
+    if (other.largest_fill >= most) return {other};
+  if (stated.largest_fill <= hardly_any)
+    for (const auto& other : others)
+      if (explains(other)) return {other};
+  return {};
+}
+
 }  // namespace
 
 std::string_view name_of(TrajectoryUnit unit) {
@@ -218,14 +234,14 @@ InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const Uni
                 candidates.empty() ? found
                                    : fmt::format("{}, at best {} of the edge of k-space ({})", found,
                                                  fill_in_words(candidates[0]), name_of(candidates[0].unit)),
-                "give the unit with --trajectory-unit");
+                "give the unit with " + option_words("trajectory-unit"));
   if (second && second->penalty - candidates[0].penalty < decisive) {
     std::string names, fills, commands;
     for (const auto& h : candidates) {
       if (h.penalty - candidates[0].penalty >= decisive) break;
       names.append(names.empty() ? "" : " or ").append(name_of(h.unit));
       fills += (fills.empty() ? "" : " or ") + reach_in_words(h);
-      commands += fmt::format("{}--trajectory-unit {}", commands.empty() ? "" : " or ", name_of(h.unit));
+      commands += (commands.empty() ? "" : " or ") + option_words("trajectory-unit", name_of(h.unit));
     }
     throw Error(subject, "k-space positions that fit one unit",
                 fmt::format("{}, which may be {}: of the way to the edge of k-space it reaches {}", found,
@@ -247,19 +263,27 @@ InferredUnit infer_fov_of_unit(const TrajectoryEvidence& evidence, const UnitRef
 
 void require_credible_unit(TrajectoryUnit stated, const std::array<double, 3>& largest_k,
                            const Geometry& geometry, const std::string& subject) {
-  constexpr double hardly_any = 0.12, most = 0.9;
   const TrajectoryEvidence evidence{largest_k, {}};
   const UnitReference reference{geometry, {}};
-  const auto stated_fill = hypothesis_of(stated, evidence, reference);
-  if (stated_fill.empty() || stated_fill[0].largest_fill > hardly_any) return;
-  for (const auto& other : ranked(evidence, reference))
-    if (other.largest_fill >= most)
-      throw Error(subject, fmt::format("k-space positions in {}", name_of(stated)),
-                  fmt::format("{}, which reaches {} of the edge of k-space, and {} in {}",
-                              found_in_words(evidence, geometry), fill_in_words(stated_fill[0]),
-                              fill_in_words(other), name_of(other.unit)),
-                  fmt::format("give the unit with --trajectory-unit {} or --trajectory-unit {}",
-                              name_of(other.unit), name_of(stated)));
+  for (const auto& told : hypothesis_of(stated, evidence, reference))
+    for (const auto& other : likelier_than(told, evidence, reference))
+      throw Error(
+          subject, fmt::format("k-space positions in {}", name_of(stated)),
+          fmt::format("{}, which reaches {} of the edge of k-space, and {} in {}",
+                      found_in_words(evidence, geometry), fill_in_words(told), fill_in_words(other),
+                      name_of(other.unit)),
+          fmt::format(
+              "give the unit with {} or {}", option_words("trajectory-unit", name_of(other.unit)),
+              told.possible() ? option_words("trajectory-unit", name_of(stated)) : "the true matrix size"));
+}
+
+std::optional<TrajectoryUnit> likelier_unit(TrajectoryUnit stated, const std::array<double, 3>& largest_k,
+                                            const Geometry& geometry) {
+  const TrajectoryEvidence evidence{largest_k, {}};
+  const UnitReference reference{geometry, {}};
+  for (const auto& told : hypothesis_of(stated, evidence, reference))
+    for (const auto& other : likelier_than(told, evidence, reference)) return other.unit;
+  return {};
 }
 
 std::array<double, 3> scale_to_cycles_per_fov(TrajectoryUnit unit, const UnitReference& reference,
@@ -273,9 +297,9 @@ std::array<double, 3> scale_to_cycles_per_fov(TrajectoryUnit unit, const UnitRef
       const std::string along = "none along " + std::string(1, "xyz"[axis]);
       if (unit == cycles_per_recon_fov)
         throw Error(subject, "a stated FOV of the reconstructed space to convert k-space positions", along,
-                    "give another unit with --trajectory-unit");
+                    "give another unit with " + option_words("trajectory-unit"));
       throw Error(subject, fmt::format("a known FOV to convert k-space positions from {}", name_of(unit)),
-                  along, "give it with --fov-mm X,Y,Z");
+                  along, "give it with " + option_words("fov-mm", "X,Y,Z"));
     }
   }
   return scale;

@@ -2,6 +2,7 @@
 // Units of k-space positions in files: their names, their conversion to cycles/FOV, and how a unit is
 // inferred where a file states none.
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,8 +51,13 @@ InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const Uni
 /// reconstructed one. Throws nothing.
 InferredUnit infer_fov_of_unit(const TrajectoryEvidence& evidence, const UnitReference& reference);
 
-/// Throws Error naming `subject` when k in a unit that a file or its format states reaches hardly more than the centre of
-/// k-space, and in another unit its edge.
+/// Returns the unit that k is in where `stated` is not credible: the unit in which k reaches the edge of k-space though in
+/// the stated one it stays within 38 % of the edge or goes beyond it; where it stays within 12 %, also one in which it
+/// reaches more than 38 %. Returns nothing where the stated unit is credible, or no unit fits better.
+std::optional<TrajectoryUnit> likelier_unit(TrajectoryUnit stated, const std::array<double, 3>& largest_k,
+                                            const Geometry& geometry);
+/// Throws Error naming `subject`, and the other unit, where there is a likelier_unit() than the one that a file, its format
+/// or the documentation states.
 void require_credible_unit(TrajectoryUnit stated, const std::array<double, 3>& largest_k,
                            const Geometry& geometry, const std::string& subject);
 

@@ -6,6 +6,7 @@
 
 #include "io/scan/scan_parts.hpp"
 #include "recon/array/execution.hpp"
+#include "recon/domain/option_words.hpp"
 
 namespace fhd::io {
 namespace {
@@ -76,8 +77,9 @@ void leave_out_zeros(Scan& scan, VolumeContext& context) {
   scan.messages.push_back(
       {"zeros", Severity::note,
        fmt::format("{} of {} samples ({:.0f} %) are exactly zero in every coil: the file is zero-filled, and "
-                   "they are left out as not measured (--zeros measured keeps them)",
-                   zeros, samples, 100 * static_cast<double>(zeros) / static_cast<double>(samples))});
+                   "they are left out as not measured ({} keeps them)",
+                   zeros, samples, 100 * static_cast<double>(zeros) / static_cast<double>(samples),
+                   option_words("zeros", "measured"))});
   const auto length = context.readout_length;
   if (!are_whole_readouts(measured, length)) {
     context.readout_length = 0;

@@ -9,6 +9,7 @@
 #include "recon/array/cufft.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/fft.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::cufft {
@@ -29,7 +30,8 @@ void* open_library() {
   throw DeviceError(
       "cuFFT", current, "no such library",
       "install it (Debian and Ubuntu: libcufft-13-0 of the CUDA repository; any system: pip install "
-      "nvidia-cufft), name its folder in LD_LIBRARY_PATH, or use --device cpu");
+      "nvidia-cufft), name its folder in LD_LIBRARY_PATH, or use " +
+          option_words("device", "cpu"));
 }
 
 template <class Function>
@@ -105,9 +107,9 @@ void check(cufftResult status, std::string_view what) {
   const std::string name = "cuFFT: " + std::string(what);
   if (status == CUFFT_ALLOC_FAILED)
     throw DeviceError(name, "", "not enough device memory",
-                      "use fewer coils, a smaller matrix, or --device cpu");
+                      "use fewer coils, a smaller matrix, or " + option_words("device", "cpu"));
   throw DeviceError(name, "", "status " + std::to_string(status),
-                    "run again; if it stays, use --device cpu and report it");
+                    "run again; if it stays, use " + option_words("device", "cpu") + " and report it");
 }
 
 }  // namespace fhd::cufft

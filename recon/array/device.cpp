@@ -5,13 +5,14 @@
 #include <atomic>
 
 #include "recon/array/device_cuda.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd {
 
 void refuse_cuda() {
   throw Error(Field{"device", "cuda"}, "", "this program was built without CUDA",
-              "install the CUDA toolkit and configure again, or use --device cpu");
+              "build it with the CUDA toolkit and FHD_CUDA=ON, or use " + option_words("device", "cpu"));
 }
 
 CurrentDevice::CurrentDevice(Device device) {

@@ -6,13 +6,17 @@
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::device {
 namespace {
 
 constexpr int oldest_compute_major = 8;  // the oldest machine code in this program: CMAKE_CUDA_ARCHITECTURES
-constexpr std::string_view use_cpu = "use --device cpu, or --device auto to fall back to it";
+std::string use_cpu() {
+  return "use " + option_words("device", "cpu") + ", or " + option_words("device", "auto") +
+         " to fall back to it";
+}
 
 std::string reason_of(cudaError_t status) {
   int driver = 0, runtime = 0;
@@ -88,9 +92,9 @@ void check(cudaError_t status, std::string_view what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // an error that can be recovered from is not reported twice
   if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice)
-    throw DeviceError(Field{"device", "cuda"}, "", reason_of(status), use_cpu);
+    throw DeviceError(Field{"device", "cuda"}, "", reason_of(status), use_cpu());
   throw DeviceError("CUDA device: " + std::string(what), "", cudaGetErrorString(status),
-                    "run again; if it stays, use --device cpu and report it");
+                    "run again; if it stays, use " + option_words("device", "cpu") + " and report it");
 }
 
 namespace cuda {
@@ -136,7 +140,7 @@ Description start(Device device) {
   if (d.compute_major < oldest_compute_major)
     throw Error(subject, "compute capability " + std::to_string(oldest_compute_major) + ".0 or newer",
                 d.name + " with " + std::to_string(d.compute_major) + "." + std::to_string(d.compute_minor),
-                use_cpu);
+                use_cpu());
   check(cudaSetDevice(device.number()), "starting " + d.name);
   check(cudaFree(nullptr), "starting " + d.name);
   return d;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "recon/array/device_cuda.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd {
@@ -46,7 +47,7 @@ void* allocate_host(std::size_t bytes) {
   void* data = possible ? std::aligned_alloc(alignment, padded) : nullptr;
   if (data == nullptr)
     throw OutOfMemory("memory", "", std::to_string(bytes >> 20) + " MiB could not be allocated on the host",
-                      "use a smaller matrix, fewer coils or --precision single");
+                      "use a smaller matrix, fewer coils or " + option_words("precision", "single"));
   // A page fault for every 2 MiB instead of every 4 KiB, where the system grants it.
   constexpr std::size_t worth_huge_pages = std::size_t(16) << 20;
   if (padded >= worth_huge_pages) {

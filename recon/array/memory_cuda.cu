@@ -9,6 +9,7 @@
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/memory.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::device::cuda {
@@ -96,10 +97,11 @@ void* allocate(std::size_t bytes, Device device) {
   auto &peak = state.peak_bytes, &limit = state.limit_bytes;
   CountedBytes counted(state.used_bytes, bytes);
   const auto give_up = [&](std::size_t available) {
-    throw DeviceError("CUDA device memory",
-                      mebibytes(bytes) + " more beside the " + mebibytes(counted.total - bytes) + " in use",
-                      mebibytes(available) + " free",
-                      "use fewer coils, a smaller matrix, a larger device, or --device cpu");
+    throw DeviceError(
+        "CUDA device memory",
+        mebibytes(bytes) + " more beside the " + mebibytes(counted.total - bytes) + " in use",
+        mebibytes(available) + " free",
+        "use fewer coils, a smaller matrix, a larger device, or " + option_words("device", "cpu"));
   };
   if (limit != 0 && counted.total > limit)
     give_up(limit - std::min<std::size_t>(limit, counted.total - bytes));

@@ -12,6 +12,7 @@
 #include "recon/array/fft.hpp"
 #include "recon/array/parallel_failure.hpp"
 #include "recon/array/thread_limit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "recon/transform/gridded/gridded.hpp"
@@ -111,7 +112,7 @@ float normalize(Array<Complex<float>>& kspace) {
   if (largest == 0)
     throw Error("sensitivity maps", "signal near the centre of k-space",
                 kspace.extent(1) == 0 ? "no sample there" : "zeros",
-                "use --coils none, or give the maps in the file");
+                "use " + option_words("coils", "none") + ", or give the maps in the file");
   for (auto& d : kspace) d = {d.re / largest, d.im / largest};
   return largest;
 }

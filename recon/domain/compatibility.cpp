@@ -2,39 +2,42 @@
 
 #include <vector>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd {
 namespace {
 
+/// A setting, with the value that is meant where one value matters; or a feature in words.
 struct Name {
-  const char* words;
-  const char* field;  ///< the option; empty: none
+  const char* words;  ///< empty: the setting names the feature
+  const char* field;  ///< the setting; empty: none
+  const char* value = "";
 };
 
 // In the order of Feature, without the terms.
 constexpr Name names[] = {{"a method other than cg", "method"},
-                          {"--normal explicit", "normal"},
-                          {"--coils other than espirit", "coils"},
-                          {"--map-sets 2 or auto", "map-sets"},
-                          {"--partial-fourier phase", "partial-fourier"},
-                          {"--lambda auto", "lambda"},
-                          {"--regularizer roughness", "regularizer"},
-                          {"--basis", "basis"},
+                          {"", "normal", "explicit"},
+                          {"", "coils", "other than espirit"},
+                          {"", "map-sets", "2 or auto"},
+                          {"", "partial-fourier", "phase"},
+                          {"", "lambda", "auto"},
+                          {"", "regularizer", "roughness"},
+                          {"", "basis"},
                           {"one image", ""},
                           {"frames", ""},
-                          {"--noise-map", "noise-map"},
-                          {"--noise-map exact", "noise-map"},
+                          {"", "noise-map"},
+                          {"", "noise-map", "exact"},
                           {"a field map", ""},
                           {"several GPUs or processes for one volume", ""},
-                          {"--field-map auto", "field-map"},
-                          {"--maps", "maps"},
-                          {"--coils none, espirit, adaptive or joint", "coils"}};
+                          {"", "field-map", "auto"},
+                          {"", "maps"},
+                          {"", "coils", "none, espirit, adaptive or joint"}};
 
 struct Row {
   Feature feature;
   std::vector<Feature> others;
-  const char* remedy = "leave one of them out";
+  std::string remedy = "leave one of them out";
 };
 
 /// Returns `features`, and the terms for which `counts` holds.
@@ -57,7 +60,8 @@ const std::vector<Row>& table() {
        "give a number: the noise decides lambda of a quadratic regularizer alone"},
       {lambda_from_noise, {frames}, "give a number: the noise decides lambda of one image alone"},
       {one_image, and_terms({basis}, is_temporal),
-       "leave it out, or reconstruct frames (--frames, --spokes-per-frame, --gate)"},
+       "leave it out, or reconstruct frames (" + option_words("frames") + ", " +
+           option_words("spokes-per-frame") + ", " + option_words("gate") + ")"},
       {frames, {other_method, explicit_normal, noise_map, several_processes}},
       {frames, {tgv}, "use tv in its place"},
       {basis,
@@ -80,9 +84,12 @@ std::string field_of(Feature feature) {
 }  // namespace
 
 std::string name_of(Feature feature) {
-  if (feature < Feature::sparse) return names[static_cast<std::size_t>(feature)].words;
+  if (feature < Feature::sparse) {
+    const auto& [words, field, value] = names[static_cast<std::size_t>(feature)];
+    return *words == '\0' ? option_words(field, value) : words;
+  }
   const auto kind = static_cast<std::size_t>(feature) - static_cast<std::size_t>(Feature::sparse);
-  return std::string("--regularizer ") + names_of(SparseKind{})[kind];
+  return option_words("regularizer", names_of(SparseKind{})[kind]);
 }
 
 Features features_of(const Settings& settings) {

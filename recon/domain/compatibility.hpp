@@ -56,7 +56,7 @@ Features features_of(const Settings& settings);
 
 struct Conflict {
   Feature feature, other;
-  const char* remedy;
+  std::string remedy;
 };
 /// Returns the first pair of features that do not go together; empty where all do.
 std::optional<Conflict> conflict_among(const Features& features);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "recon/domain/option_words.hpp"
+
 namespace fhd {
 namespace {
 
@@ -135,7 +137,7 @@ Array<float> resampled(const Volume& volume, const Geometry& geometry) {
     throw Error("prior image", "one that overlaps with the scan",
                 std::to_string(voxels_inside) + " of " + std::to_string(result.size()) +
                     " voxels of the scan inside it",
-                "check the position, directions and FOV of both (--fov-mm)");
+                "check the position, directions and FOV of both (" + option_words("fov-mm") + ")");
   return result;
 }
 

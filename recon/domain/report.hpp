@@ -32,7 +32,9 @@ struct Stage {
 struct LambdaPoint {
   double lambda = 0;         ///< relative to the largest eigenvalue of E^H E
   double data_residual = 0;  ///< |F rho - d| / |d|
-  double penalty = 0;        ///< |W rho| / |W rho| at the smallest lambda tried
+  /// Stein's unbiased estimate of the squared error of the image, as an image of a small lambda sees it, over the
+  /// noise in that image (pipeline/lambda.cpp).
+  double risk = 0;
 };
 
 /// One solution of a search for the strength of a sparse term.
@@ -71,10 +73,12 @@ struct Certificate {
 
 /// The misfit of an image in one part of the data.
 struct Misfit {
-  double where = 0;        ///< of a shell of k-space: its outer radius, 1 at a face; of a coil: its number
-  double energy = 0;       ///< share of sum |d|^2
-  double unexplained = 0;  ///< |E rho - d| / |d|, noise included
-  double chi_squared = 0;  ///< |E rho - d|^2 over what the noise leaves there; 0 where that is not known
+  double where = 0;          ///< of a shell of k-space: its outer radius, 1 at a face; of a coil: its number
+  double energy = 0;         ///< share of sum |d|^2
+  double unexplained = 0;    ///< |E rho - d| / |d|, noise included
+  double chi_squared = 0;    ///< |E rho - d|^2 over what the noise leaves there; 0 where that is not known
+  double samples = 0;        ///< values there, of all coils
+  double beyond_noise = -1;  ///< what of `unexplained` is more than noise; < 0 where that is not known
 };
 
 /// A change of the model that the residual points to: d - E rho ~ amount dE/da rho.
@@ -96,11 +100,12 @@ struct Cause {
 /// noise. The certificate judges the arithmetic alone.
 struct Verdict {
   enum class Judgement {
-    explained,      ///< arithmetic right, data explained
+    explained,      ///< data explained
+    partly,         ///< more is left over than of scans that are right, and less than calls for an alarm
     untested,       ///< there are no more values than unknowns: every model explains them
     not_converged,  ///< the solver stopped far from the solution: nothing is said of the data
     varies,      ///< explained but for a signal that changes from readout to readout (contrast): an average
-    unexplained  ///< arithmetic right, data not explained
+    unexplained  ///< data not explained
   };
   Judgement judgement = Judgement::untested;
   std::string sentence;        ///< why, for a reader
@@ -112,7 +117,12 @@ struct Verdict {
   double chi_squared = 0;          ///< of the same shells, 1: noise; 0 where the noise is not known
   double noise_variance = 0;       ///< E |n|^2 of a sample, in the unit of the scan; 0 where not known
   bool noise_is_measured = false;  ///< by noise readouts; else from the shell with the smallest rest
+  double noise_share = 0;          ///< |noise| / |d| with this variance; 0 where it is not known
   std::vector<Misfit> by_radius, by_coil;
+  /// |E rho - d| of groups of successive readouts, noise included, over that of d, root mean squares both: of the group,
+  /// and of all samples. Empty where the trajectory has one readout.
+  std::vector<double> by_readout;
+  std::int64_t readouts_per_group = 0;
   std::vector<ModelChange> changes;
   double border = 0;   ///< root mean square of |rho| along the border of the FOV over that of all voxels
   double air = 0;      ///< the same of the tenth of the voxels with the least |rho|

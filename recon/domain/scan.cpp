@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "recon/domain/option_words.hpp"
+
 namespace fhd {
 namespace {
 
@@ -64,10 +66,10 @@ void require_sizes(const Geometry& geometry, const std::string& subject) {
     const int n = geometry.matrix_size[axis];
     if (n < 1 || n > largest_matrix)
       throw Error(subject + ": matrix size", "1 ... " + std::to_string(largest_matrix) + " voxels per axis",
-                  std::to_string(n), "give it with --matrix X,Y,Z");
+                  std::to_string(n), "give it with " + option_words("matrix", "X,Y,Z"));
     if (!std::isfinite(geometry.fov_mm[axis]) || geometry.fov_mm[axis] < 0)
       throw Error(subject + ": FOV", "millimetres >= 0", number(geometry.fov_mm[axis]),
-                  "give it with --fov-mm X,Y,Z");
+                  "give it with " + option_words("fov-mm", "X,Y,Z"));
   }
 }
 
@@ -91,7 +93,7 @@ void require_coils(const Scan& scan, const std::string& subject) {
     if (!(scan.sensitivity_maps->values.shape() == expected))
       throw Error(subject + ": sensitivity maps", expected.text() + ", the coils and the matrix",
                   scan.sensitivity_maps->values.shape().text(),
-                  "leave out --matrix, or supply maps of that matrix");
+                  "leave out " + option_words("matrix") + ", or supply maps of that matrix");
     require_finite(scan.sensitivity_maps->values, subject + ": sensitivity maps");
     require_same(scan.sensitivity_maps->values, scan.sensitivity_maps->in_double,
                  subject + ": sensitivity maps");
@@ -127,9 +129,10 @@ void require_positions(const Trajectory& trajectory, const std::array<int, 3>& m
     for (std::int64_t m = 0; m < samples; ++m)
       largest = std::max(largest, std::abs(trajectory.k[axis * samples + m]));
     if (!(largest <= n / 2.0 * edge_rounding))
-      throw Error(subject + "trajectory along " + "xyz"[axis],
-                  "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n),
-                  number(largest), "give the true --matrix, or the true --trajectory-unit");
+      throw Error(
+          subject + "trajectory along " + "xyz"[axis],
+          "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n), number(largest),
+          "give the true " + option_words("matrix") + ", or the true " + option_words("trajectory-unit"));
   }
 }
 

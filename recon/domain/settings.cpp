@@ -19,16 +19,16 @@ void require_accuracy(double accuracy) {
 }
 
 /// Throws Error unless `share` lies in (0, most].
-void require_share(const char* what, double share, double most) {
+void require_share(Field field, double share, double most) {
   if (!(share > 0 && share <= most))
-    throw Error(what, "a share in (0, " + short_number(most) + "]", short_number(share));
+    throw Error(field, "a share in (0, " + short_number(most) + "]", short_number(share));
 }
 
 void validate(const CoilSettings& coils) {
   if (const auto* choice = std::get_if<VirtualCoils>(&coils.compression); choice && choice->count < 1)
     throw Error(Field{"compress"}, "at least 1 virtual coil", std::to_string(choice->count));
   if (const auto* choice = std::get_if<KeptEnergy>(&coils.compression))
-    require_share("--compress", choice->share, 1);
+    require_share(Field{"compress"}, choice->share, 1);
 }
 
 void validate_sparse(const LeastSquares& method) {
@@ -51,7 +51,7 @@ void validate_sparse(const LeastSquares& method) {
 void validate(const LeastSquares& method) {
   validate_sparse(method);
   if (const auto* lambda = std::get_if<OfMeanEigenvalue>(&method.lambda))
-    require_share("--lambda", lambda->share, std::numeric_limits<double>::max());
+    require_share(Field{"lambda"}, lambda->share, std::numeric_limits<double>::max());
   if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
       roughness && roughness->prior)
     if (const double strength = roughness->prior->strength; !(strength > 0 && std::isfinite(strength)))

@@ -69,7 +69,8 @@ inline constexpr double reference_lambda = 0.05;
 struct OfLargestEigenvalue {
   double share = 0;  ///< >= 0
 };
-/// The lambda whose data residual is the noise of the scan (discrepancy principle).
+/// The lambda of the least estimated error of the image (Stein's unbiased risk), or the default where the noise is not known
+/// well enough.
 struct FromNoise {};
 using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoise>;
 

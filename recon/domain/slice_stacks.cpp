@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <map>
+#include <set>
 
 namespace fhd {
 namespace {
@@ -23,14 +26,26 @@ bool are_alike(const Geometry& a, const Geometry& b) {
          distance(a.slice_direction, b.slice_direction) <= like_directions;
 }
 
-/// Returns the numbers of slices of like directions.
+/// Returns the numbers of slices of like directions. Directions that are alike have sums of components that are.
 std::vector<Numbers> groups_of(const std::vector<Geometry>& slices) {
+  constexpr Vector weights{0.8, 0.5, 0.3};  // shorter than 1
+  constexpr double tolerance = (1 + 2 + 4) * like_directions;
   std::vector<Numbers> groups;
+  std::multimap<double, std::size_t> by_sum;
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    auto group = std::ranges::find_if(
-        groups, [&](const Numbers& each) { return are_alike(slices[each.front()], slices[i]); });
-    if (group == groups.end()) group = groups.insert(group, Numbers{});
-    group->push_back(i);
+    const double sum = dot(slices[i].read_direction, weights) + 2 * dot(slices[i].phase_direction, weights) +
+                       4 * dot(slices[i].slice_direction, weights);
+    auto group = groups.size();
+    if (std::isfinite(sum))
+      for (auto at = by_sum.lower_bound(sum - tolerance); at != by_sum.end() && at->first <= sum + tolerance;
+           ++at)
+        if (at->second < group && are_alike(slices[groups[at->second].front()], slices[i]))
+          group = at->second;
+    if (group == groups.size()) {
+      groups.emplace_back();
+      if (std::isfinite(sum)) by_sum.emplace(sum, group);
+    }
+    groups[group].push_back(i);
   }
   return groups;
 }
@@ -44,13 +59,19 @@ std::vector<Numbers> layers_of(const std::vector<Geometry>& slices, Numbers grou
   };
   std::ranges::stable_sort(group, {}, place);
   std::vector<Numbers> layers;
+  std::set<std::size_t> behind;       // layers whose last slice lies behind the place
+  std::deque<std::size_t> alongside;  // those of which it does not, by this place
   for (const auto i : group) {
-    const bool is_volume = slices[i].matrix_size[2] > 1;
-    auto layer = std::ranges::find_if(layers, [&](const Numbers& each) {
-      return !is_volume && place(i) - place(each.back()) > same_place_mm;
-    });
-    if (layer == layers.end()) layer = layers.insert(layer, Numbers{});
-    layer->push_back(i);
+    for (; !alongside.empty() && place(i) - place(layers[alongside.front()].back()) > same_place_mm;
+         alongside.pop_front())
+      behind.insert(alongside.front());
+    auto layer = layers.size();
+    if (const bool is_volume = slices[i].matrix_size[2] > 1; is_volume || behind.empty())
+      layers.emplace_back();
+    else
+      layer = behind.extract(behind.begin()).value();
+    layers[layer].push_back(i);
+    alongside.push_back(layer);
   }
   return layers;
 }

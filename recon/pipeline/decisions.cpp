@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/error.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
@@ -14,9 +15,9 @@ CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings) {
   const bool asks_for_estimate = asks_to_find(coils.maps);
   if (coils.maps == CoilMaps::file && !facts.has_maps)
     throw Error(Field{"coils", "file"}, "a scan with sensitivity maps", "none",
-                "put them into the file as /sensitivity_maps, or use --coils espirit");
+                "put them into the file as /sensitivity_maps, or use " + option_words("coils", "espirit"));
   if (asks_for_estimate && facts.all < 2)
-    throw Error("sensitivity maps", "more than one coil", "one", "leave out --coils");
+    throw Error("sensitivity maps", "more than one coil", "one", "leave out " + option_words("coils"));
 
   CoilDecision decision;
   const bool several = facts.live > 1;

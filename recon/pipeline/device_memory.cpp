@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "recon/array/memory.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 
@@ -65,8 +66,8 @@ std::size_t fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std:
   if (how.coils_at_once == 0)
     throw DeviceError("GPU memory", mebibytes(bytes) + " for this scan and these settings",
                       mebibytes(available_bytes) + " available",
-                      "use fewer coils, a smaller matrix, --precision single, a larger GPU, or "
-                      "--device cpu");
+                      "use fewer coils, a smaller matrix, " + option_words("precision", "single") +
+                          ", a larger GPU, or " + option_words("device", "cpu"));
   return bytes;
 }
 
@@ -106,9 +107,10 @@ void require_memory_of_frames(const Scan& scan, const FrameLayout& layout, const
   if (needed <= available) return;
   const std::string found = mebibytes(available) + " available",
                     expected = mebibytes(needed) + " for " + std::to_string(layout.frames) + " frames",
-                    remedy = "use fewer frames, a smaller matrix, fewer coils or --precision single";
+                    remedy = "use fewer frames, a smaller matrix, fewer coils or " +
+                             option_words("precision", "single");
   if (device.is_cpu()) throw Error("memory", expected, found, remedy);
-  throw DeviceError("GPU memory", expected, found, remedy + ", or --device cpu");
+  throw DeviceError("GPU memory", expected, found, remedy + ", or " + option_words("device", "cpu"));
 }
 
 double device_bytes_of_volume(const Scan& scan, const Settings& settings, Device device) {

@@ -25,6 +25,8 @@ namespace {
 constexpr double program_bytes = 26 << 20;
 /// Iterations of ADMM in a search of the strength of a term: some five or six strengths (sparse.cpp).
 constexpr double strength_search_iterations = 44;
+/// Solutions that a search of lambda is worth.
+constexpr double lambda_search_solves = 14;
 
 /// Returns how many time segments follow so many turns to 1e-5, as measured from 0.01 to 2 turns.
 int expected_segments(double turns) {
@@ -321,13 +323,14 @@ class Walk {
     const double kept = std::min(limits.iterations, limits.kept_residuals);
     const bool searches = std::holds_alternative<FromNoise>(method_->lambda);
     arrays().hold(conjugate_gradient_bytes(unknowns(), limits, how_.settings.precision, device_, 1,
-                                           uses_preconditioner(*method_, segments_ > 0)) +
-                  (searches ? 2 * unknowns() * element_ : 0));
+                                           uses_preconditioner(*method_, segments_ > 0)));
     const Work solve =
         (out_.iterations + 1) * (normal + vectors(std::min<double>(out_.iterations, kept) / 2));
     out_.iteration = times_ * (normal + vectors(kept));
-    if (searches)
-      stage("search of lambda", out_.solves * 8 * solve);  // each of some eight from the one before
+    if (searches) {  // images of the data and of the noise, of some six lambdas; their noise
+      arrays().hold_briefly(8 * unknowns() * element_ + values());
+      stage("search of lambda", out_.solves * lambda_search_solves * solve);
+    }
     stage("conjugate gradient", out_.solves * solve);
   }
 

@@ -8,6 +8,7 @@
 #include "recon/array/execution.hpp"
 #include "recon/array/linear_algebra.hpp"
 #include "recon/array/linear_operator.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 
 namespace fhd {
@@ -32,10 +33,10 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
   FrameLayout layout;
   layout.readout_length = readout_length;
   const std::int64_t readouts = layout.readouts = readouts_of("frames", samples, readout_length);
-  const auto whole_number = [](const char* name, std::int64_t least, std::int64_t most,
-                               const std::string& why, std::int64_t value) {
+  const auto whole_number = [](Field field, std::int64_t least, std::int64_t most, const std::string& why,
+                               std::int64_t value) {
     if (value < least || value > most)
-      throw Error(name, std::to_string(least) + " ... " + std::to_string(most) + why, std::to_string(value));
+      throw Error(field, std::to_string(least) + " ... " + std::to_string(most) + why, std::to_string(value));
   };
   const std::string of_scan = ", of the " + std::to_string(readouts) + " readouts of the scan";
   if (readouts < 2) throw Error("frames", "a scan of at least two readouts", std::to_string(readouts));
@@ -45,20 +46,20 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
     return layout;
   };
   if (choice.readouts_per_frame == 0) {
-    whole_number("--frames", 2, readouts, of_scan, choice.frames);
+    whole_number(Field{"frames"}, 2, readouts, of_scan, choice.frames);
     layout.frames = choice.frames;
     layout.step = layout.readouts_per_frame = readouts / choice.frames;
     return in_order();
   }
   layout.readouts_per_frame = choice.readouts_per_frame;
-  whole_number("--spokes-per-frame", 1, readouts - 1, of_scan, layout.readouts_per_frame);
+  whole_number(Field{"spokes-per-frame"}, 1, readouts - 1, of_scan, layout.readouts_per_frame);
   layout.step = choice.step == 0 ? layout.readouts_per_frame : choice.step;
-  whole_number("--sliding", 1, layout.readouts_per_frame, ", the readouts of a frame", layout.step);
+  whole_number(Field{"sliding"}, 1, layout.readouts_per_frame, ", the readouts of a frame", layout.step);
   layout.frames = (readouts - layout.readouts_per_frame) / layout.step + 1;
   if (layout.frames < 2)
     throw Error(Field{"spokes-per-frame"}, "room for two frames" + of_scan,
                 std::to_string(layout.readouts_per_frame) + " to a frame",
-                "take fewer readouts to a frame, or let frames overlap with --sliding");
+                "take fewer readouts to a frame, or let frames overlap with " + option_words("sliding"));
   return in_order();
 }
 

@@ -56,7 +56,7 @@ inline FrameSizes sizes_of(const FrameLayout& layout) { return {layout.frames, l
 
 /// Returns the layout of a scan of `samples` in readouts of equal length: at least two frames, which share no
 /// readouts unless the step is smaller than a frame. Readouts behind the last frame are in none. Throws Error naming
-/// frames.count, frames.readouts or frames.step where the choice does not fit, and "frames" where the readouts are
+/// --frames, --spokes-per-frame or --sliding where the choice does not fit, and "frames" where the readouts are
 /// not known (`readout_length` = 0).
 FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, const FrameChoice& choice);
 

@@ -5,6 +5,7 @@
 
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/compatibility.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
@@ -57,7 +58,7 @@ class FrameSystems {
     const auto samples = sorted(all.samples);
     const Array<double> courses = temporal_courses<T>(scan_, layout_, transform_, context_);
     make(samples, courses);
-    choose_lambda(model_, all, all.samples, one_of(right_hand_sides_, image_, 0), context_);
+    choose_lambda(model_, all, all.samples, noise(), one_of(right_hand_sides_, image_, 0), context_);
     all.samples = {};
     const bool by_themselves = least_squares(context_.settings)->sparse.empty() && courses.empty();
     const Solution<T> solution = by_themselves ? solve_one_by_one() : solve_jointly(all, samples);
@@ -379,7 +380,7 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
   const std::int64_t coils = scan.kspace.coil_count();
   if (coils > 1 && !decide_coils_of(scan, settings).uses_maps())
     throw Error("frames", "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
-                "leave out --coils none");
+                "leave out " + option_words("coils", "none"));
 }
 
 template <class T>

@@ -1,116 +1,165 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/risk.hpp"
 #include "recon/pipeline/solve.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 
 namespace fhd {
 namespace {
 
-/// Returns the norm of the noise in the samples of `channels` coils (all, or the strongest), in the unit of the
-/// samples: from the noise readouts, else from the edge of k-space.
-template <class T>
-double noise_norm(const Measurements<T>& data, std::int64_t channels, RunLog& log) {
-  const Scan& scan = data.scan;
-  const auto covariance = known_noise(scan).covariance;
-  if (!scan.noise)
-    log.note("lambda",
-             "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of k-space, "
-             "where signal makes it look larger");
-  const std::int64_t coils = scan.kspace.coil_count(), strongest = strongest_coil(scan.kspace);
-  double variance = 0;
-  for (std::int64_t coil = 0; coil < coils; ++coil)
-    if (channels == coils || coil == strongest) variance += covariance.values[coil * coils + coil].re;
-  return std::sqrt(variance * static_cast<double>(scan.trajectory.sample_count())) / data.unit(0);
-}
+// The search of lambda.
+//
+// Images of two lambdas tell how far one of them is from the image without noise. With N = E^H E, R = W^H W, the image
+// rho = (N + l R)^-1 E^H d and the reference rho_0 of a small l_0,
+//
+//     (N + l_0 R)^-1 N rho = (l rho - l_0 rho_0) / (l - l_0),    since (l - l_0) N = l (N + l_0 R) - l_0 (N + l R).
+//
+// So the error that the reference sees, |B E (rho - rho_true)|^2 with B = (N + l_0 R)^-1 E^H, which is that of the image but
+// for what l_0 takes off, has Stein's unbiased estimate
+//
+//     risk = (l / (l - l_0))^2 |rho - rho_0|^2 - |beta_0|^2 + 2 Re <beta_0, l beta - l_0 beta_0> / (l - l_0),
+//
+// beta and beta_0 being the images of one draw of noise like that of the data: rho is linear in d. The error of the samples,
+// |E (rho - rho_true)|^2, was tried, too: where k-space is sampled unevenly its least lambda is five to twenty times as small,
+// at up to 1.11 times the error of the default (validation/results/2026-11-26-lambda.md).
+// Sources: Stein, Ann. Statist. 9:1135 (1981); Eldar, IEEE Trans. Signal Process. 57:471 (2009).
 
-/// Returns the data residual of the solution with lambda, which is found from `image` on and left there; adds a point
-/// to the curve in the report.
-template <class T>
-double residual_at(double lambda, const Model<T>& model, const Array<Complex<T>>& fhd, double data_norm,
-                   Array<Complex<T>>& image, Array<Complex<T>>& product, const Context& context) {
-  Problem<T> problem = model.problem;
-  problem.terms.front().weight = lambda;
-  const LeastSquares& method = *least_squares(context.settings);
-  conjugate_gradient(problem.system(), fhd, image, {method.iterations, method.tolerance}, {},
-                     preconditioner_of(model, lambda, 0).get());
-  problem.normal->forward(image, product);
-  // |F rho - d|^2 = |d|^2 - 2 Re <rho, E^H d> + <rho, E^H E rho>: no transform of the samples.
-  const double square = data_norm * data_norm - 2 * real_dot(image, fhd) + real_dot(image, product);
-  const double residual = std::sqrt(std::max(square, 0.0)) / data_norm;
-  auto& curve = context.log.report.lambda_curve;
-  curve.push_back({lambda / model.largest_eigenvalue, residual,
-                   std::sqrt(std::max(problem.terms.front().term->value(image), 0.0))});
-  if (const auto& progress = context.log.progress())
-    progress({"search of lambda", static_cast<std::int64_t>(curve.size()), 12, residual});
-  return residual;
-}
+/// In mean eigenvalues of E^H E. The lambdas tried begin with the default and end at twice the reference.
+constexpr double reference_share = 0.004;
+constexpr RiskRange shares{reference_lambda, 2 * reference_share, 1};
 
-struct Discrepancy {
-  std::optional<double> lambda;  ///< empty when no lambda tried brackets the noise
-  bool stays_above = false;      ///< then: the residual was above the noise for all of them, or below
+/// Computes the risk of images of one lambda after the other.
+template <class T>
+class ImageRisk {
+ public:
+  ImageRisk(const Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+            const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, const Context& context)
+      : model_(model),
+        context_(context),
+        fhd_(fhd),
+        known_(known_noise(data.scan)),
+        drawn_(fhd.shape(), fhd.device()),
+        image_(fhd.shape(), fhd.device()),
+        of_noise_(fhd.shape(), fhd.device()),
+        data_norm_(norm_of_all(samples, context.processes())),
+        noise_norm_(noise.adjoint(noise_of_samples(known_, data, noise.channels, context), drawn_)) {
+    if (data_norm_ == 0 || noise_norm_ == 0) return;
+    solve(reference_share * model.mean_eigenvalue);
+    reference_ = Array<Complex<T>>(image_);
+    reference_of_noise_ = Array<Complex<T>>(of_noise_);
+  }
+
+  /// Returns why the noise is not known well enough for a search, if so. Without noise readouts it is taken from what the
+  /// reference leaves of the samples, if that is less than the edge of k-space, which holds signal, tells.
+  std::optional<std::string> obstacle() {
+    if (data_norm_ == 0 || noise_norm_ == 0) return "there is no noise to go by";
+    // Rounding, and what the model leaves of an image between voxels, decide about smaller residuals; few values more than
+    // unknowns leave too little of the noise.
+    constexpr double least_residual = 1e-3, least_freedom = 0.1, most_variance = 10;
+    const double square = square_left(), drawn = noise_norm_ * noise_norm_,
+                 followed = real_dot(drawn_, reference_of_noise_),
+                 left = variance_left(square, drawn, followed);
+    const bool tells =
+        drawn - followed >= least_freedom * drawn && std::sqrt(square) >= least_residual * data_norm_;
+    if (tells && !(left <= most_variance))
+      return "the data hold " + short_number(std::sqrt(left)) +
+             " times the noise that no image explains: something other than noise (maps, motion, "
+             "off-resonance) dominates";
+    if (known_.is_measured) return std::nullopt;
+    if (!tells)
+      return "the scan has no noise readouts, and its samples, hardly more than the voxels or almost without "
+             "noise, do not tell the noise";
+    variance_ = std::min(1.0, left);
+    return std::nullopt;
+  }
+
+  double noise_residual() const { return std::sqrt(variance_) * noise_norm_ / data_norm_; }
+  bool is_measured() const { return known_.is_measured; }
+
+  /// Returns the point of a lambda.
+  LambdaPoint at(double lambda) {
+    solve(lambda);
+    LambdaPoint point{lambda / model_.largest_eigenvalue, std::sqrt(square_left()) / data_norm_};
+    const double reference = reference_share * model_.mean_eigenvalue, share = lambda / (lambda - reference),
+                 noise = variance_ * real_dot(reference_of_noise_, reference_of_noise_);
+    Array<Complex<T>> change(image_);
+    add_scaled(change, T(-1), reference_);
+    const double covariance =
+        variance_ * (share * real_dot(reference_of_noise_, of_noise_)) - (share - 1) * noise;
+    point.risk = (share * share * real_dot(change, change) - noise + 2 * covariance) / noise;
+    return point;
+  }
+
+ private:
+  /// Solves for the images of the data and of the noise, from those of the last lambda.
+  void solve(double lambda) {
+    Problem<T> problem = model_.problem;
+    problem.terms.front().weight = lambda;
+    const auto system = problem.system();
+    const auto preconditioner = preconditioner_of(model_, lambda, 0);
+    const ConjugateGradientSettings limits{
+        .iterations = 100, .tolerance = 1e-4, .check_every = residual_interval(context_.device())};
+    conjugate_gradient(system, fhd_, image_, limits, {}, preconditioner.get());
+    conjugate_gradient(system, drawn_, of_noise_, limits, {}, preconditioner.get());
+  }
+  /// Returns |E rho - d|^2 = |d|^2 - 2 Re <rho, E^H d> + <rho, E^H E rho>: no transform of the samples.
+  double square_left() const {
+    Array<Complex<T>> product(image_.shape(), image_.device());
+    model_.problem.normal->forward(image_, product);
+    add_scaled(product, T(-2), fhd_);
+    return std::max(0.0, data_norm_ * data_norm_ + real_dot(image_, product));
+  }
+
+  const Model<T>& model_;
+  const Context& context_;
+  const Array<Complex<T>>& fhd_;
+  KnownNoise known_;
+  Array<Complex<T>> drawn_;                           ///< E^H b
+  Array<Complex<T>> image_, of_noise_;                ///< rho, beta
+  Array<Complex<T>> reference_, reference_of_noise_;  ///< rho_0, beta_0
+  double data_norm_, noise_norm_;                     ///< |d|, |b|
+  double variance_ = 1;                               ///< of the noise, over that drawn
 };
 
-/// Finds lambda by the discrepancy principle: the one whose data residual, which grows with lambda, is the noise,
-/// `aim`. The search goes from `start` in factors of ten until it has the noise between two lambdas, then halves
-/// their distance on a logarithmic axis, down to a factor of 1.3. Source: Morozov, Soviet Math. Dokl. 7:414 (1966).
-template <class ResidualAt>
-Discrepancy find_lambda(double start, double lowest, double highest, double aim, const ResidualAt& residual) {
-  double below = 0, above = 0;  // lambdas with a residual below and above the noise; 0: not yet
-  const auto try_lambda = [&](double lambda) { (residual(lambda) < aim ? below : above) = lambda; };
-  for (double next = start; next >= lowest && next <= highest;) {
-    try_lambda(next);
-    if (below > 0 && above > 0) break;
-    next = below > 0 ? next * 10 : next / 10;
-  }
-  if (below == 0 || above == 0) return {std::nullopt, above > 0};
-  while (above / below > 1.3) try_lambda(std::sqrt(below * above));
-  return {std::sqrt(below * above), false};
-}
-
-/// Returns the lambda of the search, or the reference lambda where none within 1e-5 ... 1e2 of the mean eigenvalue
-/// has the residual of the noise.
+/// Returns the lambda of the least risk, or the default where the noise is not known well enough.
 template <class T>
 double searched_lambda(const Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
-                       const Array<Complex<T>>& fhd, const Context& context) {
+                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, const Context& context) {
   RunLog& log = context.log;
-  const double start = reference_lambda * model.mean_eigenvalue;
-  const double data_norm = norm_of_all(samples, context.processes()),
-               noise = noise_norm(data, samples.extent(0), log);
-  const double aim = log.report.noise_residual = data_norm == 0 ? 0 : noise / data_norm;
-  if (data_norm == 0 || noise == 0) {
-    log.note("lambda", "--lambda auto: there is no noise to go by, the default lambda is used");
-    return start;
+  ImageRisk<T> risk(model, data, samples, noise, fhd, context);
+  if (const auto obstacle = risk.obstacle()) {
+    log.note("lambda", option_words("lambda", "auto") + ": the default lambda is used, because " + *obstacle);
+    return OfMeanEigenvalue{}.share * model.mean_eigenvalue;
   }
-  Array<Complex<T>> image(fhd.shape(), fhd.device()), product(fhd.shape(), fhd.device());
-  Discrepancy found;
-  log.stage("search of lambda", [&] {
-    found = find_lambda(
-        start, 1e-5 * model.mean_eigenvalue, 1e2 * model.mean_eigenvalue, aim,
-        [&](double lambda) { return residual_at(lambda, model, fhd, data_norm, image, product, context); });
-  });
+  log.report.noise_residual = risk.noise_residual();
   auto& points = log.report.lambda_curve;
+  const auto [share, is_at_limit] = least_risk(shares, [&](double tried) {
+    points.push_back(risk.at(tried * model.mean_eigenvalue));
+    if (const auto& progress = log.progress())
+      progress({"search of lambda", static_cast<std::int64_t>(points.size()), 5, points.back().risk});
+    return points.back().risk;
+  });
   std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.lambda < b.lambda; });
-  const double largest_penalty = std::max(points.front().penalty, 1e-300);
-  for (auto& point : points) point.penalty /= largest_penalty;
-  if (found.lambda) {
-    log.note("lambda", "lambda " + short_number(*found.lambda / model.largest_eigenvalue) +
-                           " of the largest eigenvalue: there the data residual is the noise, " +
-                           short_number(aim) + " of the data");
-    return *found.lambda;
-  }
+  const double lambda = share * model.mean_eigenvalue;
+  if (!risk.is_measured())
+    log.note("lambda",
+             option_words("lambda", "auto") +
+                 ": the scan has no noise readouts; the noise is taken from the edge of k-space, or "
+                 "from what an image of a small lambda leaves, whichever is less");
   log.note(
       "lambda",
-      std::string("--lambda auto: the data residual stays ") + (found.stays_above ? "above" : "below") +
-          " the noise (" + short_number(aim) + ") whatever lambda is" +
-          (found.stays_above ? ": something other than noise (maps, motion, off-resonance, a small matrix) "
-                               "dominates"
-                             : "") +
-          ", and the default lambda is used");
-  return start;
+      "lambda " + short_number(lambda / model.largest_eigenvalue) + " of the largest eigenvalue" +
+          (is_at_limit ? ": the estimated error falls on beyond the lambdas tried, and the last one is used"
+                       : ": there the estimated error of the image (Stein's unbiased risk) is least"));
+  return lambda;
 }
 
 }  // namespace
@@ -126,7 +175,7 @@ double norm_of_all(const Array<Complex<T>>& samples, const ProcessGroup& process
 
 template <class T>
 void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
-                   const Array<Complex<T>>& fhd, const Context& context) {
+                   const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, const Context& context) {
   const LambdaChoice& choice = least_squares(context.settings)->lambda;
   double lambda = 0;
   if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&choice))
@@ -134,7 +183,8 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
   else if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&choice))
     lambda = of_largest->share * model.largest_eigenvalue;
   else
-    lambda = searched_lambda(model, data, samples, fhd, context);
+    context.log.stage("search of lambda",
+                      [&] { lambda = searched_lambda(model, data, samples, noise, fhd, context); });
   model.problem.terms.front().weight = lambda;
   context.log.report.lambda = lambda * model.map_unit * model.map_unit;
 }
@@ -142,7 +192,7 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
 #define FHD_INSTANTIATE(T)                                                                    \
   template double norm_of_all<T>(const Array<Complex<T>>&, const ProcessGroup&);              \
   template void choose_lambda<T>(Model<T>&, const Measurements<T>&, const Array<Complex<T>>&, \
-                                 const Array<Complex<T>>&, const Context&);
+                                 const NoiseEncoding<T>&, const Array<Complex<T>>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -10,6 +10,7 @@
 #include "recon/array/linear_operator.hpp"
 #include "recon/array/parallel_failure.hpp"
 #include "recon/array/vector_math.hpp"
+#include "recon/domain/option_words.hpp"
 
 namespace fhd {
 namespace {
@@ -76,7 +77,7 @@ Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> vol
     failure.rethrow();
   }
   if (std::all_of(data.units.begin(), data.units.end(), [](double unit) { return unit == 0; }))
-    context.log.note("values", "all k-space values are zero, and so is the image");
+    context.log.note(no_signal, "all k-space values are zero, and so is the image");
   return data;
 }
 
@@ -112,8 +113,9 @@ ScaledMaps<T> maps_of(const Scan& scan, const Context& context) {
   ScaledMaps<T> maps{values_of<T>(*scan.sensitivity_maps)};
   maps.unit = divide_by_magnitude(maps.values, SingleProcess());
   if (maps.unit == 0)
-    throw Error("sensitivity maps", "values other than zero", "zeros",
-                "leave them out: --coils espirit or none");
+    throw Error(
+        "sensitivity maps", "values other than zero", "zeros",
+        "leave them out: " + option_words("coils", "espirit") + " or " + option_words("coils", "none"));
   copy_to_device(maps.values, context);
   return maps;
 }

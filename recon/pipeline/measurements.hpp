@@ -8,6 +8,9 @@
 
 namespace fhd {
 
+/// The code of the message on samples that are all zero.
+inline constexpr auto no_signal = "values";
+
 /// The samples of one volume, or of several that share all else.
 template <class T>
 struct Measurements {

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "recon/array/vector_math.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/encoding/sense_normal.hpp"
@@ -133,8 +134,8 @@ std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& co
     return std::nullopt;
   const auto* method = least_squares(context.settings);
   if (method == nullptr)
-    context.log.note("off_resonance",
-                     "the field map of the scan is not used: only --method cg corrects off-resonance");
+    context.log.note("off_resonance", "the field map of the scan is not used: only " +
+                                          option_words("method", "cg") + " corrects off-resonance");
   else if (!scan.sample_time_s)
     context.log.note(
         "off_resonance",

@@ -15,6 +15,7 @@
 #include "recon/domain/compatibility.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/prepare.hpp"
 #include "recon/transform/direct/direct.hpp"
 
 namespace fhd {

@@ -10,6 +10,7 @@
 #include "recon/coils/lattice.hpp"
 #include "recon/coils/maps.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/prepare.hpp"
@@ -323,7 +324,7 @@ bool looks_beyond_fov(const Settings& settings) {
 
 std::string bound_to_fov(const Scan& scan, const Settings& settings) {
   if (decide_coils_of(scan, settings).maps_from_scan)
-    return "its sensitivity maps end there; --coils espirit finds larger ones";
+    return "its sensitivity maps end there; " + option_words("coils", "espirit") + " finds larger ones";
   return scan.field_map ? "its field map ends there" : "";
 }
 

@@ -9,6 +9,7 @@
 #include "recon/coils/maps.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/domain/compatibility.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/device_memory.hpp"
@@ -139,7 +140,7 @@ void require_sets_can(const CoilSettings& settings, const CoilDecision& decision
   const std::string found = decision.maps_from_scan ? "one set, given with the scan" : "no maps in use";
   if (sets == MapSetCount::two)
     throw Error(Field{"map-sets"}, "maps that are found in the scan, for two", found,
-                "use --coils espirit, or leave the sets of maps out");
+                "use " + option_words("coils", "espirit") + ", or leave the sets of maps out");
   log.setting("sets of maps", "1");
   log.note("map_sets", "a second set of maps is not used: " + found);
 }
@@ -160,13 +161,13 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
                                         : "a reference of " + std::to_string(width) + " lines, less than " +
                                               std::to_string(least_reference_width);
   if (folding == Folding::refused)
-    throw Error(
-        "k-space", "sensitivity maps or a reference to find them, because " + sampled, found,
-        (live == 1               ? "the image would fold"
-         : !decision.uses_maps() ? "supply maps or let them be found, with --coils espirit"
-                                 : "keep the calibration readouts in the file (or the centre of k-space "
-                                   "without gaps, 24 lines), or supply maps") +
-            std::string("; see the folded image with --allow-folding"));
+    throw Error("k-space", "sensitivity maps or a reference to find them, because " + sampled, found,
+                (live == 1 ? "the image would fold"
+                 : !decision.uses_maps()
+                     ? "supply maps or let them be found, with " + option_words("coils", "espirit")
+                     : "keep the calibration readouts in the file (or the centre of k-space "
+                       "without gaps, 24 lines), or supply maps") +
+                    std::string("; see the folded image with " + flag_words("allow-folding")));
   std::string why = "the image may be folded: " + sampled + ", and ";
   if (!facts.knows_maps()) {
     log.setting("folding", "allowed");
@@ -174,7 +175,7 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
   } else if (least_squares(settings)) {
     why += std::to_string(live) + " coils are too few to tell the copies apart";
   } else {
-    why += "only --method cg uses the maps to tell the copies apart";
+    why += "only " + option_words("method", "cg") + " uses the maps to tell the copies apart";
   }
   log.add({"folding", Severity::suspicion, why});
 }

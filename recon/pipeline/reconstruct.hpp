@@ -15,9 +15,10 @@
 #include "recon/domain/settings.hpp"
 #include "recon/pipeline/context.hpp"
 #include "recon/pipeline/frame_layout.hpp"
-#include "recon/pipeline/prepare.hpp"
 
 namespace fhd {
+
+struct Preparation;  // prepare.hpp
 
 struct Reconstruction {
   Image image;

@@ -220,15 +220,14 @@ Solution<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Ar
   Solution<T> solution{Array<Complex<T>>(stack, context.device()),
                        Array<Complex<T>>(stack, context.device())};
   context.log.stage("FhD", [&] { model.encoding->adjoint(samples, solution.right_hand_sides); });
-  if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
+  const NoiseEncoding<T> noise{samples.extent(0), [&](const auto& b, auto& right_hand_side) {
+                                 model.encoding->adjoint(b, right_hand_side);
+                                 return norm_of_all(b, context.processes());
+                               }};
+  if (is_first)
+    choose_lambda(model, data, samples, noise, one_of(solution.right_hand_sides, image, 0), context);
   if (decide_solver(*least_squares(context.settings)) == SolverKind::admm)
-    solve_sparse(model, solution, data, samples,
-                 {samples.extent(0),
-                  [&](const auto& b, auto& right_hand_side) {
-                    model.encoding->adjoint(b, right_hand_side);
-                    return norm_of_all(b, context.processes());
-                  }},
-                 is_first, context);
+    solve_sparse(model, solution, data, samples, noise, is_first, context);
   else
     run_solver(model, solution, context);
   check_solution(solution, model, data, samples, coil, is_first, operators, context);

@@ -48,20 +48,7 @@ template <class T>
 void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
                         const Array<double>* weights, double promised_accuracy, const Context& context);
 
-/// Chooses lambda, the weight of the regularizer, once for a scan, as LeastSquares::lambda says; it goes to the term and to
-/// the report. `samples` are all of `data`, or those of its strongest coil, and `fhd` is their E^H d: a search solves for
-/// them. (lambda.cpp)
-template <class T>
-void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
-                   const Array<Complex<T>>& fhd, const Context& context);
-
-/// Finds the largest eigenvalue of E^H E within some per cent, from E^H d = `fhd`, unless the model knows it.
-template <class T>
-double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd);
-
-// Images with terms without squares.
-
-/// Noise in the place of the samples of a scan, as a search of strengths by the noise asks for it.
+/// Noise in the place of the samples of a scan, as the searches by the noise ask for it (risk.hpp).
 template <class T>
 struct NoiseEncoding {
   std::int64_t channels = 0;  ///< all coils of the scan, or 1: its strongest
@@ -69,6 +56,19 @@ struct NoiseEncoding {
   /// samples that E has several times as often.
   std::function<double(const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_side)> adjoint;
 };
+
+/// Chooses lambda, the weight of the regularizer, once for a scan, as LeastSquares::lambda says; it goes to the term and to
+/// the report. `samples` are all of `data`, or those of its strongest coil, `fhd` is their E^H d and `noise` is of the same
+/// coils: a search solves for them. (lambda.cpp)
+template <class T>
+void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                   const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, const Context& context);
+
+/// Finds the largest eigenvalue of E^H E within some per cent, from E^H d = `fhd`, unless the model knows it.
+template <class T>
+double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd);
+
+// Images with terms without squares.
 
 /// Solves for the image with sparse terms by ADMM, into the first image of `solution` and its volumes. `samples` are those
 /// of the right-hand side; of the first of several coils the strengths become weights.

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "recon/array/vector_math.hpp"
-#include "recon/coils/noise.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/risk.hpp"
 #include "recon/pipeline/solve.hpp"
 #include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
@@ -63,9 +63,8 @@ double magnitude_of(const Array<Complex<T>>& image) {
 //     risk = |E rho - d|^2 - E |n|^2 + 2 Re <b, E rho(d + e b) - E rho(d)> / e,    b: noise like that of d,
 //
 // in which the last term, by one draw of b, counts the noise that the image follows. Sources: Stein, Ann. Statist.
-// 9:1135 (1981); Ramani, Blu and Unser, IEEE Trans. Image Process. 17:1540 (2008). Its minimum was tried beside
-// the discrepancy principle (the residual is the noise, as for lambda), which takes two to four times the
-// strength: an image follows some of the noise, so that its residual is less
+// 9:1135 (1981); Ramani, Blu and Unser, IEEE Trans. Image Process. 17:1540 (2008). The residual alone
+// does not tell the strength: an image follows some of the noise, so that its residual is less than the noise
 // (validation/results/2026-11-23-auto.md).
 
 /// An image on its way from one strength of the term that is sought to the next, with what the solver left.
@@ -118,7 +117,7 @@ void go_to_strength(double open, double unit, Model<T>& model, StrengthPath<T>& 
   path.strength = open;
 }
 
-constexpr double first_strength = 0.01, least_strength = 1e-5, largest_strength = 1, step = 2.5;
+constexpr RiskRange strengths{0.01, 1e-5, 1};
 /// Limits of each image of the search, which starts where that of the last strength ended. The estimate is unbiased
 /// for any function of the data, of few iterations as well; with these the strengths are those of converged images to
 /// within what their errors tell apart, for a fourth to an eighth of the iterations
@@ -127,23 +126,6 @@ constexpr AdmmSettings search_limits{4, sparse_tolerance};
 /// The share of the noise that is added: small compared with that of the data, large compared with what the solver
 /// leaves.
 constexpr double probe_share = 0.5;
-
-/// Returns noise like that of the samples of the coils that are solved for: all, or the strongest.
-template <class T>
-Array<Complex<T>> noise_of_samples(const KnownNoise& noise, const Measurements<T>& data,
-                                   std::int64_t channels, const Context& context) {
-  const std::int64_t coils = data.scan.kspace.coil_count(), samples = data.scan.kspace.sample_count();
-  Array<Complex<double>> covariance = covariance_to_draw(noise);
-  if (channels != coils) {
-    const std::int64_t coil = strongest_coil(data.scan.kspace);
-    covariance = Array<Complex<double>>({1, 1});
-    covariance[0] = noise.covariance.values[coil * coils + coil];
-  }
-  const double unit = data.unit(0);
-  for (auto& value : covariance) value *= 1 / (unit * unit);
-  const auto all = noise_like(covariance, samples, 0);
-  return converted<Complex<T>>(columns_of(all, share_of(samples, context.processes()))).to(context.device());
-}
 
 /// Computes the risk of images, from scalar products of images alone.
 template <class T>
@@ -224,10 +206,10 @@ class Risk {
 
   /// Lowers the noise where an image shows that it is less: the edge of k-space holds signal too. An image leaves of
   /// the data the noise that it does not follow, and more where the model does not explain them: where that is less,
-  /// it is nearer. Source: Wahba, J. R. Stat. Soc. B 45:133 (1983).
+  /// it is nearer.
   void lessen_noise() {
-    const auto [square, followed] = fit(first_strength);
-    const double share = std::sqrt(square / (noise_norm_ * noise_norm_ - followed));
+    const auto [square, followed] = fit(strengths.first);
+    const double share = std::sqrt(variance_left(square, noise_norm_ * noise_norm_, followed));
     if (!(share > 0 && share < 1)) return;
     noise_norm_ *= share;
     scale(probe_, T(share));
@@ -249,39 +231,6 @@ class Risk {
   bool is_measured_ = false;
 };
 
-/// Returns the strength of the lowest risk, and whether it is the last one tried: steps downhill from the first strength
-/// until the risk rises again on both sides; then tries where the parabola through the lowest and its neighbours, on a
-/// logarithmic axis, is lowest, between these neighbours and not nearer to it than a tenth of the way.
-std::pair<double, bool> strength_of_least(const std::function<double(double)>& risk_at) {
-  std::map<double, double> points;
-  const auto take = [&](double strength) {
-    if (strength < least_strength || strength > largest_strength) return false;
-    points[strength] = risk_at(strength);
-    return true;
-  };
-  const auto lowest = [&] {
-    return std::min_element(points.begin(), points.end(),
-                            [](const auto& a, const auto& b) { return a.second < b.second; });
-  };
-  take(first_strength);
-  take(first_strength * step);
-  while (lowest() == points.begin() && take(points.begin()->first / step)) {
-  }
-  while (std::next(lowest()) == points.end() && take(points.rbegin()->first * step)) {
-  }
-  const auto middle = lowest();
-  if (middle == points.begin() || std::next(middle) == points.end()) return {middle->first, true};
-  const auto left = std::prev(middle), right = std::next(middle);
-  const double x = std::log(middle->first), a = std::log(left->first) - x, b = std::log(right->first) - x,
-               of_a = (left->second - middle->second) / a, of_b = (right->second - middle->second) / b,
-               curvature = (of_b - of_a) / (b - a);
-  double at = curvature > 0 ? (of_a * b - of_b * a) / (a - b) / (2 * curvature) : 0;
-  at = std::clamp(at, 0.9 * a, 0.9 * b);
-  const double least = 0.1 * (at < 0 ? a : b);
-  take(std::exp(x + (std::abs(at) < std::abs(least) ? least : at)));
-  return {lowest()->first, false};
-}
-
 /// Returns the strength of the one sparse term that leaves it to the noise: the minimum of Stein's unbiased risk estimate
 /// over strengths, or a default where there is no noise to go by. `path` starts with the first image, and ends near that of
 /// the strength. The curve goes to the report.
@@ -293,13 +242,14 @@ double search_strength(Model<T>& model, double unit, const Measurements<T>& data
   Risk<T> risk(model, unit, data, samples, noise, fhd, path, context);
   if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
     constexpr double default_strength = 0.005;
-    log.note("strength", "--regularizer auto: there is no noise to go by, the strength is " +
+    log.note("strength", option_words("regularizer", "auto") +
+                             ": there is no noise to go by, the strength is " +
                              short_number(default_strength));
     return default_strength;
   }
   log.report.noise_residual = risk.noise_norm() / risk.data_norm();
   auto& points = log.report.strength_curve;
-  const auto [strength, at_limit] = strength_of_least([&](double tried) {
+  const auto [strength, at_limit] = least_risk(strengths, [&](double tried) {
     points.push_back(risk.at(tried));
     if (const auto& progress = log.progress())
       progress({"search of strength", static_cast<std::int64_t>(points.size()), 5, points.back().risk});
@@ -308,10 +258,9 @@ double search_strength(Model<T>& model, double unit, const Measurements<T>& data
   std::sort(points.begin(), points.end(),
             [](const auto& a, const auto& b) { return a.strength < b.strength; });
   if (!risk.is_measured())
-    log.note(
-        "strength",
-        "--regularizer auto: the scan has no noise readouts; the noise is taken from the edge of k-space, "
-        "or from what an image of strength 0.01 leaves, whichever is less");
+    log.note("strength", option_words("regularizer", "auto") +
+                             ": the scan has no noise readouts; the noise is taken from the edge of k-space, "
+                             "or from what an image of strength 0.01 leaves, whichever is less");
   log.note(
       "strength",
       "strength " + short_number(strength) +

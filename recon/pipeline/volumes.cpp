@@ -7,6 +7,7 @@
 
 #include "recon/array/central_part.hpp"
 #include "recon/array/vector_math.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
@@ -102,7 +103,7 @@ Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, con
     finite = finite && std::isfinite(values.data()[i].re) && std::isfinite(values.data()[i].im);
   if (!finite)
     throw Error("reconstruction", "finite voxels", "NaN or infinity",
-                "use --precision double, or a larger --lambda");
+                "use " + option_words("precision", "double") + ", or a larger " + option_words("lambda"));
   return result;
 }
 

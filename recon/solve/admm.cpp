@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 
 namespace fhd {
@@ -99,8 +100,8 @@ class Admm {
       if (!std::isfinite(residual))
         throw Error("ADMM", "a finite residual",
                     "NaN or infinity after " + std::to_string(i + 1) + " iterations",
-                    "the data or the sensitivity maps are too large for single precision; use "
-                    "--precision double");
+                    "the data or the sensitivity maps are too large for single precision; use " +
+                        option_words("precision", "double"));
       result_.relative_residuals.push_back(residual);
       result_.converged = residual <= settings_.tolerance;
       if (progress) progress({"ADMM", i + 1, settings_.iterations, residual});

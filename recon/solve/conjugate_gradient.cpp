@@ -6,6 +6,7 @@
 #include <random>
 
 #include "recon/array/vector_math.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/solve/residual_basis.hpp"
 
 namespace fhd {
@@ -87,8 +88,8 @@ bool look_at_residuals(const Array<double>& squares, int done, const Aims& aims,
     if (!std::isfinite(residuals.back()))
       throw Error("conjugate gradient", "a finite residual",
                   "NaN or infinity after " + std::to_string(done) + " iterations",
-                  "the data or the sensitivity maps are too large for single precision; use "
-                  "--precision double");
+                  "the data or the sensitivity maps are too large for single precision; use " +
+                      option_words("precision", "double"));
     all = all && reached;
   }
   return all;

@@ -8,6 +8,7 @@
 
 #include "recon/array/fft.hpp"
 #include "recon/array/parallel_failure.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/trajectory/played_positions.hpp"
 
@@ -31,7 +32,7 @@ Directions directions_of(const Geometry& geometry) {
   }
   if (is_oblique && !has_fov)
     throw Error(subject, "a FOV of the image, which lies oblique to the gradients", "none",
-                "give it with --fov-mm");
+                "give it with " + option_words("fov-mm"));
   return directions;
 }
 

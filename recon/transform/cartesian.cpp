@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "recon/array/fft.hpp"
+#include "recon/domain/option_words.hpp"
 
 namespace fhd {
 
@@ -58,7 +59,8 @@ Array<Complex<T>> inverse_fft_images(const Trajectory& trajectory, std::array<in
                                      const Array<Complex<T>>& samples) {
   if (!is_cartesian(trajectory, matrix_size))
     throw Error(Field{"method", "fft"}, "a Cartesian scan, with every sample on an integer k-space position",
-                "samples between the positions", "use --method cg or gridded");
+                "samples between the positions",
+                "use " + option_words("method", "cg") + " or " + option_words("method", "gridded"));
   const std::int64_t sample_count = trajectory.sample_count();
   if (samples.shape().rank() != 2 || samples.extent(1) != sample_count)
     throw Error("samples", "[coil][" + std::to_string(sample_count) + "]", samples.shape().text());

@@ -1,6 +1,7 @@
 // Checks for gradients that play later than the trajectory says.
 #include <fmt/format.h>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
 #include "validation/doctor/checks.hpp"
 #include "validation/verdict/readouts.hpp"
@@ -29,7 +30,7 @@ void check_delays(const Scan& scan, std::int64_t readout_length, Findings& findi
         fmt::format("{} move samples by {:.2g} cycles/FOV: the centre of k-space contradicts itself by "
                     "{:.2g} %, and by {:.2g} % without them.",
                     what, moved, 100 * found.inconsistency_before, 100 * found.inconsistency),
-        "correct them with --trajectory-correction auto");
+        "correct them with " + option_words("trajectory-correction", "auto"));
   else
     findings.add(Severity::ok, "delays", what + " are small enough.");
 }

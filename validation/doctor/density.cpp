@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "validation/doctor/checks.hpp"
 
@@ -114,7 +115,8 @@ void check_folding(const Scan& scan, Findings& findings) {
           "apart: {} coil{} without maps, without calibration readouts, with {} line{} without gaps at the "
           "centre.",
           lattice.reduction, coils, plural(coils), lattice.reference_width, plural(lattice.reference_width)),
-      "keep the calibration readouts in the file, or supply maps; --allow-folding shows the folded image");
+      "keep the calibration readouts in the file, or supply maps; " + flag_words("allow-folding") +
+          " shows the folded image");
 }
 
 }  // namespace
@@ -129,7 +131,8 @@ void check_density(const Scan& scan, std::int64_t readout_length, Findings& find
             "{} voxels are sought from {} samples of {} coil{}: fewer values than unknowns, so lambda "
             "decides what the data leave open.",
             voxels, samples, coils, plural(coils)),
-        "a smaller --matrix, a larger --lambda, or --regularizer roughness");
+        "a smaller " + option_words("matrix") + ", a larger " + option_words("lambda") + ", or " +
+            option_words("regularizer", "roughness"));
   const auto density = sampling_density(scan.trajectory, scan.geometry.matrix_size);
   if (!density) return;
   std::vector<std::string> spacings;
@@ -149,7 +152,8 @@ void check_density(const Scan& scan, std::int64_t readout_length, Findings& find
     findings.add(Severity::warning, "density",
                  fmt::format("k-space is undersampled more than {} coil{} can unfold: {}.", coils,
                              plural(coils), text),
-                 "expect streaks or aliases; --regularizer roughness, --prior or a smaller --matrix helps");
+                 "expect streaks or aliases; " + option_words("regularizer", "roughness") + ", " +
+                     option_words("prior") + " or a smaller " + option_words("matrix") + " helps");
   check_repeated_positions(scan, readout_length, findings);
   check_folding(scan, findings);
 }

@@ -9,6 +9,7 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/coils/calibration.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
 #include "recon/pipeline/low_resolution.hpp"
@@ -100,7 +101,7 @@ std::optional<Message> diagnose_echoes(io::ScanFile& file) {
         fmt::format("The echoes show off-resonance up to {:.0f} Hz: {:.2g} cycles during a readout of "
                     "{:.3g} ms, which blurs or moves what lies there.",
                     largest_hz, turns, duration_s * 1e3),
-        "correct it with --field-map auto"};
+        "correct it with " + option_words("field-map", "auto")};
   } catch (const Error&) {  // of values that cannot be read or make no image: others say so
     return {};
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/transform/cartesian.hpp"
 #include "validation/doctor/checks.hpp"
@@ -19,6 +21,17 @@ int matrix_for(const Extent& extent, bool on_grid) {
     return static_cast<int>(std::lround(std::max({1.0, -2 * extent.lowest, 2 * extent.highest + 1})));
   const int fewest = std::max(1, static_cast<int>(std::ceil(2 * extent.magnitude() / edge_rounding)));
   return fewest % 2 == 1 && fewest < 2 * extent.magnitude() ? fewest + 1 : fewest;
+}
+
+/// Returns the unit in which the positions reach the edge of k-space, where there is one; else the matrix whose edge they reach.
+std::string remedy_of_short_extent(const Scan& scan, const std::array<Extent, 3>& extents,
+                                   const std::array<int, 3>& matrix, double least_fill) {
+  const auto unit = io::likelier_unit(
+      io::TrajectoryUnit::cycles_per_fov,
+      {extents[0].magnitude(), extents[1].magnitude(), extents[2].magnitude()}, scan.geometry);
+  return unit ? "the unit may be " + option_words("trajectory-unit", io::name_of(*unit))
+              : option_words("matrix", fmt::format("{}", fmt::join(matrix, ","))) +
+                    (least_fill < 0.35 ? ", or another " + option_words("trajectory-unit") : "");
 }
 
 }  // namespace
@@ -41,7 +54,7 @@ void check_extent(const Scan& scan, Findings& findings) {
         findings.add(Severity::warning, "extent",
                      fmt::format("k along {} is 0 everywhere, though the matrix has {} voxels there.",
                                  axis_names[axis], n),
-                     fmt::format("--matrix with 1 along {}", axis_names[axis]));
+                     option_words("matrix") + " with 1 along " + axis_names[axis]);
         continue;
       }
       least_fill = std::min(least_fill, fill);
@@ -54,7 +67,9 @@ void check_extent(const Scan& scan, Findings& findings) {
           fmt::format("k along {} runs from {:.4g} to {:.4g}: one side of k-space is missing (partial "
                       "Fourier), and the image is reconstructed without it.",
                       axis_names[axis], extents[axis].lowest, extents[axis].highest),
-          shorter >= 2 && on_grid ? "--partial-fourier phase, where the phase of the object is smooth" : "");
+          shorter >= 2 && on_grid
+              ? option_words("partial-fourier", "phase") + ", where the phase of the object is smooth"
+              : "");
   }
   if (!short_axes.empty())
     findings.add(
@@ -62,8 +77,7 @@ void check_extent(const Scan& scan, Findings& findings) {
         fmt::format("The trajectory stays far inside k-space of this matrix ({} cycles/FOV): the image is "
                     "blurred to that resolution.",
                     fmt::join(short_axes, ", ")),
-        fmt::format("--matrix {}{}", fmt::join(suggested, ","),
-                    least_fill < 0.35 ? ", or another --trajectory-unit" : ""));
+        remedy_of_short_extent(scan, extents, suggested, least_fill));
 }
 
 void check_swapped_axes(const std::string& path, const DiagnosisSettings& settings,
@@ -84,7 +98,8 @@ void check_swapped_axes(const std::string& path, const DiagnosisSettings& settin
           fmt::format("k reaches {:.4g} along x and {:.4g} along y for a matrix of {} x {}: x and y look "
                       "exchanged.",
                       extents[0].magnitude(), extents[1].magnitude(), n[0], n[1]),
-          fmt::format("--matrix {},{},{}, or exchange the axes of the trajectory", n[1], n[0], n[2]));
+          option_words("matrix", fmt::format("{},{},{}", n[1], n[0], n[2])) +
+              ", or exchange the axes of the trajectory");
   } catch (const Error&) {
     // The reason why it cannot be read is already among the findings.
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "io/result/nifti.hpp"
+#include "recon/domain/option_words.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd::doctor {
@@ -24,21 +25,23 @@ void check_geometry(const Geometry& geometry, Findings& findings) {
         Severity::warning, "geometry",
         fmt::format("Voxels of {:.3g} to {:.3g} mm are unusual: the FOV may be in another unit than mm.",
                     smallest, largest),
-        "--fov-mm X,Y,Z states it");
+        option_words("fov-mm", "X,Y,Z") + " states it");
   else if (largest > 2.5 * smallest)
     findings.add(
         Severity::note, "geometry",
         fmt::format("Voxels are {:.3g} mm long on one axis and {:.3g} mm on another.", smallest, largest),
-        "if that is not meant: --fov-mm or --matrix");
+        "if that is not meant: " + option_words("fov-mm") + " or " + option_words("matrix"));
   const auto& a = geometry.read_direction;
   const auto& b = geometry.phase_direction;
   const auto& c = geometry.slice_direction;
   const double determinant = a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) +
                              a[2] * (b[0] * c[1] - b[1] * c[0]);
   if (determinant < 0)
-    findings.add(Severity::note, "geometry",
-                 "The read, phase and slice directions form a left-handed system; the NIfTI affine keeps it.",
-                 "if the image is mirrored: turn one direction in the file");
+    findings.add(
+        Severity::note, "geometry",
+        "The read, phase and slice directions form a left-handed system, as the gradients of Siemens do; "
+        "the NIfTI affine keeps it.",
+        "if the image is mirrored: turn one direction in the file");
 }
 
 void check_positions(const std::vector<Geometry>& slices, Findings& findings) {
@@ -61,7 +64,7 @@ void check_positions(const std::vector<Geometry>& slices, Findings& findings) {
         "write position (ISMRMRD) or position_mm (fhd) into the file");
   if (const auto places = io::note_of_places(stacks_of(slices)); !places.empty())
     findings.add(Severity::warning, "positions", fmt::format("Places of slices: {}.", places),
-                 "--slices chooses others");
+                 option_words("slices") + " chooses others");
 }
 
 }  // namespace fhd::doctor

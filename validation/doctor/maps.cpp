@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recon/domain/option_words.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd::doctor {
@@ -15,7 +16,7 @@ void check_maps(const Scan& scan, Findings& findings) {
       findings.add(
           Severity::note, "maps",
           fmt::format("There are no sensitivity maps: they are found from the {} coils (ESPIRiT).", coils),
-          "--coils adaptive or none chooses another way");
+          option_words("coils", "adaptive") + " or none chooses another way");
     return;
   }
   const auto& values = scan.sensitivity_maps->values;
@@ -33,7 +34,7 @@ void check_maps(const Scan& scan, Findings& findings) {
   }
   if (static_cast<std::int64_t>(empty.size()) == coils) {
     findings.add(Severity::problem, "maps", "The sensitivity maps are zero everywhere.",
-                 "--coils espirit or none, or write the true maps into the file");
+                 option_words("coils", "espirit") + " or none, or write the true maps into the file");
     return;
   }
   if (!empty.empty())
@@ -41,7 +42,7 @@ void check_maps(const Scan& scan, Findings& findings) {
         Severity::warning, "maps",
         fmt::format("The sensitivity map of coil {} (from 0) is zero everywhere: its data are not used.",
                     listed(empty)),
-        "--coils espirit, or write the true map into the file");
+        option_words("coils", "espirit") + ", or write the true map into the file");
   std::vector<double> covered;
   for (const double e : square)
     if (e > 0) covered.push_back(std::sqrt(e));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recon/domain/option_words.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd::doctor {
@@ -17,14 +18,14 @@ void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findin
         Severity::warning, "noise",
         fmt::format("{} noise samples are too few for the correlations of {} coils: coils are scaled only.",
                     scan.noise->extent(1), coils),
-        "add noise readouts, or --whiten off");
+        "add noise readouts, or " + option_words("whiten", "off"));
   else if (scan.noise)
     findings.add(
         Severity::ok, "noise",
         fmt::format("{} noise samples: the {} coils are whitened by them.", scan.noise->extent(1), coils));
   else
     findings.add(Severity::note, "noise", "There are no noise readouts: coils are not whitened.",
-                 "--whiten edge takes the noise from the edge of k-space");
+                 option_words("whiten", "edge") + " takes the noise from the edge of k-space");
   const auto covariance =
       scan.noise ? noise_covariance(*scan.noise)
                  : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
@@ -42,14 +43,14 @@ void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findin
     findings.add(Severity::warning, "noise",
                  fmt::format("The noise readouts of coil {} (from 0) hold only zeros: nothing is whitened.",
                              listed(silent)),
-                 "--whiten off, or remove the noise readouts from the file");
+                 option_words("whiten", "off") + ", or remove the noise readouts from the file");
   if (most > 3 * least)
     findings.add(
         Severity::note, "noise",
         fmt::format("Noise of the coils differs by a factor {:.2g} (coil {} least, coil {} most, {}).",
                     most / least, least_coil, most_coil,
                     scan.noise ? "noise readouts" : "edge of k-space, which may hold signal"),
-        scan.noise ? "" : "--whiten edge weighs them accordingly");
+        scan.noise ? "" : option_words("whiten", "edge") + " weighs them accordingly");
 }
 
 }  // namespace fhd::doctor

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "io/scan/object_extent.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "validation/doctor/checks.hpp"
@@ -103,10 +104,12 @@ void check_memory(io::ScanFile& file, const DiagnosisSettings& settings, Finding
         fmt::format("Predicted for a reconstruction of {}; the machine has {}.", cost.text, cost.available);
     if (cost.bytes > available)
       findings.add(Severity::problem, "memory", text,
-                   "fewer --slices or --repetitions, a smaller --matrix or --compress");
+                   "fewer " + option_words("slices") + " or " + option_words("repetitions") + ", a smaller " +
+                       option_words("matrix") + " or " + option_words("compress"));
     else if (cost.bytes > 0.7 * available)
       findings.add(Severity::warning, "memory", text,
-                   "close other programs, or take fewer --slices or --repetitions");
+                   "close other programs, or take fewer " + option_words("slices") + " or " +
+                       option_words("repetitions"));
     else
       findings.add(Severity::ok, "memory", text);
   } catch (const Error& error) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "recon/domain/option_words.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd {
@@ -79,7 +80,7 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
   if (inner_count == 0) {
     findings.add(Severity::warning, "centre",
                  "No sample lies near the centre of k-space, which holds the contrast of the image.",
-                 "check --trajectory-unit, or whether the file's k-space is centred");
+                 "check " + option_words("trajectory-unit") + ", or whether the file's k-space is centred");
     return;
   }
   const double ratio = outer_count == 0 || outer == 0 ? INFINITY
@@ -92,7 +93,8 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
         fmt::format("The centre of k-space holds no more energy per sample than its edge (ratio {:.2g}): "
                     "noise only, or the trajectory does not belong to these values (order, unit, axes).",
                     ratio),
-        "check the order of samples, --trajectory-unit, and that the file holds a signal");
+        "check the order of samples, " + option_words("trajectory-unit") +
+            ", and that the file holds a signal");
     return;
   }
   const auto strongest_sample = std::max_element(energy.begin(), energy.end()) - energy.begin();
@@ -119,9 +121,10 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
         fmt::format("Readouts through the centre have their energy {:.2g} cycles/FOV {} k = 0, whatever "
                     "their direction: the trajectory is delayed against the data.",
                     std::abs(*shift), *shift > 0 ? "behind" : "before"),
-        fmt::format(
-            "correct it with --trajectory-correction auto, or, where that finds none, with {0},{0}{1}", delay,
-            scan.geometry.matrix_size[2] > 1 ? "," + delay : ""));
+        "correct it with " + option_words("trajectory-correction", "auto") +
+            ", or, where that finds none, with " +
+            option_words("trajectory-correction",
+                         delay + "," + delay + (scan.geometry.matrix_size[2] > 1 ? "," + delay : "")));
   }
 }
 

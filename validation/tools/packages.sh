@@ -30,12 +30,6 @@ install_missing_packages() {
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing > /dev/null
 }
 
-# cuda_of_machine: the value of FHD_CUDA. The code for GPUs takes half of the build's time, so that a machine without a GPU
-# leaves it out; 'cmake --preset release' builds it wherever nvcc is.
-cuda_of_machine() {
-  if nvidia-smi -L > /dev/null 2>&1; then echo AUTO; else echo OFF; fi
-}
-
 # build_release TARGET [CMAKE_OPTION...]: all, or one target.
 build_release() {
   target=$1

@@ -9,6 +9,9 @@
 #include <limits>
 #include <numbers>
 
+#include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/doctor/checks.hpp"
@@ -430,8 +433,20 @@ double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
   return misfit(scan, coils);
 }
 
-/// Returns a cause that the samples show: many of one largest magnitude, or single ones far above their neighbours.
+/// Returns the cause that positions fill hardly more than the centre of k-space, and all of it in another unit.
+std::optional<Cause> cause_of_unit(const Scan& scan) {
+  const auto largest = io::largest_magnitude(scan.trajectory.k);
+  const auto unit = io::likelier_unit(io::TrajectoryUnit::cycles_per_fov, largest, scan.geometry);
+  if (!unit) return {};
+  return Cause{"unit",
+               fmt::format("the unit of the trajectory: |k| of at most {:.4g} fills k-space if it is in {}",
+                           *std::max_element(largest.begin(), largest.end()), io::name_of(*unit))};
+}
+
+/// Returns a cause that the positions or the samples show: another unit, many samples of one largest magnitude, or single
+/// ones far above their neighbours.
 std::optional<Cause> evident_cause(const Scan& scan) {
+  if (auto unit = cause_of_unit(scan)) return unit;
   const Index count = sample_count(scan);
   const auto& values = scan.kspace.values;
   double most = 0;

@@ -6,12 +6,20 @@
 #include <cmath>
 #include <vector>
 
+#include "recon/domain/option_words.hpp"
+
 namespace fhd::validation {
 namespace {
 
 using Judgement = Verdict::Judgement;
 
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0); }
+
+/// Returns what is left over, in words.
+std::string left_over(const Verdict& v) {
+  return fmt::format("{} of the signal is left over beyond noise{}", percent(v.unexplained),
+                     v.noise_is_measured ? "" : " (estimated)");
+}
 
 /// Returns the coil that is explained much worse than the others; -1: none.
 int odd_coil(const Verdict& v) {
@@ -52,26 +60,39 @@ void decide_unexplained(Verdict& v) {
   if (signal && signal->share > varying_limit) {
     v.judgement = Judgement::varies;
     v.sentence = fmt::format(
-        "the signal changes from readout to readout (contrast, or a drift), and one image is its average: {} "
-        "of the signal remains unexplained beyond noise, {:.0f} % of which a factor for each readout "
-        "explains",
-        percent(v.unexplained), 100 * signal->share);
+        "the signal changes from readout to readout (contrast, or a drift), and one image is its average: "
+        "{}, "
+        "{:.0f} % of which a factor for each readout explains",
+        left_over(v), 100 * signal->share);
     return;
   }
   v.judgement = Judgement::unexplained;
   v.cause = cause_of(v);
-  v.sentence =
-      fmt::format("the model does not explain the data: {} of the signal remains unexplained beyond noise",
-                  percent(v.unexplained));
+  v.sentence = "the model does not explain the data: " + left_over(v);
+}
+
+/// Decides between an image that leaves as much over as those of scans that are right, and one that leaves more.
+void decide_explained(Verdict& v) {
+  const bool is_whole = v.unexplained <= right_limit;
+  v.judgement = is_whole ? Judgement::explained : Judgement::partly;
+  v.sentence = is_whole
+                   ? "the image explains the data: " + left_over(v)
+                   : fmt::format("the image explains the data in part: {}, and from {:.0f} % on fhd warns",
+                                 left_over(v), 100 * unexplained_limit);
+  if (v.by_coil.size() == 1)
+    v.sentence += "; in a scan of one coil, blur and distortion by off-resonance would not show";
 }
 
 }  // namespace
 
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
-  if (code == codes::folding) return "--map-sets auto";
+  if (code == codes::folding) return option_words("map-sets", "auto");
+  if (code == "unit") return "give the unit with " + option_words("trajectory-unit");
+  if (code == "scale") return "check " + option_words("trajectory-unit") + " and " + option_words("fov-mm");
   if (code != codes::delays) return {};
-  return delays_are_sought ? "give the delay as --trajectory-correction X,Y in samples: auto does not find it"
-                           : "--trajectory-correction auto";
+  return delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
+                                 " X,Y in samples: auto does not find it"
+                           : option_words("trajectory-correction", "auto");
 }
 
 const ModelChange* change_of(const Verdict& verdict, const char* what) {
@@ -83,14 +104,16 @@ const ModelChange* change_of(const Verdict& verdict, const char* what) {
 void decide(Verdict& v, double solver_residual, int iterations) {
   const auto say_not_converged = [&] {
     v.judgement = Judgement::not_converged;
-    v.sentence = fmt::format("operators exact, not converged: the solver stopped at a residual of {:.1e}",
-                             solver_residual);
+    v.sentence = fmt::format(
+        "not converged: the solver stopped at a residual of {:.1e}, so that nothing is said of the data",
+        solver_residual);
   };
   if (solver_residual > convergence_limit && iterations < few_iterations) return say_not_converged();
   if (v.offset > offset_limit) {
     v.judgement = Judgement::unexplained;
     v.cause = Cause{"offset", "a constant offset of the receiver"};
-    v.sentence = fmt::format("one value in all samples of a coil holds {} of them", percent(v.offset));
+    v.sentence =
+        fmt::format("one constant in all samples of a coil makes up {} of the signal", percent(v.offset));
     return;
   }
   if (!(v.unexplained <= unexplained_limit)) return decide_unexplained(v);
@@ -114,8 +137,9 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   if (const int coil = odd_coil(v); coil >= 0) {
     v.judgement = Judgement::unexplained;
     v.cause = Cause{"coil", "one coil does not fit the others"};
-    v.sentence = fmt::format("coil {} (as used) is explained {:.1f} times worse than its noise", coil,
-                             v.by_coil[static_cast<std::size_t>(coil)].chi_squared);
+    v.sentence = fmt::format(
+        "the model does not explain coil {} (as used): {} of its signal is left over, noise included", coil,
+        percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained));
     return;
   }
   if (solver_residual > convergence_limit) return say_not_converged();
@@ -128,13 +152,11 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   if (v.tested < 0.5) {
     v.judgement = Judgement::untested;
     v.sentence =
-        "arithmetic right; there are no more values than unknowns, so that any model explains the data";
+        "the data cannot test the image: there are no more values than unknowns, so that any model explains "
+        "them";
     return;
   }
-  v.judgement = Judgement::explained;
-  v.sentence =
-      fmt::format("arithmetic right, data explained: {} of the signal remains unexplained beyond noise",
-                  percent(v.unexplained));
+  decide_explained(v);
 }
 
 }  // namespace fhd::validation

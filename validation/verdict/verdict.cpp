@@ -65,10 +65,14 @@ struct Energies {
   }
 };
 
-/// <p, r> and |p|^2 of one readout or one coil.
+/// <p, r>, |p|^2, |r|^2 and the number of samples of one readout or one coil.
 struct Gain {
   Value product;
-  double prediction = 0;
+  double prediction = 0, rest = 0, count = 0;
+  Gain& operator+=(const Gain& other) {
+    product += other.product, prediction += other.prediction, rest += other.rest, count += other.count;
+    return *this;
+  }
 };
 
 /// Returns the times of the samples, s, about their mean; without sample times the share of the readout behind a sample.
@@ -142,6 +146,7 @@ class Judge {
       take_off_shrinkage();
       weigh_shells(v);
     }
+    divide_by_readouts(v);
     v.offset = offset();
     compare_gains(v);
     if (total_.rest > 0 && e_.encode) try_changes(v);
@@ -184,15 +189,13 @@ class Judge {
         for (Index m = starts_[j]; m < starts_[j + 1]; ++m) {
           const Value d = data(coil, m), p = value_of(e_.predicted[coil * samples_ + m]);
           of_shells[c][shell_of_[static_cast<std::size_t>(m)]].add(d, p);
-          gain.product += std::conj(p) * (d - p);
-          gain.prediction += std::norm(p);
+          gain += {std::conj(p) * (d - p), std::norm(p), std::norm(d - p), 1};
         }
       }
     }
     for (std::size_t c = 0; c < of_coils_.size(); ++c) {
       for (std::size_t j = 0; j < readout_gains_.size(); ++j)
-        for (Gain* to : {&readout_gains_[j], &coil_gains_[c]})
-          to->product += of_readouts[c][j].product, to->prediction += of_readouts[c][j].prediction;
+        for (Gain* to : {&readout_gains_[j], &coil_gains_[c]}) *to += of_readouts[c][j];
       for (std::size_t s = 0; s < shell_radii.size(); ++s)
         of_coils_[c] += of_shells[c][s], shells_[s] += of_shells[c][s];
       total_ += of_coils_[c];
@@ -213,7 +216,21 @@ class Judge {
   }
 
   Misfit misfit(double where, const Energies& of) const {
-    return {where, of.data / positive(total_.data), std::sqrt(of.rest / positive(of.data)), 0};
+    return {where, of.data / positive(total_.data), std::sqrt(of.rest / positive(of.data)), 0, of.count};
+  }
+
+  /// Fills what is left over of at most 48 groups of readouts: enough for a picture.
+  void divide_by_readouts(Verdict& v) const {
+    constexpr std::size_t most = 48;
+    const std::size_t count = readout_gains_.size(), group = (count + most - 1) / most;
+    if (count < 2) return;
+    v.readouts_per_group = static_cast<Index>(group);
+    for (std::size_t first = 0; first < count; first += group) {
+      Gain sum;
+      for (std::size_t j = first; j < std::min(count, first + group); ++j) sum += readout_gains_[j];
+      v.by_readout.push_back(
+          std::sqrt(sum.rest / positive(sum.count) * total_.count / positive(total_.data)));
+    }
   }
 
   /// Returns how many more values than unknowns a shell has; with few the shell says nothing.
@@ -294,7 +311,9 @@ class Judge {
         const double left = v.noise_variance * freedom(s), of_shape = shells_[s].rest_of_shape();
         if (left > 0) found.chi_squared = of_shape / left;
         data += shells_[s].data, rest += of_shape, noise += left, counted += shells_[s].count;
-        above += std::max(0.0, of_shape - noise_tolerance * left);
+        const double beyond = std::max(0.0, of_shape - noise_tolerance * left);
+        found.beyond_noise = std::sqrt(beyond / shells_[s].data);
+        above += beyond;
       }
       v.by_radius.push_back(found);
     }
@@ -311,6 +330,7 @@ class Judge {
         break;
       }
     v.chi_squared = noise > 0 ? rest / noise : 0;
+    v.noise_share = std::sqrt(v.noise_variance * total_.count / positive(total_.data));
     if (!(rest == rest)) v.unexplained = rest;  // NaN, which max passes over
   }
 

@@ -7,12 +7,13 @@
 
 Own arrays: `fhd.reconstruct(kspace, trajectory, shape)`. Operators for reconstructions of your own: `fhd.NDFT` (exact
 sums), `fhd.NUFFT` (gridded), `fhd.Sense`, `fhd.Toeplitz`, on arrays of numpy, CuPy and torch. Conventions everywhere:
-images [z][y][x]; trajectories [sample][axis] with columns x, y, z in cycles per field of view; voxel n of N lies at
-(n - N // 2) / N.
+images [z][y][x]; trajectories [sample][axis] with columns x, y, z in cycles per field of view, or in `trajectory_unit=`;
+voxel n of N lies at (n - N // 2) / N.
 """
 
 from fhd._native import DeviceError, Error, built_with_cuda
 from fhd._native import version as __version__
+from fhd.checks import Certificate, Verdict
 from fhd.operators import NDFT, NUFFT, Operator, Sense, Toeplitz
 from fhd.reconstruction import Result, load, load_image, options, recon, reconstruct
 from fhd.scan import Scan, Volume, read
@@ -20,6 +21,7 @@ from fhd.scan import Scan, Volume, read
 __all__ = [
     "NDFT",
     "NUFFT",
+    "Certificate",
     "DeviceError",
     "Error",
     "Operator",
@@ -27,6 +29,7 @@ __all__ = [
     "Scan",
     "Sense",
     "Toeplitz",
+    "Verdict",
     "Volume",
     "__version__",
     "built_with_cuda",

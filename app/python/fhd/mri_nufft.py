@@ -81,7 +81,7 @@ class MRIfhd(FourierOperatorCPU, _ToggleGradPlanMixin):
 
     @staticmethod
     def make_transform(trajectory: np.ndarray, shape: tuple[int, ...], accuracy: float = 1e-6) -> Any:
-        return NUFFT(trajectory, shape, accuracy)
+        return NUFFT(trajectory, shape, accuracy, trajectory_unit="cycles/FOV")
 
     def update_samples(self, new_samples: Any, unsafe: bool = False) -> None:
         if not unsafe:
@@ -101,7 +101,7 @@ class MRIfhd(FourierOperatorCPU, _ToggleGradPlanMixin):
         max_iter and osf are not used."""
         shape = tuple(volume_shape)
         samples = _array_to_numpy(proper_trajectory(kspace_loc, normalize="pi"))
-        weights = _Plan(samples, shape, NDFT).transform.density_weights().astype(samples.dtype)
+        weights = _Plan(samples, shape, MRIfhdExact.make_transform).transform.density_weights().astype(samples.dtype)
         if normalize:
             operator = cls(samples, shape)
             image = np.ones(shape, dtype=operator.cpx_dtype)
@@ -116,4 +116,4 @@ class MRIfhdExact(MRIfhd):
 
     @staticmethod
     def make_transform(trajectory: np.ndarray, shape: tuple[int, ...]) -> Any:
-        return NDFT(trajectory, shape)
+        return NDFT(trajectory, shape, trajectory_unit="cycles/FOV")

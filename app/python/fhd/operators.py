@@ -11,20 +11,46 @@ trajectory.
 from __future__ import annotations
 
 import math
-from typing import Any, Optional, Sequence
+import warnings
+from functools import partial
+from typing import Any, Optional, Sequence, TypeVar, Union, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fhd import _native
 from fhd._native import Error
-from fhd.arrays import complex_array, complex_to_numpy, empty, library, to_numpy, wait_for
+from fhd.arrays import complex_array, complex_to_numpy, empty, library, wait_for
+from fhd.given_arrays import lengths_of, positions_of, scale_of, weights_of
+
+
+#: an array of CuPy or torch
+Other = TypeVar("Other")
 
 
 def requires_grad(value: Any) -> bool:
-    return library(value) == "torch" and value.requires_grad
+    return library(value) == "torch" and bool(value.requires_grad)
 
 
-class Operator:
+class _Map:
+    """What `@` and a call do."""
+
+    def _product(self, values: Any) -> Any:
+        raise NotImplementedError
+
+    @overload
+    def __matmul__(self, values: NDArray[Any]) -> NDArray[np.complexfloating[Any, Any]]: ...
+
+    @overload
+    def __matmul__(self, values: Other) -> Other: ...
+
+    def __matmul__(self, values: Any) -> Any:
+        return self._product(values)
+
+    __call__ = __matmul__
+
+
+class Operator(_Map):
     """A linear map of images to samples: `A @ image`, `A.H @ samples`, `A.normal @ image`.
 
     shape: of an image. sample_shape: of its samples. Both without the leading axes of a batch.
@@ -37,7 +63,7 @@ class Operator:
 
     #: of fhd._native, with apply(images, samples, is_adjoint)
     _native: Any
-    _normal: Any = None
+    _normal: Optional[Toeplitz] = None
 
     def values(self, values: Any, is_adjoint: bool = False) -> Any:
         """Return A image, or A^H samples, without a record for gradients."""
@@ -58,18 +84,29 @@ class Operator:
             return autograd.apply(self, values, is_adjoint)
         return self.values(values, is_adjoint)
 
-    def __matmul__(self, image: Any) -> Any:
-        return self.apply(image)
+    def _product(self, values: Any) -> Any:
+        return self.apply(values)
 
-    __call__ = __matmul__
+    def _toeplitz(self) -> Toeplitz:
+        raise NotImplementedError
+
+    def _kind(self) -> str:
+        """How its sums are made."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return (
+            f"<fhd.{type(self).__name__}: images {list(self.shape)} -> samples {list(self.sample_shape)}, {self._kind()}; "
+            f"{_precision_and_device}>"
+        )
 
     @property
-    def H(self) -> "Adjoint":
+    def H(self) -> Adjoint:
         """The adjoint: `A.H @ samples`."""
         return Adjoint(self)
 
     @property
-    def normal(self) -> Any:
+    def normal(self) -> Union[Toeplitz, _Explicit]:
         """A^H A, by its point spread (Toeplitz) where the trajectory needs no gradient; kept once it is made."""
         if requires_grad(self.trajectory):
             return _Explicit(self)
@@ -80,7 +117,7 @@ class Operator:
     def positions(self, like: Any) -> list[Any]:
         """Return the positions of the voxels in fractions of the field of view: for each column of the trajectory
         an array, of the library, precision and device of the complex array `like`, that multiplies an image."""
-        positions = []
+        positions: list[Any] = []
         for column in range(len(self.shape)):
             axis = len(self.shape) - 1 - column
             count = self.shape[axis]
@@ -113,56 +150,58 @@ class Operator:
         return sigpy_view.linop_of(self)
 
 
-class Adjoint:
+class Adjoint(_Map):
     """A^H of an operator A."""
 
     def __init__(self, operator: Operator):
         self.H = operator
 
-    def __matmul__(self, samples: Any) -> Any:
-        return self.H.apply(samples, is_adjoint=True)
+    def _product(self, values: Any) -> Any:
+        return self.H.apply(values, is_adjoint=True)
 
-    __call__ = __matmul__
+    def __repr__(self) -> str:
+        return f"<the adjoint of {self.H!r}>"
 
 
-class _Explicit:
+class _Explicit(_Map):
     """A^H A, both carried out: differentiable with respect to the trajectory."""
 
     def __init__(self, operator: Operator):
         self._operator = operator
 
-    def __matmul__(self, image: Any) -> Any:
-        return self._operator.H @ (self._operator @ image)
+    def _product(self, values: Any) -> Any:
+        return self._operator.H @ (self._operator @ values)
 
-    __call__ = __matmul__
+    def __repr__(self) -> str:
+        return f"<A^H A of {self._operator!r}>"
 
 
 class _Transform(Operator):
-    def __init__(self, trajectory: Any, shape: Sequence[int], accuracy: Optional[float]):
-        self.shape = tuple(int(n) for n in shape)
-        self.trajectory = trajectory
-        positions = to_numpy(trajectory, np.float64)
-        if len(self.shape) not in (1, 2, 3):
-            raise Error(f"shape: expected [y][x] or [z][y][x], found {len(self.shape)} axes")
-        if positions.ndim < 2 or positions.shape[-1] != len(self.shape):
-            raise Error(
-                f"trajectory: expected [sample][axis] with {len(self.shape)} axes, as the shape, "
-                f"found {list(positions.shape)}"
-            )
+    def __init__(
+        self, trajectory: Any, shape: Union[int, Sequence[int]], accuracy: Optional[float], unit: Optional[str], fov_mm: Any
+    ):
+        positions, self.shape = positions_of(trajectory, shape)
+        scale = _scale_of(positions, self.shape, lengths_of(fov_mm, len(self.shape)), unit)
+        if (scale == 1).all():
+            self.trajectory = trajectory
+        else:
+            positions = positions * scale
+            self.trajectory = trajectory * trajectory.new_tensor(scale) if requires_grad(trajectory) else positions
         self.sample_shape = positions.shape[:-1]
-        self._native = _native.Transform(padded_trajectory(positions), matrix_size(self.shape), accuracy)
+        self._native: _native.Transform = _native.Transform(padded_trajectory(positions), matrix_size(self.shape), accuracy)
 
-    def _toeplitz(self) -> "Toeplitz":
+    def _toeplitz(self) -> Toeplitz:
         return Toeplitz(self)
 
     def accuracy(self, dtype: Any = np.complex64, device: Optional[int] = None) -> float:
         """Relative l2 error that is promised, of that precision, on the CPU or the GPU of that number."""
         return self._native.accuracy(np.dtype(dtype) == np.complex128, -1 if device is None else device)
 
-    def density_weights(self) -> np.ndarray:
+    def density_weights(self) -> NDArray[np.float64]:
         """Density compensation by the fixed-point iteration of Pipe and Menon, [sample]: A.H @ (w * samples) has the
         intensity of the image."""
-        return self._native.density_weights().reshape(self.sample_shape)
+        weights: NDArray[np.float64] = self._native.density_weights().reshape(self.sample_shape)
+        return weights
 
 
 class NDFT(_Transform):
@@ -170,26 +209,43 @@ class NDFT(_Transform):
 
     trajectory: [sample][axis], columns x, y, z, in cycles per field of view, at most half the matrix. Further leading
         axes, such as [readout][sample][axis], are those of the samples.
-    shape: of the image, [y][x] or [z][y][x].
+    shape: of the image, [y][x] or [z][y][x]; N: that along every axis.
+    trajectory_unit, fov_mm: as those of fhd.Scan. A trajectory that fills k-space in another unit is a warning.
     """
 
-    def __init__(self, trajectory: Any, shape: Sequence[int]):
-        super().__init__(trajectory, shape, None)
+    def __init__(
+        self, trajectory: Any, shape: Union[int, Sequence[int]], *, trajectory_unit: Optional[str] = None, fov_mm: Any = ()
+    ):
+        super().__init__(trajectory, shape, None, trajectory_unit, fov_mm)
 
     def __reduce__(self) -> Any:
-        return NDFT, (self.trajectory, self.shape)
+        return partial(NDFT, trajectory_unit="cycles/FOV"), (self.trajectory, self.shape)
+
+    def _kind(self) -> str:
+        return "exact sums"
 
 
 class NUFFT(_Transform):
     """The same sum by gridding and an FFT, to a relative l2 error of `accuracy`: 1e-1 ... 1e-6 in single precision,
     ... 1e-12 in double."""
 
-    def __init__(self, trajectory: Any, shape: Sequence[int], accuracy: float = 1e-5):
-        super().__init__(trajectory, shape, accuracy)
+    def __init__(
+        self,
+        trajectory: Any,
+        shape: Union[int, Sequence[int]],
+        accuracy: float = 1e-5,
+        *,
+        trajectory_unit: Optional[str] = None,
+        fov_mm: Any = (),
+    ):
+        super().__init__(trajectory, shape, accuracy, trajectory_unit, fov_mm)
         self._accuracy = accuracy
 
     def __reduce__(self) -> Any:
-        return NUFFT, (self.trajectory, self.shape, self._accuracy)
+        return partial(NUFFT, trajectory_unit="cycles/FOV"), (self.trajectory, self.shape, self._accuracy)
+
+    def _kind(self) -> str:
+        return f"gridded to {self._accuracy:g}"
 
 
 class Sense(Operator):
@@ -209,11 +265,14 @@ class Sense(Operator):
     def __reduce__(self) -> Any:
         return Sense, (self.transform, self._maps.reshape(-1, *self.shape))
 
-    def _toeplitz(self) -> "Toeplitz":
+    def _toeplitz(self) -> Toeplitz:
         return Toeplitz(self.transform, self._maps.reshape(-1, *self.shape))
 
+    def _kind(self) -> str:
+        return f"{len(self._maps)} coils, {self.transform._kind()}"
 
-class Toeplitz:
+
+class Toeplitz(_Map):
     """sum over coils of conj(S_c) F^H W F S_c, by its point spread: two FFTs of twice the size, whatever the number of
     samples.
 
@@ -226,14 +285,23 @@ class Toeplitz:
         self._native = _native.Normal(
             transform._native,
             None if maps is None else _maps_of(maps, self.shape),
-            None if weights is None else to_numpy(weights, np.float64).reshape(-1),
+            None if weights is None else weights_of(weights, transform.sample_shape),
         )
 
     def __reduce__(self) -> Any:
         return Toeplitz, self._arguments
 
+    def __repr__(self) -> str:
+        transform, maps, weights = self._arguments
+        coils = "" if maps is None else f"{len(maps)} coils, "
+        weighted = "" if weights is None else "weighted, "
+        return (
+            f"<fhd.Toeplitz: images {list(self.shape)}, {coils}{math.prod(transform.sample_shape)} samples, {weighted}"
+            f"{transform._kind()}; {_precision_and_device}>"
+        )
+
     @property
-    def H(self) -> "Toeplitz":
+    def H(self) -> Toeplitz:
         return self
 
     def values(self, image: Any, is_adjoint: bool = False) -> Any:
@@ -245,14 +313,32 @@ class Toeplitz:
             self._native.apply(image, result)
         return result
 
-    def __matmul__(self, image: Any) -> Any:
-        if requires_grad(image):
+    def _product(self, values: Any) -> Any:
+        if requires_grad(values):
             from fhd import autograd
 
-            return autograd.apply(self, image, False)
-        return self.values(image)
+            return autograd.apply(self, values, False)
+        return self.values(values)
 
-    __call__ = __matmul__
+
+_precision_and_device = "complex64 or complex128 as the arrays, on their device: CPU" + (
+    " or CUDA" if _native.built_with_cuda else " (built without CUDA)"
+)
+
+
+def _scale_of(
+    positions: NDArray[Any], shape: tuple[int, ...], fov_mm: list[float], unit: Optional[str]
+) -> NDArray[Any]:
+    """Return the factors of the unit; an operator may be asked for any positions within k-space, so that a doubt about a unit
+    that is not stated is a warning."""
+    try:
+        return scale_of(positions, shape, fov_mm, unit)[0]
+    except Error as error:
+        if unit is not None:
+            raise
+        scale = scale_of(positions, shape, fov_mm, "cycles/FOV")[0]
+        warnings.warn(str(error), stacklevel=4)
+        return scale
 
 
 def matrix_size(shape: Sequence[int]) -> list[int]:
@@ -260,15 +346,15 @@ def matrix_size(shape: Sequence[int]) -> list[int]:
     return ([int(n) for n in reversed(shape)] + [1, 1])[:3]
 
 
-def padded_trajectory(positions: np.ndarray) -> np.ndarray:
+def padded_trajectory(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     """[3][sample] of [...][axis] with fewer axes."""
     rows = np.zeros((3, math.prod(positions.shape[:-1])))
     rows[: positions.shape[-1]] = positions.reshape(-1, positions.shape[-1]).T
     return rows
 
 
-def _maps_of(maps: Any, shape: tuple[int, ...]) -> np.ndarray:
-    values = complex_to_numpy(maps, "maps").astype(np.complex128)
+def _maps_of(maps: Any, shape: tuple[int, ...]) -> NDArray[np.complex128]:
+    values: NDArray[np.complex128] = complex_to_numpy(maps, "maps").astype(np.complex128)
     if values.shape[1:] != shape:
         raise Error(f"maps: expected [coil] and the shape {list(shape)} of the image, found {list(values.shape)}")
     return values.reshape(values.shape[0], *([1, 1, *shape][-3:]))

@@ -1,6 +1,7 @@
 #include "io/scan/mrd/epi_ghost.hpp"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace fhd::io::mrd {
@@ -55,6 +56,31 @@ std::optional<GhostPhase> ghost_phase(const Array<Complex<double>>& forward,
     phase.offset_rad += (wxx * wy - wx * wxy) / determinant;
   }
   return phase;
+}
+
+void MirrorTest::add(const Array<Complex<double>>& line) {
+  const auto coils = line.extent(0), samples = line.extent(1);
+  const auto profiles = profiles_of(line);
+  std::vector<double> now;
+  for (const auto& value : profiles) now.push_back(abs(value));
+  if (count_++ > 0) {
+    double own = 0, before = 0;
+    for (std::int64_t i = 0; i < samples; ++i)
+      for (std::int64_t coil = 0; coil < coils; ++coil) {
+        const auto at = static_cast<std::size_t>(i * coils + coil),
+                   across = static_cast<std::size_t>((samples - i) % samples * coils + coil);
+        as_they_are_ += now[at] * last_[at], mirrored_ += now[at] * last_[across];
+        own += now[at] * now[at], before += last_[at] * last_[at];
+      }
+    most_ += std::sqrt(own * before);
+  }
+  last_ = std::move(now);
+}
+
+bool MirrorTest::is_likely() const {
+  constexpr double different = 0.02, share = 0.8;  // lines of a phantom: 0.5 to 0.7; navigators: 0
+  const double direct = most_ - as_they_are_, across = most_ - mirrored_;
+  return count_ > 1 && direct > different * most_ && across < share * direct;
 }
 
 GhostCorrection::GhostCorrection(const GhostPhase& phase, int sample_count, int coil_count)

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "recon/array/array.hpp"
 #include "recon/array/fft.hpp"
@@ -21,6 +22,21 @@ struct GhostPhase {
 /// a straight line through its phase, weighted by |D|. Empty where D is zero.
 std::optional<GhostPhase> ghost_phase(const Array<Complex<double>>& forward,
                                       const Array<Complex<double>>& reversed);
+
+/// Finds out whether every second echo was read backwards, from profiles |p(x)| of consecutive ones: they are more alike when
+/// one is mirrored. Symmetric objects tell nothing.
+class MirrorTest {
+ public:
+  /// Takes the next echo [coil][sample], in the order of time.
+  void add(const Array<Complex<double>>& line);
+  std::size_t count() const { return count_; }
+  bool is_likely() const;
+
+ private:
+  std::size_t count_ = 0;
+  std::vector<double> last_;  ///< |p| [x][coil] of the last echo, x in the order of the FFT
+  double as_they_are_ = 0, mirrored_ = 0, most_ = 0;  ///< sums of products; the most that these may be
+};
 
 /// Applies a phase to reversed lines of one length.
 class GhostCorrection {

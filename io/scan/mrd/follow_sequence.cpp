@@ -6,6 +6,7 @@
 #include "io/scan/pulseq/sequence_volumes.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_axes.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -29,6 +30,7 @@ void VolumeAssembler::follow_sequence(std::int64_t count, const Source& heads) {
   summary_.follows_sequence = sequence_ != nullptr;
   if (!sequence_) return;
   for (const auto& sentence : sequence_->sentences()) summary_.inferred.push_back(sentence);
+  if (!sequence_->missing().empty()) summary_.missing.push_back(sequence_->missing());
   sequence_scale_ = pulseq::scale_of(sequence_->sequence(), summary_);
 }
 
@@ -45,7 +47,7 @@ void VolumeAssembler::copy_played_positions(std::int64_t number, const ReadoutHe
   if (!directions)
     throw Error(subjects_.readout(number),
                 "directions at right angles, for positions along the axes of the magnet", "none",
-                "take them along the axes of the image with --trajectory-axes image");
+                "take them along the axes of the image with " + option_words("trajectory-axes", "image"));
   const auto samples = k.extent(1);
   const auto [x, y, z] = signs_of_magnet(header_.acquisition);
   for (std::int64_t s = m; s < m + head.sample_count(); ++s) {

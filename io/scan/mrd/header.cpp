@@ -11,6 +11,7 @@
 #include "io/scan/mrd/readout.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_axes.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -94,11 +95,20 @@ double parameter_of(const pugi::xml_node& parent, std::string_view name) {
   return 0;
 }
 
-/// Returns whether the description of an echo-planar readout states a ramp, and samples that reach into it.
-bool is_ramp_sampled(const pugi::xml_node& description) {
-  const double sampled_us = parameter_of(description, "numsamples") * parameter_of(description, "dwelltime");
-  return parameter_of(description, "rampuptime") > 0 &&
-         sampled_us > 1.01 * parameter_of(description, "flattoptime");
+/// Returns the gradient that the description of an echo-planar readout states, as siemens_to_ismrmrd and Gadgetron do, where
+/// samples reach into its ramps; the samples that it counts, too.
+std::pair<RampShape, int> described_ramp(const pugi::xml_node& description, int encoded_samples) {
+  RampShape ramp;
+  ramp.ramp_up_us = parameter_of(description, "rampuptime");
+  ramp.flat_us = parameter_of(description, "flattoptime");
+  ramp.ramp_down_us = parameter_of(description, "rampdowntime");
+  ramp.delay_us = parameter_of(description, "acqdelaytime");
+  const double samples = parameter_of(description, "numsamples");
+  ramp.adc_us = samples * parameter_of(description, "dwelltime");
+  ramp.samples = encoded_samples;
+  if (!(ramp.ramp_up_us > 0 && ramp.adc_us > 1.01 * ramp.flat_us)) return {};
+  ramp.mode = 2;
+  return {ramp, samples <= largest_count ? static_cast<int>(samples) : 0};
 }
 
 /// Returns what is stated of the time between echoes: in ms by the sequence (ISMRMRD's schema); in microseconds by
@@ -223,7 +233,7 @@ EncodingHeader encoding_of(const pugi::xml_node& root, const pugi::xml_node& enc
   header.trajectory = lower_case(encoding.child_value("trajectory"));
   header.calibration_mode = lower_case(encoding.child("parallelImaging").child_value("calibrationMode"));
   const auto description = encoding.child("trajectoryDescription");
-  header.ramp_sampled = is_ramp_sampled(description);
+  std::tie(header.ramp, header.ramp_samples) = described_ramp(description, header.encoded_matrix[0]);
   header.echo_spacings_s = echo_spacings_of(root, description);
   header.echo_train_length = echo_train_length_of(encoding);
   return header;
@@ -295,7 +305,8 @@ EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, co
     if (space.geometry.matrix_size[axis] == 0) {
       if (!options.matrix_size)
         throw Error(subject, "an encodedSpace with matrixSize",
-                    "0 voxels along " + std::string(1, "xyz"[axis]), "give it with --matrix X,Y,Z");
+                    "0 voxels along " + std::string(1, "xyz"[axis]),
+                    "give it with " + option_words("matrix", "X,Y,Z"));
       space.geometry.matrix_size[axis] = (*options.matrix_size)[axis];
     }
   auto& fov = header.encoded_fov_mm;

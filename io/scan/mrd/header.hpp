@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/scan/mrd/ramp_regridding.hpp"
 #include "io/scan/scan_file.hpp"
 #include "io/scan/trajectory_unit.hpp"
 
@@ -26,7 +27,8 @@ struct EncodingHeader {
   std::string trajectory;        ///< in lower case
   std::string calibration_mode;  ///< of parallel imaging: "embedded", "separate", ...; empty where not stated
   std::optional<Limit> step_1, step_2, slice, average;
-  bool ramp_sampled = false;  ///< readouts are sampled while the gradient rises and falls
+  RampShape ramp{};      ///< of readouts that are sampled while the gradient rises and falls
+  int ramp_samples = 0;  ///< of these, as they were measured
   /// Times from one echo of a train to the next, as parameters of the trajectory or the sequence state them, the likeliest
   /// first; and the echoes of a train, 0 where not stated.
   std::vector<double> echo_spacings_s{};

@@ -16,12 +16,13 @@
 #include "io/scan/mrd/stream_file.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 
-Sentences copy_stream(const std::string& from, const ReadOptions& options, const std::string& temporary,
-                      const std::string& path);  // stream_file.cpp
+Sentences copy_stream(const std::string& from, const ReadOptions& options, hdf5::File& to);
+Sentences copy_twix(const std::string& from, const ReadOptions& options, hdf5::File& to);
 
 namespace {
 
@@ -83,13 +84,15 @@ std::string group_of(const hdf5::File& file, const ReadOptions& options, Sentenc
     auto name = options.group;
     if (name.starts_with('/')) name.erase(0, 1);
     if (std::find(groups.begin(), groups.end(), name) == groups.end())
-      throw Error(file.path(), "a group '" + options.group + "' with an ISMRMRD measurement, as --group says",
+      throw Error(file.path(),
+                  "a group '" + options.group + "' with an ISMRMRD measurement, as " + option_words("group") +
+                      " says",
                   groups.empty() ? "none" : all);
     return "/" + name;
   }
   if (groups.size() > 1)
     throw Error(file.path(), "one ISMRMRD measurement", fmt::format("{}: {}", groups.size(), all),
-                "choose one with --group NAME");
+                "choose one with " + option_words("group", "NAME"));
   if (groups.empty()) return mrd::usual_group;  // errors name what is missing
   if ("/" + groups[0] != mrd::usual_group)
     say(inferred, "The measurement is the group '{}', the only one in the file.", groups[0]);
@@ -144,8 +147,12 @@ ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options) {
 
 Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options, const std::string& temporary,
                             const std::string& path) {
-  if (is_twix(from)) return copy_twix(from, options, temporary, path);
-  if (mrd::is_stream(from)) return copy_stream(from, options, temporary, path);
+  if (const bool is_raw = is_twix(from); is_raw || mrd::is_stream(from)) {
+    auto file = hdf5::File::create(temporary, path);
+    auto lost = is_raw ? copy_twix(from, options, file) : copy_stream(from, options, file);
+    file.close();
+    return lost;
+  }
   const auto measurement = open_measurement(from, options);
   const auto header_name = mrd::header_name(measurement.group);
   const bool has_waveforms = measurement.file.has(measurement.group + "/waveforms");

@@ -72,8 +72,8 @@ bool ReadoutKinds::IsBefore::operator()(const ReadoutHead& a, const ReadoutHead&
 
 const ReadoutHead* ReadoutKinds::of(const ReadoutHead& head) {
   ReadoutHead kind{};  // its padding too
-  for (const int flag :
-       {ISMRMRD::ISMRMRD_ACQ_IS_REVERSE, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING})
+  for (const int flag : {ISMRMRD::ISMRMRD_ACQ_IS_REVERSE, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION,
+                         ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING})
     if (head.has_flag(flag)) kind.set_flag(flag);
   for (const auto member :
        {&ReadoutHead::number_of_samples, &ReadoutHead::active_channels, &ReadoutHead::discard_pre,

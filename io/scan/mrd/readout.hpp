@@ -91,7 +91,7 @@ std::int64_t sample_count(const ReadoutList& readouts);
 class ReadoutKinds {
  public:
   /// Returns `head` without what differs from readout to readout: encoding steps, stamps, numbers, flags (but
-  /// "reversed", and "calibration and imaging") and user fields. The result lives as long as this, moved or not.
+  /// "reversed", "calibration", and "calibration and imaging") and user fields. The result lives as long as this, moved or not.
   const ReadoutHead* of(const ReadoutHead& head);
 
  private:

@@ -144,7 +144,7 @@ void VolumeAssembler::require_references_in_place() {
 
 /// Returns nothing without a reference, and where it is part of the volume's own samples.
 std::optional<Calibration> VolumeAssembler::calibration(std::int64_t slice, std::int64_t repetition,
-                                                        const Source& source, GhostCorrection* ghost) const {
+                                                        const Source& source) const {
   const auto* readouts = of_volume(reference_volumes_, slice, repetition);
   if (readouts == nullptr || reference_placing_.positions.outside ||
       (embedded_ && reference_volumes_.count({repetition, slice}) > 0))
@@ -152,7 +152,10 @@ std::optional<Calibration> VolumeAssembler::calibration(std::int64_t slice, std:
   const auto space = readouts->front().head->encoding_space_ref;
   const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
   Calibration calibration{{}, {}, encoding.encoded_matrix, encoding.encoded_fov_mm};
-  collect(*readouts, reference_placing_, source, ghost, calibration.trajectory, calibration.kspace);
+  std::vector<Message> said;  // of the image it is said already
+  auto ghost = ghost_correction(*readouts, navigators_of(slice, repetition, true), source, said);
+  collect(*readouts, reference_placing_, source, ghost ? &*ghost : nullptr, calibration.trajectory,
+          calibration.kspace);
   return calibration;
 }
 

@@ -8,6 +8,7 @@
 
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -250,7 +251,8 @@ static bool choose_axes(const ReadOptions& options, const TrajectoryExtent& exte
                         bool stacks_weights, const Subjects& subjects, std::vector<std::string>& inferred) {
   if (extent.axis_count < 3) {
     if (options.trajectory_axes == TrajectoryAxes::magnet)
-      throw Error(subjects.readouts, "a trajectory of three axes, for --trajectory-axes magnet",
+      throw Error(subjects.readouts,
+                  "a trajectory of three axes, for " + option_words("trajectory-axes", "magnet"),
                   fmt::format("{} axes", extent.axis_count), "leave it out: two axes are those of the image");
     return false;
   }
@@ -266,6 +268,32 @@ static bool choose_axes(const ReadOptions& options, const TrajectoryExtent& exte
         "the object appears displaced by as much.",
         extent.largest_offset_mm);
   return axes.in_magnet;
+}
+
+std::string kind_of_trajectory(const TrajectoryExtent& extent, const EncodedSpace& space,
+                               std::int64_t readout_length, bool has_positions, const Subjects& subjects,
+                               std::vector<std::string>& inferred) {
+  if (has_positions) {
+    say(inferred,
+        "The header states no kind of trajectory: it is taken to be 'other', with the positions given.");
+    return "other";
+  }
+  const auto& n = space.unit_reference.encoded.matrix_size;
+  const auto fills = [](std::int64_t count, int voxels) { return 2 * count > voxels && count <= voxels; };
+  if (!fills(readout_length, n[0]) || !fills(extent.largest_step_1 + 1, n[1]) ||
+      !fills(extent.largest_step_2 + 1, n[2]))
+    throw Error(
+        subjects.header, "a <trajectory>",
+        fmt::format("none, no positions, and readouts of {} samples with encoding steps to {} and {}, which "
+                    "are not the lines of a matrix {} x {} x {}",
+                    readout_length, extent.largest_step_1, extent.largest_step_2, n[0], n[1], n[2]),
+        "write the kind into the header, and where it is not 'cartesian' the k-space positions into the "
+        "file");
+  say(inferred,
+      "The header states no kind of trajectory, and no readout positions: it is taken to be 'cartesian', "
+      "because "
+      "readouts and encoding steps fill the matrix.");
+  return "cartesian";
 }
 
 SamplePositions choose_positions(const EncodingHeader& encoding, const std::string& trajectory_unit,

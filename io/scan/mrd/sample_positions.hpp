@@ -93,6 +93,13 @@ struct SamplePositions {
 /// where the unit is open.
 using ObjectLength = std::function<std::array<double, 3>(int axes, bool in_magnet)>;
 
+/// Returns the kind of trajectory where the header states none, and says so in `inferred`: "other" where positions are known, else
+/// "cartesian" where readouts of `readout_length` samples and their encoding steps fill more than half of the matrix. Throws Error
+/// where they do not.
+std::string kind_of_trajectory(const TrajectoryExtent& extent, const EncodedSpace& space,
+                               std::int64_t readout_length, bool has_positions, const Subjects& subjects,
+                               std::vector<std::string>& inferred);
+
 /// Decides how positions are found, and says in `inferred` what was inferred. Throws Error when they are unknown or ambiguous.
 SamplePositions choose_positions(const EncodingHeader& encoding, const std::string& trajectory_unit,
                                  const ReadOptions& options, const EncodedSpace& space,

@@ -152,4 +152,14 @@ std::optional<SampleTimes> sample_times(const Header& header, bool echo_trains,
   return times;
 }
 
+std::size_t count_excitations(std::span<const TimedReadout> readouts, const Array<double>& seconds) {
+  std::size_t count = 0;
+  std::int64_t m = 0;
+  for (const auto& each : readouts) {
+    count += m == 0 || seconds[m] <= seconds[m - 1];
+    m += each.sample_count;
+  }
+  return count;
+}
+
 }  // namespace fhd::io::mrd

@@ -48,4 +48,7 @@ bool are_echo_trains(const Header& header, std::span<const TimedReadout> readout
 std::optional<SampleTimes> sample_times(const Header& header, bool echo_trains,
                                         std::span<const TimedReadout> readouts, const Array<double>& k);
 
+/// Returns how many readouts do not go on where the one before ended, by the times of their samples.
+std::size_t count_excitations(std::span<const TimedReadout> readouts, const Array<double>& seconds);
+
 }  // namespace fhd::io::mrd

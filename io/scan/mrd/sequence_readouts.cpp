@@ -43,7 +43,11 @@ void SequenceReadouts::look_at(std::int64_t count, const Source& heads, const st
         head.idx.average,
         head.idx.repetition,
         {head.idx.slice, head.idx.contrast, head.idx.phase, head.idx.set},
-        head.sample_time_us * 1e-6};
+        head.sample_time_us * 1e-6,
+        head.idx.kspace_encode_step_1,
+        head.idx.kspace_encode_step_2,
+        head.scan_counter,
+        head.has_flag(ISMRMRD::ISMRMRD_ACQ_LAST_IN_MEASUREMENT)};
     dwell_us[static_cast<std::size_t>(number)] = head.sample_time_us;
     unsigned counted = 0;
     for (std::size_t i = 0; i < counters.size(); ++i)
@@ -52,6 +56,7 @@ void SequenceReadouts::look_at(std::int64_t count, const Source& heads, const st
   }
   auto join = pulseq::join_readouts(sequence_, readouts, scan);
   places_ = std::move(join.places);
+  missing_ = std::move(join.missing);
   for (std::size_t number = 0; number < places_.size(); ++number) {
     if (places_[number].adc < 0) continue;  // the scanner's own noise
     flags_ |= marks[number].first;

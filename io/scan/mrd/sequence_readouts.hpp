@@ -31,6 +31,8 @@ class SequenceReadouts {
     return adc >= 0 && sequence_.label(adc, pulseq::LabelName::NOROT) != 0;
   }
   const std::vector<std::string>& sentences() const { return sentences_; }
+  /// Returns the sentence that the scan ends ahead of the sequence; empty where it does not.
+  const std::string& missing() const { return missing_; }
   /// Returns whether every readout but noise comes after an excitation.
   bool has_times() const { return has_times_; }
   /// Puts the positions of a readout, in 1/m along the axes of the sequence, at sample m of k [axis][sample].
@@ -55,6 +57,7 @@ class SequenceReadouts {
   pulseq::Sequence sequence_;
   std::vector<pulseq::AdcPlace> places_;
   std::vector<std::string> sentences_;
+  std::string missing_;
   std::array<bool, 9> is_counted_{};  ///< by readouts of the sequence
   std::uint64_t flags_ = 0;           ///< of all readouts of the sequence
   bool has_times_ = true;

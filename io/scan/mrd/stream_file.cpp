@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
 #include "io/files/gzip.hpp"
 #include "io/scan/mrd/copy_readouts.hpp"
+#include "io/scan/mrd/mrd_2.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
@@ -16,16 +18,21 @@ namespace fhd::io {
 namespace mrd {
 namespace {
 
-/// Returns the next message; errors name the file, too.
-std::optional<StreamMessage> message_of_file(StreamCursor& cursor, const std::string& path,
-                                             bool with_values) {
+/// Returns what `read` returns; errors name the file, too.
+template <class Read>
+auto of_file(const std::string& path, Read read) {
   try {
-    return read_message(cursor, {.with_values = with_values});
+    return read();
   } catch (const Error& error) {
     auto parts = error.parts();
     if (!parts.subject.starts_with(path)) parts.subject = path + ": " + parts.subject;
     throw Error(std::move(parts));
   }
+}
+
+std::optional<StreamMessage> message_of_file(StreamCursor& cursor, const std::string& path,
+                                             bool with_values) {
+  return of_file(path, [&] { return read_message(cursor, {.with_values = with_values}); });
 }
 
 }  // namespace
@@ -41,11 +48,13 @@ void StreamContent::read(std::uint64_t offset, std::span<std::byte> bytes) const
     file_.read(offset, bytes.data(), bytes.size());
 }
 
-void StreamCursor::require(std::uint64_t count, const char* what) const {
-  const auto left = content_.size() - offset_;
-  if (count > left)
-    throw Error(what, fmt::format("{} more bytes of this part", count),
-                fmt::format("the end of the file after {}", left), "the file is not complete: copy it again");
+void StreamCursor::require(std::uint64_t count, const char* what, std::uint64_t bytes_each) const {
+  if (count > left() / bytes_each)
+    throw Error(what,
+                fmt::format("{} more {}bytes of this part", count,
+                            bytes_each > 1 ? fmt::format("times {} ", bytes_each) : ""),
+                fmt::format("the end of the file after {}", left()),
+                "the file is not complete: copy it again");
 }
 
 bool StreamCursor::begin_message(std::span<std::byte> bytes) {
@@ -57,7 +66,16 @@ bool StreamCursor::begin_message(std::span<std::byte> bytes) {
 
 void StreamCursor::read(std::span<std::byte> bytes, const char* what) {
   require(bytes.size(), what);
-  if (!bytes.empty()) content_.read(offset_, bytes);
+  if (bytes.size() > window_.size() / 2) {
+    content_.read(offset_, bytes);
+  } else if (!bytes.empty()) {
+    if (offset_ < window_begin_ || offset_ + bytes.size() > window_begin_ + window_size_) {
+      window_begin_ = offset_;
+      window_size_ = std::min<std::uint64_t>(window_.size(), left());
+      content_.read(offset_, std::span(window_).first(window_size_));
+    }
+    std::memcpy(bytes.data(), window_.data() + (offset_ - window_begin_), bytes.size());
+  }
   offset_ += bytes.size();
 }
 
@@ -67,7 +85,12 @@ void StreamCursor::skip(std::uint64_t count, const char* what) {
 }
 
 Readout AcquisitionReader::operator()(std::int64_t number) {
-  StreamCursor cursor(content_, index_.acquisitions[static_cast<std::size_t>(number)]);
+  const auto place = index_.acquisitions[static_cast<std::size_t>(number)];
+  if (index_.is_mrd_2) {
+    readout_ = of_file(content_.path(), [&] { return acquisition_of_mrd_2(content_, place, with_values_); });
+    return readout_.view();
+  }
+  StreamCursor cursor(content_, place);
   auto message = message_of_file(cursor, content_.path(), with_values_);
   if (!message || message->id != MessageId::acquisition)
     throw Error(content_.path(), "a file that stays as it is", "another one", "wait until it is written");
@@ -84,10 +107,13 @@ bool is_stream(const std::string& path) {
     head.resize(std::min<std::uint64_t>(beginning_of_stream, file.size()));
     file.read(0, head.data(), head.size());
   }
-  return begins_as_stream(head);
+  return begins_as_stream(head) || begins_as_mrd_2(head);
 }
 
 StreamIndex index_of(const StreamContent& content) {
+  std::array<std::byte, 5> head{};
+  if (content.size() >= head.size()) content.read(0, head);
+  if (begins_as_mrd_2(head)) return of_file(content.path(), [&] { return index_of_mrd_2(content); });
   StreamIndex index;
   StreamCursor cursor(content);
   while (auto message = message_of_file(cursor, content.path(), false)) {
@@ -123,7 +149,12 @@ class StreamFile {
       volumes_.add(trajectories(number));
     volumes_.finish(std::ref(trajectories), std::ref(whole));
     summary_ = volumes_.summary();
-    summary_.format = "ISMRMRD stream";
+    summary_.format = index_.is_mrd_2 ? "MRD version 2" : "ISMRMRD stream";
+    std::string others;
+    for (const auto& [kind, count] : index_.others)
+      others += fmt::format("{}{} {}", others.empty() ? "" : ", ", count, kind);
+    if (!others.empty())
+      say(summary_.missing, "Items of the file that are no acquisitions are passed over: {}.", others);
     if (!index_.is_closed)
       say(summary_.missing, "The stream has no closing message: what came last may be missing.");
   }
@@ -154,13 +185,9 @@ class StreamFile {
 
 }  // namespace
 
-/// Copies a stream to ISMRMRD, as copy_ismrmrd_here.
-Sentences copy_stream(const std::string& from, const ReadOptions& options, const std::string& temporary,
-                      const std::string& path) {
-  auto file = hdf5::File::create(temporary, path);
-  auto lost = StreamFile(from, options).copy(options, file);
-  file.close();
-  return lost;
+/// Copies a stream to ISMRMRD. Returns what is not written.
+Sentences copy_stream(const std::string& from, const ReadOptions& options, hdf5::File& to) {
+  return StreamFile(from, options).copy(options, to);
 }
 
 ScanSource open_stream(const std::string& path, const ReadOptions& options) {

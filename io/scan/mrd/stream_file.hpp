@@ -1,6 +1,8 @@
 #pragma once
-// MRD streams as files, as converters and clients write them, gzip'd or not.
+// MRD streams as files, as converters and clients write them, and MRD version 2 (mrd_2.hpp), gzip'd or not.
+#include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,11 +37,16 @@ class StreamCursor : public ByteSource {
   void skip(std::uint64_t count, const char* what) override;
   /// Returns the offset of the message that was begun last.
   std::uint64_t message() const { return message_; }
+  std::uint64_t offset() const { return offset_; }
+  std::uint64_t left() const { return content_.size() - offset_; }
+  /// Throws Error unless the file has room for so many more items.
+  void require(std::uint64_t count, const char* what, std::uint64_t bytes_each = 1) const;
 
  private:
-  void require(std::uint64_t count, const char* what) const;
   const StreamContent& content_;
   std::uint64_t offset_, message_ = 0;
+  std::array<std::byte, 1024> window_;  ///< bytes of the content from window_begin_ on, for short parts
+  std::uint64_t window_begin_ = 0, window_size_ = 0;
 };
 
 /// The header of a stream, and where its acquisitions are.
@@ -48,6 +55,8 @@ struct StreamIndex {
   std::vector<std::uint64_t> acquisitions;
   bool is_closed = false;  ///< by the message that ends a stream
   bool has_waveforms = false;
+  bool is_mrd_2 = false;
+  std::map<std::string, std::int64_t> others{};  ///< items that are passed over, by their kind
 };
 
 /// Reads acquisitions by their number, one after the other.
@@ -67,7 +76,7 @@ class AcquisitionReader {
 
 /// Returns whether a file begins as a stream does. Throws Error where it cannot be read.
 bool is_stream(const std::string& path);
-/// Finds the messages. Throws Error.
+/// Finds the messages, of either version. Throws Error.
 StreamIndex index_of(const StreamContent& content);
 
 }  // namespace fhd::io::mrd

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <set>
 
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/mrd/sample_times.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -18,12 +18,6 @@ namespace {
 /// Returns the counters that make a repetition of the output, in the order of the output.
 RepetitionCounters repetition_of(const ReadoutHead& head) {
   return {head.idx.repetition, head.idx.contrast, head.idx.phase, head.idx.set};
-}
-
-bool has_both_directions(const ReadoutList& readouts) {
-  const auto reversed = std::ranges::count_if(
-      readouts, &ReadoutHead::is_reversed, [](const auto& each) -> auto& { return *each.head; });
-  return reversed > 0 && reversed < std::ssize(readouts);
 }
 
 }  // namespace
@@ -38,12 +32,14 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
   summary_.geometry = space_.geometry;
   summary_.unit_geometry = space_.unit_reference.encoded;
   summary_.echo_times_s = header_.echo_times_s, summary_.acquisition = header_.acquisition;
+  if (options_.outside.trajectory.empty()) ramps_ = RampReadouts::find(header_, subjects_.header);
 }
 
 void VolumeAssembler::add(const Readout& stored) {
   const auto number = added_++;
   auto readout = stored;
   if (sequence_) sequence_->put_labels(number, readout.head);
+  const bool regridded = ramps_ && ramps_->put_head(readout.head);
   const auto& head = readout.head;
   const auto [role, name] = role_of(head);
   const ListedReadout listed{number, kinds_.of(head)};
@@ -56,6 +52,7 @@ void VolumeAssembler::add(const Readout& stored) {
     require_trajectory(readout, head, number);
     extent_.add(readout);
     image_readouts_.push_back(listed);
+    image_is_regridded_ = image_is_regridded_ || regridded;
     if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA)) {
       surface_coil_readouts_.push_back(listed);
       surface_coil_extent_.add(readout);
@@ -99,10 +96,15 @@ void VolumeAssembler::choose_image_readouts() {
 }
 
 void VolumeAssembler::finish(const Source& stored, const Source& stored_with_values) {
-  const auto source = SequenceReadouts::labelled(sequence_, stored),
-             with_values = SequenceReadouts::labelled(sequence_, stored_with_values);
+  const auto source = prepared(stored), with_values = prepared(stored_with_values);
   choose_image_readouts();
   require_agreement();
+  if (header_.trajectory.empty())
+    header_.trajectory = kind_of_trajectory(extent_, space_, summary_.readout_length,
+                                            has_trajectory() || !options_.outside.trajectory.empty(),
+                                            subjects_, summary_.inferred);
+  for (auto& other : header_.others)
+    if (other.trajectory.empty()) other.trajectory = header_.trajectory;
   const auto length = [&](int axes, bool in_magnet) {
     return object_length(image_readouts_, source, with_values, axes, in_magnet);
   };
@@ -137,7 +139,7 @@ void VolumeAssembler::require_agreement() {
     throw Error(subjects_.readouts, "readouts of an image",
                 fmt::format("{} readouts, all flagged as noise, calibration or dummy", added_),
                 added_ > 0 && std::ssize(noise_readouts_) == added_
-                    ? "give the file as --noise to the scan whose noise it is"
+                    ? "give the file as " + option_words("noise") + " to the scan whose noise it is"
                     : "");
   const auto& first = *image_readouts_.front().head;
   summary_.coil_count = first.active_channels, summary_.readout_length = first.sample_count();
@@ -162,28 +164,6 @@ void VolumeAssembler::require_agreement() {
   leave_out(noise_readouts_);
   if (const auto left_out = leave_out(references_)) skipped_["calibration"] += left_out;
   if (const auto left_out = leave_out(navigators_)) skipped_["phase correction"] += left_out;
-}
-
-/// Adds to the summary what is known of the delay between echoes of opposite directions.
-void VolumeAssembler::tell_ghost() {
-  if (!has_trajectory() && header_.ramp_sampled)
-    say(summary_.missing,
-        "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
-        "taken to be equally spaced; the image is distorted along x unless they were regridded.");
-  // Echoes of one direction each, as of a bipolar gradient echo, have no ghost.
-  if (std::ranges::none_of(volumes_, [&](const auto& volume) { return has_both_directions(volume.second); }))
-    return;
-  if (!has_both_directions(navigators_))
-    say(summary_.missing,
-        "No phase-correction readouts of both directions tell how echoes of opposite directions are delayed: "
-        "the image may have a ghost at half the FOV.");
-  else if (has_trajectory())
-    say(summary_.missing,
-        "Echoes of opposite directions are taken as the trajectory says: phase-correction readouts are not "
-        "used.");
-  else
-    say(summary_.inferred, "Echoes of opposite directions are aligned by {} phase-correction readouts.",
-        navigators_.size());
 }
 
 /// Returns whether the readouts count slices that the header denies.
@@ -291,6 +271,10 @@ void VolumeAssembler::add_facts() {
                  (noise_scale() == 1
                       ? ""
                       : fmt::format(", scaled by {:.4g} to the dwell time of the image", noise_scale())));
+  if (noise_readouts_.empty() && options_.outside.noise.empty() && !header_.noise_measurements.empty())
+    say(summary_.inferred,
+        "No noise is used: the header says that measurement {} holds it, whose file --noise takes.",
+        header_.noise_measurements.front());
   add_fact("system", header_.acquisition.vendor);
   add_fact("protocol", header_.acquisition.protocol);
   add_fact("trajectory", header_.trajectory);
@@ -303,14 +287,14 @@ void VolumeAssembler::add_facts() {
 }
 
 Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& stored) const {
-  const auto source = SequenceReadouts::labelled(sequence_, stored);
+  const auto source = prepared(stored);
   const auto& readouts = readouts_of(slice, repetition);
   const bool is_missing = !volumes_.contains({repetition, slice});
   Scan scan;
   scan.geometry =
       geometry_of(*readouts.front().head, summary_.slice_geometries[static_cast<std::size_t>(slice)]);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
-  auto found = ghost_correction(slice, repetition, source, scan.messages);
+  auto found = ghost_correction(readouts, navigators_of(slice, repetition, false), source, scan.messages);
   auto* const ghost = found ? &*found : nullptr;
   auto& stamps = scan.physiology_stamps;
   std::vector<TimedReadout> timed;
@@ -328,7 +312,7 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
     scan.messages = {
         {missing_volume, Severity::warning, "the scan had no readout of this image, which is zero"}};
   } else {
-    scan.calibration = calibration(slice, repetition, source, ghost);
+    scan.calibration = calibration(slice, repetition, source);
   }
   if (!noise_readouts_.empty()) scan.noise = noise(source);
   if (sequence_)
@@ -365,47 +349,6 @@ const ReadoutList* VolumeAssembler::of_volume(const Volumes& volumes, std::int64
   return nullptr;
 }
 
-/// Returns the correction that the navigators of the volume tell, where it has lines of both directions.
-std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t slice, std::int64_t repetition,
-                                                                 const Source& source,
-                                                                 std::vector<Message>& messages) const {
-  const auto& lines = readouts_of(slice, repetition);
-  const auto* navigators = of_volume(navigator_volumes_, slice, repetition);
-  const auto coils = summary_.coil_count, length = lines.front().head->sample_count();
-  if (navigators == nullptr || has_trajectory() ||
-      std::ranges::none_of(lines, [](const auto& line) { return line.head->is_reversed(); }))
-    return std::nullopt;
-  Array<Complex<double>> sums[2]{Array<Complex<double>>({coils, length}),
-                                 Array<Complex<double>>({coils, length})};
-  std::int64_t counts[2]{};
-  for (const auto& [number, head] : *navigators) {
-    if (head->sample_count() != length) continue;
-    Array<Complex<float>> line({coils, length});
-    copy_values(source(number), *head, subjects_.readout(number), line, 0);
-    const bool reversed = head->is_reversed();
-    ++counts[reversed];
-    for (std::int64_t coil = 0; coil < coils; ++coil)
-      for (std::int64_t s = 0; s < length; ++s)
-        sums[reversed][coil * length + s] +=
-            Complex<double>(line[coil * length + (reversed ? length - 1 - s : s)]);
-  }
-  const auto phase = counts[0] > 0 && counts[1] > 0 ? ghost_phase(sums[0], sums[1]) : std::nullopt;
-  const auto note = [&](std::string text) {
-    messages.push_back({"ghosts", Severity::note, std::move(text)});
-  };
-  if (!phase) {
-    note("the phase-correction readouts do not tell how echoes of opposite directions are delayed");
-    return std::nullopt;
-  }
-  note(
-      fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
-                  "phase-correction readouts tell: they are aligned",
-                  phase->slope_rad * static_cast<double>(length) / (2 * std::numbers::pi), phase->offset_rad,
-                  counts[0] + counts[1]));
-  return std::optional<GhostCorrection>(std::in_place, *phase, static_cast<int>(length),
-                                        static_cast<int>(coils));
-}
-
 /// Returns the samples of all noise readouts, [coil][sample], scaled to those of the image (noise_readouts.hpp).
 Array<Complex<float>> VolumeAssembler::noise(const Source& source) const {
   Array<Complex<float>> noise({summary_.coil_count, sample_count(noise_readouts_)});
@@ -438,6 +381,9 @@ void VolumeAssembler::tell_times(const std::vector<TimedReadout>& readouts, cons
     return;
   }
   const auto times = sample_times(header_, trains, readouts, trajectory.k);
+  if (!trains && times)
+    summary_.readout_time_s *= static_cast<double>(count_excitations(readouts, times->seconds)) /
+                               static_cast<double>(readouts.size());
   summary_.has_sample_time = times.has_value();
   if (times) summary_.time_origin = times->origin;
   if (trains && times)

@@ -4,6 +4,7 @@
 //
 //   - The role of a readout follows from its flags and encoding space: readout.cpp. Noise readouts become the noise of
 //     every scan; readouts of other roles than image, reference and navigator are skipped.
+//   - Samples on the ramps of a gradient that the header describes are brought to equal distances: ramp_readouts.hpp.
 //   - References (flagged as calibration alone) are samples of the image where the header calls them embedded or
 //     interleaved or, where it says nothing, where they are Cartesian readouts of the image's own encoding space,
 //     length, centre and contrast between (not on) its other lines; else they are a reference for the sensitivity maps
@@ -27,11 +28,15 @@
 #include <vector>
 
 #include "io/scan/mrd/epi_ghost.hpp"
+#include "io/scan/mrd/ramp_readouts.hpp"
 #include "io/scan/mrd/sample_positions.hpp"
 #include "io/scan/mrd/sample_times.hpp"
 #include "io/scan/mrd/sequence_readouts.hpp"
 
 namespace fhd::io::mrd {
+
+/// Returns whether some, but not all, were read backwards.
+bool has_both_directions(const ReadoutList& readouts);
 
 /// Takes every readout once (`add`), then describes the measurement (`finish`, `summary`), then makes volumes, for which
 /// it asks for their readouts again, by the number in which they were added.
@@ -93,13 +98,19 @@ class VolumeAssembler {
   Array<Complex<float>> noise(const Source& source) const;
   bool are_trains(const std::vector<TimedReadout>& readouts) const;
   void tell_times(const std::vector<TimedReadout>& readouts, const Trajectory& trajectory);
-  bool has_trajectory() const { return extent_.axis_count > 0 || sequence_; }
+  /// Returns readouts with the labels of the sequence, brought to equal distances.
+  Source prepared(const Source& stored) const {
+    return RampReadouts::regridded(ramps_, SequenceReadouts::labelled(sequence_, stored));
+  }
+  bool has_trajectory() const { return extent_.axis_count > 0 || sequence_ || placing_.positions.outside; }
   std::optional<Array<double>> played_times(const ReadoutList& readouts) const;
   static const ReadoutList* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
-  std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
+  ReadoutList navigators_of(std::int64_t slice, std::int64_t repetition, bool of_references) const;
+  std::optional<GhostCorrection> ghost_correction(const ReadoutList& lines, const ReadoutList& navigators,
                                                   const Source& source, std::vector<Message>& messages) const;
-  std::optional<Calibration> calibration(std::int64_t slice, std::int64_t repetition, const Source& source,
-                                         GhostCorrection* ghost) const;
+  void tell_mirrored(const ReadoutList& echoes, const Source& source, std::vector<Message>& messages) const;
+  std::optional<Calibration> calibration(std::int64_t slice, std::int64_t repetition,
+                                         const Source& source) const;
   void collect(const ReadoutList& readouts, const Placing& placing, const Source& source,
                GhostCorrection* ghost, Trajectory& trajectory, KSpace& kspace) const;
   void copy_positions(std::int64_t number, const Readout& readout, const ReadoutHead& head,
@@ -121,6 +132,8 @@ class VolumeAssembler {
   Placing placing_{}, reference_placing_{};
   bool embedded_ = false;  ///< references are samples of the image too
   bool has_gaps_ = false;  ///< repetitions are missing in the middle of the series
+  std::shared_ptr<const RampReadouts> ramps_;
+  bool image_is_regridded_ = false;
   std::shared_ptr<const SequenceReadouts> sequence_;
   std::array<double, 3> sequence_scale_{};  ///< from 1/m to cycles/FOV; 0 along an axis of one voxel
 };

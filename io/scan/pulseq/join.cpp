@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "recon/error.hpp"
 
@@ -34,6 +36,14 @@ class Joining {
         if (joins_plays(*measured, *played)) return take(sentence_);
         if (joins_volumes(*measured, *played)) return take(sentence_);
       }
+    was_stopped_ = !readouts.empty() && !readout(readouts.back()).is_last;
+    for (const auto* played : {&adcs, &signal_adcs})
+      for (const auto* measured : {&readouts, &signal}) {
+        if (!was_stopped_) break;
+        sentence_.clear();
+        if ((joins(*measured, *played, false, true) || joins_plays(*measured, *played)) && is_credible())
+          return take(sentence_);
+      }
     refuse();
   }
 
@@ -57,7 +67,54 @@ class Joining {
     if (std::ranges::any_of(places_, [](const AdcPlace& place) { return place.first_sample > 0; }))
       sentence += fmt::format("{}Several readouts in a row are taken to be the parts of one ADC event.",
                               sentence.empty() ? "" : " ");
-    return {std::move(places_), std::move(sentence)};
+    return {std::move(places_), std::move(sentence), was_stopped_ ? end_of_scan() : ""};
+  }
+  std::string end_of_scan() const {
+    return fmt::format(
+        "The scan was stopped: the last {} of {} ADC events of the sequence have no readout, and the image "
+        "is made of what is there.",
+        missing_, sequence_.adc_count());
+  }
+
+  /// Returns whether the scan that joins the beginning of the sequence agrees with it in what else it states: dwell times, and
+  /// counters that the sequence labels; and whether it states something that tells that no readout is missing between others.
+  bool is_credible() const {
+    constexpr std::array<std::pair<LabelName, int (*)(const MeasuredReadout&)>, 6> counters{
+        {{LabelName::SLC, [](const MeasuredReadout& one) { return one.others[0]; }},
+         {LabelName::ECO, [](const MeasuredReadout& one) { return one.others[1]; }},
+         {LabelName::PHS, [](const MeasuredReadout& one) { return one.others[2]; }},
+         {LabelName::SET, [](const MeasuredReadout& one) { return one.others[3]; }},
+         {LabelName::LIN, [](const MeasuredReadout& one) { return one.line; }},
+         {LabelName::PAR, [](const MeasuredReadout& one) { return one.partition; }}}};
+    std::array<bool, counters.size()> is_counted{}, is_labelled{}, agrees{};
+    agrees.fill(true);
+    bool counts_all = true;
+    std::size_t joined = 0;
+    const MeasuredReadout* before = nullptr;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const auto adc = places_[i].adc;
+      if (adc < 0) continue;
+      const auto& one = readouts_[i];
+      if (one.is_noise != (sequence_.label(adc, LabelName::NOISE) != 0)) return false;
+      const double dwell_s = sequence_.played().dwell_s(adc);
+      if (one.dwell_s > 0 && !(std::abs(one.dwell_s - dwell_s) <= 0.01 * dwell_s)) return false;
+      for (std::size_t c = 0; c < counters.size(); ++c) {
+        const int counted = counters[c].second(one), label = sequence_.label(adc, counters[c].first);
+        is_counted[c] = is_counted[c] || counted != 0;
+        is_labelled[c] = is_labelled[c] || label != 0;
+        agrees[c] = agrees[c] && counted == label;
+      }
+      counts_all = counts_all && (before == nullptr || one.scan_counter == before->scan_counter + 1);
+      before = &one;
+      ++joined;
+    }
+    bool some_agree = false;
+    for (std::size_t c = 0; c < counters.size(); ++c) {
+      if (!is_counted[c] || !is_labelled[c]) continue;
+      if (!agrees[c]) return false;
+      some_agree = true;
+    }
+    return some_agree || (counts_all && joined > 1);
   }
 
   /// Returns whether a readout, shorter than the ADC event, may be a part of it, whose first is `first`.
@@ -70,8 +127,9 @@ class Joining {
   }
 
   /// Gives each of the readouts its place, the first sample of the ADC events in turn. Returns whether all lengths agree.
-  bool joins(std::span<const std::int64_t> readouts, std::span<const std::int64_t> adcs,
-             bool goes_on = false) {
+  /// `may_stop`: ADC events may be left.
+  bool joins(std::span<const std::int64_t> readouts, std::span<const std::int64_t> adcs, bool goes_on = false,
+             bool may_stop = false) {
     if (!goes_on) places_.assign(readouts_.size(), {});
     std::size_t at = 0;
     std::int64_t done = 0, first = 0;  // samples of adcs[at]; its first readout
@@ -88,7 +146,8 @@ class Joining {
       ++at;
       done = 0;
     }
-    return at == adcs.size() && done == 0 && !readouts.empty();
+    missing_ = adcs.size() - at;
+    return (missing_ == 0 || may_stop) && done == 0 && !readouts.empty();
   }
 
   /// Joins plays of the whole sequence one after the other, each with an average, a repetition or both of its own.
@@ -119,7 +178,8 @@ class Joining {
         if ((once == 1 && play > 0) || (once == 2 && play + 1 < runs.size())) continue;
         of_play.push_back(adc);
       }
-      if (!joins(runs[play], of_play, play > 0)) return false;
+      const bool is_last = play + 1 == runs.size();
+      if (!joins(runs[play], of_play, play > 0, was_stopped_ && is_last)) return false;
     }
     sentence_ =
         fmt::format("The scan has played the sequence {} times, once for each {}.", runs.size(), what);
@@ -179,6 +239,8 @@ class Joining {
   const std::string& scan_;
   std::vector<AdcPlace> places_;
   std::string sentence_;
+  bool was_stopped_ = false;
+  std::size_t missing_ = 0;  ///< ADC events without a readout at the end
 };
 
 }  // namespace

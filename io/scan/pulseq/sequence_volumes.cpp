@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::pulseq {
@@ -33,7 +34,7 @@ std::array<double, 3> scale_of(const Sequence& sequence, ScanSummary& scan) {
     }
     if (counts && !(fov[axis] > 0))
       throw Error(scan.path, "a known FOV to convert the positions of " + sequence.path() + " from 1/m",
-                  std::string("none along ") + name, "give it with --fov-mm X,Y,Z");
+                  std::string("none along ") + name, "give it with " + option_words("fov-mm", "X,Y,Z"));
     if (counts) scale[axis] = fov[axis] * 1e-3;
   }
   return scale;
@@ -94,7 +95,8 @@ SequenceVolumes::Samples SequenceVolumes::read(std::int64_t slice, std::int64_t 
 bool SequenceVolumes::is_along_magnet() const {
   if (is_along_magnet_ && is_along_image_)
     throw Error(sequence_.path(), "the label NOROT on all ADC events of the image, or on none", "on some",
-                "choose with --trajectory-axes image or magnet, or give the scan as ISMRMRD");
+                "choose with " + option_words("trajectory-axes", "image") +
+                    " or magnet, or give the scan as ISMRMRD");
   return is_along_magnet_;
 }
 

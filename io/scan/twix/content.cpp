@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "io/scan/scan_parts.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::twix {
@@ -58,14 +59,16 @@ void Content::choose_measurement(const std::string& group) {
       if (group == std::to_string(i + 1) || group == all[i].protocol) return list_readouts(i);
     std::string names;
     for (std::size_t i = 0; i < all.size(); ++i) names += (i > 0 ? ", " : "") + name_of(i);
-    throw Error(file_.path(), "a measurement '" + group + "', by its number or its name, as --group says",
-                names);
+    throw Error(
+        file_.path(),
+        "a measurement '" + group + "', by its number or its name, as " + option_words("group") + " says",
+        names);
   }
   for (std::size_t i = all.size(); i-- > 0 && facts_.image.readouts == 0;) list_readouts(i);
   if (facts_.image.readouts == 0) list_readouts(all.size() - 1);
   if (all.size() > 1)
-    say(inferred_, "The image is measurement {}, the last one with an image; --group chooses another.",
-        measurement());
+    say(inferred_, "The image is measurement {}, the last one with an image; {} chooses another.",
+        measurement(), option_words("group"));
 }
 
 /// Takes the noise of the nearest measurement before the image's that has some, of the same channels.
@@ -100,7 +103,7 @@ void Content::find_noise() {
 }
 
 void Content::require_supported(const ReadOptions& options) const {
-  const auto refuse = [&](const char* expected, const std::string& found, const char* remedy) {
+  const auto refuse = [&](const char* expected, const std::string& found, const std::string& remedy) {
     throw Error(file_.path(), expected, found, remedy);
   };
   const auto& image = facts_.image;
@@ -111,7 +114,7 @@ void Content::require_supported(const ReadOptions& options) const {
     refuse("readouts along one direction", "readouts with read and phase direction swapped",
            "convert to ISMRMRD with a trajectory for each readout");
   if (!options.outside.trajectory.empty() || image.readouts == 0) return;
-  constexpr auto remedy = "give the k-space positions with --trajectory FILE";
+  const auto remedy = "give the k-space positions with " + option_words("trajectory", "FILE");
   if (protocol_.trajectory != 1)
     refuse("Cartesian readouts, or their trajectory beside the file",
            protocol_.trajectory == 2   ? "radial readouts"
@@ -128,7 +131,7 @@ void Content::make_regridding() {
   if (!protocol_.ramp.is_sampled() || protocol_.trajectory != 1 || facts_.reads_positions ||
       facts_.image.readouts == 0)
     return;
-  regridding_ = std::make_unique<RampRegridding>(protocol_.ramp, facts_.image.samples, file_.path());
+  regridding_ = std::make_unique<mrd::RampRegridding>(protocol_.ramp, facts_.image.samples, file_.path());
   facts_.is_regridded = true;
   say(inferred_,
       "Samples on the ramps of the readout gradient ({:g} + {:g} + {:g} us, {} samples from {:g} us on) are "

@@ -5,7 +5,7 @@
 //   - The image is the last measurement with readouts of an image, or that of `--group`: its number, from 1, or its protocol.
 //   - Noise is what the image's own measurement flags as noise; else what the nearest measurement before it with the same
 //     channels does (adjustments of VD and later), its channels in the order of the image's.
-//   - Echo trains that are sampled on ramps are regridded (ramp_regridding.hpp): image, phase correction, and references
+//   - Echo trains that are sampled on ramps are regridded (mrd/ramp_regridding.hpp): image, phase correction, and references
 //     that are echo trains themselves.
 //   - References of another length or centre than the image are of encoding space 1.
 #include <memory>
@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "io/scan/mrd/ramp_regridding.hpp"
 #include "io/scan/scan_file.hpp"
 #include "io/scan/twix/header.hpp"
-#include "io/scan/twix/ramp_regridding.hpp"
 #include "io/scan/twix/raw_file.hpp"
 
 namespace fhd::io::twix {
@@ -58,7 +58,7 @@ class Content {
   std::vector<int>
       noise_channels_;  ///< the place, among those of the noise, of each channel of the image; empty: as it is
   bool has_own_noise_ = false;
-  std::unique_ptr<RampRegridding> regridding_;
+  std::unique_ptr<mrd::RampRegridding> regridding_;
   std::vector<std::string> inferred_, missing_;
 };
 

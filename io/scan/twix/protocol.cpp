@@ -75,8 +75,8 @@ std::vector<double> list_of(const ProtocolTexts& texts, std::string_view name, i
   return numbers;
 }
 
-RampShape ramp_of(const ProtocolTexts& texts) {
-  RampShape ramp;
+mrd::RampShape ramp_of(const ProtocolTexts& texts) {
+  mrd::RampShape ramp;
   ramp.mode = count_of(texts, "alRegridMode", 1);
   ramp.ramp_up_us = texts.number("alRegridRampupTime");
   ramp.flat_us = texts.number("alRegridFlattopTime");

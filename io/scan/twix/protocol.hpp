@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/scan/mrd/ramp_regridding.hpp"
+
 namespace fhd::io::twix {
 
 /// The texts of a header. Values are found by their name: first among the lines `name = value` between "### ASCCONV BEGIN" and
@@ -28,16 +30,6 @@ class ProtocolTexts {
   std::vector<std::string> texts_;  ///< without ASCCONV, in the order in which they are searched
 };
 
-/// The readout gradient of a ramp-sampled echo train.
-struct RampShape {
-  int mode = 1;  ///< 1: samples are equally spaced in k-space; 2: trapezoid; 4: its ramps are sinusoidal
-  double ramp_up_us = 0, flat_us = 0, ramp_down_us = 0;
-  double delay_us = 0,
-         adc_us = 0;  ///< from the start of the gradient to that of the samples; length of these
-  int samples = 0;    ///< after regridding
-  bool is_sampled() const { return mode > 1; }
-};
-
 /// The part of a protocol that is used. Numbers are 0 where they are not stated.
 struct Protocol {
   std::string name, sequence, vendor, model, institution, patient_position, frame_of_reference;
@@ -54,7 +46,7 @@ struct Protocol {
   int trajectory = 1;  ///< 1: Cartesian, 2: radial, 4: spiral, 8: blades
   int phase_acceleration = 1, slice_acceleration = 1, reference_mode = 1, multiband = 1, epi_factor = 1;
   int sequence_kind = 0;
-  RampShape ramp;
+  mrd::RampShape ramp;
   std::vector<std::string> coils;  ///< names, in the order of the channels
 };
 Protocol read_protocol(const ProtocolTexts& texts);

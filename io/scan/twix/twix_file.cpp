@@ -61,12 +61,9 @@ ScanSource open_twix(const std::string& path, const ReadOptions& options) {
   return source_of(std::make_shared<TwixFile>(path, options), true);
 }
 
-Sentences copy_twix(const std::string& from, const ReadOptions& options, const std::string& temporary,
-                    const std::string& path) {
-  auto file = hdf5::File::create(temporary, path);
-  auto lost = TwixFile(from, options).copy(options, file);
-  file.close();
-  return lost;
+/// Copies Siemens raw data to ISMRMRD. Returns what is not written.
+Sentences copy_twix(const std::string& from, const ReadOptions& options, hdf5::File& to) {
+  return TwixFile(from, options).copy(options, to);
 }
 
 }  // namespace fhd::io

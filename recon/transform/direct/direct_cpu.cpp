@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "recon/array/interruption.hpp"
 #include "recon/array/parallel_failure.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/direct/direct_backends.hpp"
@@ -54,6 +55,7 @@ class AdjointSums {
     parallel  // each its own: near its processor, and before the sums, whose threads wait for each other
     failure.guard([&] { take_memory(threads_[static_cast<std::size_t>(omp_get_thread_num())]); });
     failure.rethrow();
+    checkpoint_ = {};
 #pragma omp parallel
     {
       Thread& own = threads_[static_cast<std::size_t>(omp_get_thread_num())];
@@ -64,6 +66,7 @@ class AdjointSums {
       }
       write_rows(out);
     }
+    checkpoint_.rethrow();
   }
 
  private:
@@ -150,6 +153,7 @@ class AdjointSums {
       const int units = static_cast<int>(ceil_div(part.groups, unit));
 #pragma omp for schedule(static) nowait
       for (int i = 0; i < part.slots * units; ++i) {
+        if (checkpoint_.is_ended()) continue;
         const int slot = i / units, m = i % units * unit;
         const auto* place = groups_.places().data() + part.first + slot * block + m;
         const int used = std::min(unit, part.groups - m);
@@ -221,6 +225,7 @@ class AdjointSums {
       const auto& part = parts_[step.first + b];
 #pragma omp for schedule(static) nowait
       for (std::int64_t tile = 0; tile < tiles(); ++tile) {
+        if (checkpoint_.is_ended()) continue;
         const std::int64_t first = tile * kernels_->tile_rows;
         const int tile_rows =
             static_cast<int>(std::min<std::int64_t>(kernels_->tile_rows, row_count_ - first));
@@ -276,6 +281,7 @@ class AdjointSums {
   std::int64_t panel_size_ = 0, row_size_ = 0, row_count_ = 0;
   Array<T> panel_, y_real_, y_imag_, b_real_, b_imag_, sign_;
   std::vector<Thread> threads_;
+  Checkpoint checkpoint_;
   T* sums_ = nullptr;
 };
 
@@ -303,14 +309,17 @@ class ForwardSums {
 #pragma omp parallel
     failure.guard([&] { take_memory(threads_[static_cast<std::size_t>(omp_get_thread_num())]); });
     failure.rethrow();
+    checkpoint_ = {};
 #pragma omp parallel
     {
       pack(images);
       Thread& own = threads_[static_cast<std::size_t>(omp_get_thread_num())];
 #pragma omp for schedule(dynamic)
       for (std::int64_t start = 0; start < samples_; start += block_)
-        sum_block(start, static_cast<int>(std::min<std::int64_t>(block_, samples_ - start)), own, out);
+        if (!checkpoint_.is_ended())
+          sum_block(start, static_cast<int>(std::min<std::int64_t>(block_, samples_ - start)), own, out);
     }
+    checkpoint_.rethrow();
   }
 
  private:
@@ -361,6 +370,7 @@ class ForwardSums {
       T *sum_real = own.sum_real.data() + coil * block_, *sum_imag = own.sum_imag.data() + coil * block_;
       std::fill_n(sum_real, used, T(0)), std::fill_n(sum_imag, used, T(0));
       for (int plane = 0; plane < z.count; ++plane) {
+        if (checkpoint_.is_ended()) return;
         sum_plane(packed_ + (std::int64_t{coil} * z.count + plane) * tiles_ * tile_size_, used, own);
         kernels_->add_conjugate_product(own.plane_real.data(), own.plane_imag.data(),
                                         own.z_real.data() + plane * block_,
@@ -405,6 +415,7 @@ class ForwardSums {
   std::int64_t tiles_ = 0, tile_size_ = 0;  // of one plane z of one coil
   T* packed_ = nullptr;
   std::vector<Thread> threads_;
+  Checkpoint checkpoint_;
 };
 
 void require_sizes(const Trajectory& trajectory, std::array<int, 3> matrix_size) {

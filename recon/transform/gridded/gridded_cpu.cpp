@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "recon/array/fft.hpp"
+#include "recon/array/interruption.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/transform/gridded/gridded.hpp"
 #include "recon/transform/gridded/gridded_kernels_cpu.hpp"
 
@@ -192,6 +194,7 @@ class SampleGridCpu {
     const std::int64_t of_tile = tiles_.tile_elements(block),
                        of_thread = of_tile + GridTiles::chunk_elements(block);
     memory_for(buffers_, omp_get_max_threads() * of_thread);
+    const Checkpoint checkpoint;
 #pragma omp parallel
     {
       Complex<T>* const part = buffers_.data() + omp_get_thread_num() * of_thread;
@@ -199,12 +202,14 @@ class SampleGridCpu {
       std::fill_n(part, of_thread, Complex<T>());
       for (const auto& tiles : colours_) {
 #pragma omp for schedule(dynamic) nowait
-        for (const Tile& tile : tiles) work(tile, part, part + of_tile);
+        for (const Tile& tile : tiles)
+          if (!checkpoint.is_ended()) work(tile, part, part + of_tile);
         if (writes) {
 #pragma omp barrier
         }
       }
     }
+    checkpoint.rethrow();
   }
 
   /// Returns the samples of a chunk, from sample `first` of the tile on.
@@ -297,10 +302,13 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   template <class Body>
   void for_each_block(std::int64_t coils, Body body) const {
     const std::int64_t size = cost_.coils_together(coils);
+    checkpoint_ = {};
+    checkpoint_.rethrow();  // before so much memory is taken
     memory_for(grid_, size * cost_.gridding().grid_points());
     memory_for(buffers_, omp_get_max_threads() * cost_.fft_elements());
-    for (std::int64_t first = 0; first < coils; first += size)
+    for (std::int64_t first = 0; first < coils && !checkpoint_.is_ended(); first += size)
       body(first, Block{size, std::min(size, coils - first)});
+    checkpoint_.rethrow();
   }
   /// Returns the buffer of the calling thread.
   Complex<T>* buffer() const { return buffers_.data() + omp_get_thread_num() * cost_.fft_elements(); }
@@ -316,6 +324,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
     Complex<T>*const rows = buffer(), *const scratch = rows + cost_.fft_elements() / 2;
 #pragma omp for schedule(static)
     for (std::int64_t unit = 0; unit < planes * chunks; ++unit) {
+      if (checkpoint_.is_ended()) continue;
       const std::int64_t first = unit % chunks * wide, used = std::min(wide, stride - first);
       const std::int64_t plane = axis == 1 ? place_[2][unit / chunks] : 0;
       Complex<T>* at = grid_.data() + plane * size_[1] * row + first;
@@ -334,6 +343,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
                        groups = (ny + rows - 1) / rows;
 #pragma omp for schedule(static)
     for (std::int64_t unit = 0; unit < nz * groups; ++unit) {
+      if (checkpoint_.is_ended()) continue;
       const std::int64_t y = unit % groups * rows;
       body(y, unit / groups, std::min(rows, ny - y));
     }
@@ -406,6 +416,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   std::array<std::vector<T>, 3> deapodisation_;
   mutable Array<Complex<T>> grid_;     ///< [z][y][x][coil of a block]
   mutable Array<Complex<T>> buffers_;  ///< [thread], `wide` columns, twice
+  mutable Checkpoint checkpoint_;
 };
 
 }  // namespace
@@ -419,7 +430,8 @@ std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& tr
   if (!(accuracy >= floor && accuracy <= 0.1))
     throw Error(Field{"accuracy"},
                 sizeof(T) == 4 ? "1e-6 ... 0.1 in single precision" : "1e-12 ... 0.1 in double precision",
-                std::to_string(accuracy), "use --transform direct or --precision double");
+                std::to_string(accuracy),
+                "use " + option_words("transform", "direct") + " or " + option_words("precision", "double"));
   const GriddedCost cost({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}, accuracy, 0,
                          choice);
   if (device.is_cpu()) return std::make_unique<GriddedTransformCpu<T>>(trajectory, cost);

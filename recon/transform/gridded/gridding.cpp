@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "recon/array/fft.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/transform/gridded/tensor_plan.hpp"
 
@@ -36,7 +37,7 @@ int width_for(double accuracy, double oversampling) {
   const double width = std::ceil(std::log(10 / accuracy) / (pi * std::sqrt(1 - 1 / oversampling)));
   if (width > KaiserBessel::largest_width)
     throw Error("accuracy of the gridded transform", "one that needs at most 16 grid points per axis",
-                std::to_string(accuracy), "use --transform direct");
+                std::to_string(accuracy), "use " + option_words("transform", "direct"));
   return static_cast<int>(width);
 }
 
@@ -197,7 +198,8 @@ Gridding fastest_gridding(const TransformSizes& sizes, double accuracy, bool on_
   }
   if (!chosen)
     throw Error("accuracy of the gridded transform", "one within reach of this precision",
-                std::to_string(accuracy), "use --transform direct or --precision double");
+                std::to_string(accuracy),
+                "use " + option_words("transform", "direct") + " or " + option_words("precision", "double"));
   return *chosen;
 }
 

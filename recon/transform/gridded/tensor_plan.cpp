@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd {
@@ -17,7 +18,7 @@ int whole(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) 
 void require_32_bits(std::size_t count, const char* what) {
   if (count >= std::size_t{1} << 31)
     throw Error("gridded transform", std::string("a trajectory of less than 2^31 ") + what,
-                std::to_string(count), "use --transform direct or fewer samples");
+                std::to_string(count), "use " + option_words("transform", "direct") + " or fewer samples");
 }
 
 /// Groups of a zone that has `mean` entries at random: the mean of their number over 16, rounded up.

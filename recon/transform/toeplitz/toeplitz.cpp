@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "recon/array/fft.hpp"
+#include "recon/array/interruption.hpp"
 #include "recon/array/rows.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
@@ -208,10 +209,11 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
     const auto gx = grid_[0], gy = grid_[1], gz = grid_[2];
     const std::int64_t coils = maps_.extent(0), chunks = (gx + Fft1d<T>::wide - 1) / Fft1d<T>::wide;
     const Columns y{fft_y_, nz, rows_ * pitch_, pitch_}, z{fft_z_, rows_, pitch_, rows_ * pitch_};
+    const Checkpoint checkpoint;
 #pragma omp parallel num_threads(static_cast <int>(buffers_.extent(0)))
     {
       Complex<T>* const buffer = buffers_.data() + omp_get_thread_num() * buffers_.extent(1);
-      const Thread own{buffer, buffer + std::max(gy, gz) * Fft1d<T>::wide};
+      const Thread own{buffer, buffer + std::max(gy, gz) * Fft1d<T>::wide, checkpoint};
       for (std::int64_t coil = 0; coil < coils; ++coil) {
         const Complex<T>* map = maps_.data() + coil * in.size();
         pad_rows(in.data(), map, own);
@@ -227,11 +229,13 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
         combine_rows(map, coil == 0, out.data(), own);
       }
     }
+    checkpoint.rethrow();
   }
 
  private:
   struct Thread {
     Complex<T>*buffer, *scratch;
+    const Checkpoint& checkpoint;
   };
   /// Columns of work_ along y or z: `slices` of them, elements of a column `stride` apart.
   struct Columns {
@@ -281,6 +285,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
     Complex<T>* const buffer = own.buffer;
 #pragma omp for schedule(static)
     for (std::int64_t unit = 0; unit < columns.slices * chunks; ++unit) {
+      if (own.checkpoint.is_ended()) continue;
       const std::int64_t first = unit % chunks * wide, used = std::min(wide, gx - first);
       Complex<T>* at = work_.data() + unit / chunks * columns.slice_stride + first;
       for (std::int64_t i = 0; i < loaded; ++i) {

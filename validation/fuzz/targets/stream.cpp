@@ -1,4 +1,4 @@
-// MRD streams as files. The input is the stream.
+// MRD streams as files, and MRD version 2, which their first bytes tell. The input is the file.
 #include "io/scan/mrd/stream_file.hpp"
 #include "validation/fuzz/harness.hpp"
 

@@ -35,11 +35,11 @@ expect("${content}" ./usr/bin/fhd ./usr/lib/fhd/fhd-reader ./usr/share/man/man1/
   ./usr/share/zsh/site-functions/_fhd ./usr/share/fish/vendor_completions.d/fhd.fish ./usr/share/doc/fhd/copyright
   ./usr/share/doc/fhd/README.md)
 output_of(content ${dpkg_deb} -c ${library})
-expect("${content}" ./usr/include/recon/fhd.hpp libfhd.a fhdConfig.cmake ./usr/share/doc/libfhd-dev/copyright)
+expect("${content}" ./usr/include/fhd/fhd.hpp libfhd.so fhdConfig.cmake fhd.pc ./usr/share/doc/libfhd-dev/copyright)
 output_of(needs ${dpkg_deb} -f ${program} Depends)
 expect("${needs}" libfftw3-single3 libopenblas0 libseccomp2)
 output_of(needs ${dpkg_deb} -f ${library} Depends)
-expect("${needs}" libfftw3-dev libhwy-dev)
+expect("${needs}" libfftw3-single3 libhwy libopenblas0)
 
 foreach(package IN LISTS program library others)
   run(${dpkg_deb} -x ${package} ${SCRATCH}/unpacked)

@@ -11,17 +11,48 @@ sys.path.insert(0, str(ROOT / "app" / "docs"))
 import pages  # noqa: E402  (of app/docs)
 
 
-def anchors(text):
-    """Of the headings, as GitHub names them: lower case, hyphens for spaces, the rest of the punctuation left out."""
-    found, fenced = [], False
+def lines_and_fences(text):
+    """Each line, and whether it lies in a fenced block of code."""
+    fenced = False
     for line in text.splitlines():
         fenced ^= bool(pages.FENCE.match(line))
+        yield line, fenced
+
+
+def anchors(text):
+    """Of the headings, as GitHub names them: lower case, hyphens for spaces, the rest of the punctuation left out."""
+    found = []
+    for line, fenced in lines_and_fences(text):
         heading = re.match(r"#{1,6} +(.*?) *#*$", line)
         if heading and not fenced:
             title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1])
             name = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
             found.append(name + (f"-{found.count(name)}" if name in found else ""))
     return found
+
+
+def sections(text):
+    """The parts of a page that a heading begins: {anchor: text up to the next heading}."""
+    parts, name, names = {}, "", iter(anchors(text))
+    for line, is_code in lines_and_fences(text):
+        if not is_code and re.match(r"#{1,6} ", line):
+            name = next(names)
+        parts[name] = parts.get(name, "") + line + "\n"
+    return parts
+
+
+def best_sections(query, texts, count=3):
+    """The (path, anchor) of the sections that a search for words finds first: all words in it, most of them in its heading, then in its text."""
+    words = query.lower().split()
+
+    def score(text):
+        heading, _, body = text.lower().partition("\n")
+        if not all(word in heading + body for word in words):
+            return 0
+        return 100 * sum(word in heading for word in words) + sum(body.count(word) for word in words)
+
+    found = [(score(text), str(path), anchor) for path, page in texts.items() for anchor, text in sections(page).items()]
+    return [(path, anchor) for points, path, anchor in sorted(found, reverse=True)[:count] if points]
 
 
 def broken_links(path, texts):

@@ -86,11 +86,12 @@ def write(path, n, readouts, trajectory="cartesian", limits=True, times_ms=(), e
             made = ismrmrd.Acquisition.from_array(values, None if k is None else np.ascontiguousarray(k, np.float32))
             made.scan_counter = number
             made.center_sample = values.shape[1] // 2
-            made.sample_time_us = 4
+            made.sample_time_us = one.get("dwell_us", 4)
             made.acquisition_time_stamp = first_stamp + number if first_stamp else 0
             made.measurement_uid = 17
             made.idx.kspace_encode_step_1 = one["step"]
-            for counter in ("repetition", "slice", "contrast", "phase", "set", "average"):
+            made.encoding_space_ref = one.get("space", 0)
+            for counter in ("repetition", "slice", "contrast", "phase", "set", "average", "segment"):
                 setattr(made.idx, counter, one.get(counter, 0))
             made.read_dir[:], made.phase_dir[:], made.slice_dir[:] = (1, 0, 0), (0, 1, 0), (0, 0, 1)
             made.position[:] = (0, 0, 6 * one.get("slice", 0))

@@ -53,6 +53,31 @@ def test_what_a_page_says_runs(page, tmp_path, monkeypatch, environment):
             exec(compile(code, str(page), "exec"), names)
 
 
+ANSWERS = {
+    "choose λ": "strength.md",
+    "off-resonance": "off_resonance.md",
+    "verdict": "certificate.md#the-verdict",
+    "PACS": "pacs.md#from-the-scan-to-the-archive",
+    "Slurm": "cluster.md#slurm",
+    "compare GPU CPU": "compare.md",
+    "unit radians": "own_data.md#units-of-the-trajectory",
+    "file HDF5 language": "own_data.md#as-a-file-from-any-language",
+    "frames": "dynamic.md#frames-in-time",
+    "noise map": "coils.md#noise-of-the-image",
+}
+
+
+@pytest.mark.parametrize("query", ANSWERS)
+def test_an_answer_is_a_click_away_short_and_found_by_search(query, texts):
+    page, _, anchor = ANSWERS[query].partition("#")
+    path = pathlib.Path("app/docs") / page
+    anchor = anchor or documentation.anchors(texts[path])[0]
+    linked = {link.partition("#")[0] for link in pages.links((ROOT / "app/docs/index.md").read_text())}
+    assert page in linked
+    assert len(documentation.sections(texts[path])[anchor].split()) <= 300
+    assert (str(path), anchor) in documentation.best_sections(query, {p: texts[p] for p in texts if p.parts[:2] == ("app", "docs")})
+
+
 def test_the_reference_has_every_option(texts):
     program = os.environ["FHD_PROGRAM"]
     reference = texts[pathlib.Path("app/docs/reference/commands.md")]

@@ -1,6 +1,7 @@
 """Operators against the sums themselves, written out in numpy."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -125,8 +126,12 @@ def test_operators_can_be_pickled():
     a = fhd.NDFT(trajectory_of(shape, 20), shape)
     x = complex_normal(*shape)
     kinds = [a, fhd.NUFFT(a.trajectory, shape, 1e-7), fhd.Sense(a, complex_normal(2, *shape)), fhd.Toeplitz(a, weights=np.ones(20))]
-    for operator in kinds:
-        assert np.array_equal(pickle.loads(pickle.dumps(operator)) @ x, operator @ x)
+    small = fhd.NDFT(a.trajectory / 30, shape, trajectory_unit="cycles/FOV")  # of which no unit is guessed again
+    for operator in [*kinds, small]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            copied = pickle.loads(pickle.dumps(operator))
+        assert np.array_equal(copied @ x, operator @ x)
 
 
 def test_scipy_solves_with_it(relative_error):

@@ -153,7 +153,7 @@ def test_certificate_diagnostics_and_progress(scan):
     "options, message",
     [
         ({"lamda": 1}, "did you mean lambda_"),
-        ({"lambda_": "much"}, "--lambda"),
+        ({"lambda_": "much"}, "lambda_: expected auto"),
         ({"lambda_": -1.0}, "lambda"),
         ({"matrix": (64, 64)}, "matrix: says what a file leaves out"),
         ({"fov_mm": 200}, "fov_mm: says what a file leaves out"),

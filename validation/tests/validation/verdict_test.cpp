@@ -77,6 +77,61 @@ TEST(Verdict, knows_the_noise) {
   EXPECT_LE(v.chi_squared, 1.3);
 }
 
+TEST(Verdict, divides_what_is_left_over_by_radius_coil_and_readout) {
+  const auto simulation = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 6);
+  const double all = 6 * static_cast<double>(simulation.scan.trajectory.sample_count());
+  const Verdict v = verdict_of(simulation.scan);
+  // |r|^2 / |d|^2 of everything, from each of the three divisions.
+  const auto from = [&](const std::vector<Misfit>& parts) {
+    double samples = 0, share = 0;
+    for (const auto& part : parts)
+      samples += part.samples, share += part.energy * std::pow(part.unexplained, 2);
+    EXPECT_EQ(samples, all);
+    return share;
+  };
+  const double share = from(v.by_radius);
+  EXPECT_NEAR(from(v.by_coil), share, 1e-9 * share);
+  double beyond = 0;
+  for (const auto& shell : v.by_radius)
+    beyond += shell.energy * std::pow(std::max(0.0, shell.beyond_noise), 2);
+  EXPECT_NEAR(beyond, v.tested * std::pow(v.unexplained, 2), 1e-9 * share);
+  const auto groups = static_cast<std::int64_t>(v.by_readout.size());
+  EXPECT_EQ(groups, (simulation.readout_count + v.readouts_per_group - 1) / v.readouts_per_group);
+  EXPECT_LE(groups, 48);
+  double readouts = 0;
+  for (std::int64_t g = 0; g < groups; ++g)
+    readouts += std::pow(v.by_readout[static_cast<std::size_t>(g)], 2) *
+                static_cast<double>(
+                    std::min(v.readouts_per_group, simulation.readout_count - g * v.readouts_per_group)) /
+                static_cast<double>(simulation.readout_count);
+  EXPECT_NEAR(readouts, share, 1e-9 * share);
+  // The fit takes some of the noise along, and leaves some of the signal; as in knows_the_noise.
+  EXPECT_LE(std::sqrt(share), 1.2 * v.noise_share);
+  EXPECT_GE(std::sqrt(share), 0.8 * v.noise_share);
+}
+
+TEST(Verdict, says_how_much_is_left_over_also_where_no_alarm_is_due) {
+  const auto decided = [](double unexplained, std::size_t coils = 2) {
+    Verdict v;
+    v.tested = 1;
+    v.unexplained = unexplained;
+    v.by_coil.assign(coils, {0, 0.5, 0.1, 1});
+    validation::decide(v, 1e-4, 30);
+    return v;
+  };
+  EXPECT_EQ(decided(0.003).judgement, Judgement::explained);
+  EXPECT_EQ(decided(0.003).sentence,
+            "the image explains the data: 0.3 % of the signal is left over beyond noise (estimated)");
+  EXPECT_EQ(decided(0.06).judgement, Judgement::partly);
+  EXPECT_EQ(
+      decided(0.06).sentence,
+      "the image explains the data in part: 6.0 % of the signal is left over beyond noise (estimated), and "
+      "from 7 % on fhd warns");
+  EXPECT_EQ(decided(0.08).judgement, Judgement::unexplained);
+  EXPECT_NE(decided(0.003, 1).sentence.find("off-resonance would not show"), std::string::npos)
+      << "one coil cannot tell";
+}
+
 TEST(Verdict, tells_a_delay_and_its_size) {
   Scan scan = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 4).scan;
   delay(scan, 0.25);

@@ -1,6 +1,9 @@
 // fhd serve: images of sessions, beside those of fhd recon.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "validation/tests/app/mrd_client.hpp"
 
 namespace fhd::tests {
@@ -30,7 +33,7 @@ TEST_F(ServeCommand, gives_the_image_of_recon_with_its_place_and_report) {
   EXPECT_LE(difference(image, recon("scan.h5", 1, 32), 0), rounding);
   for (const char* part :
        {"<name>DataRole</name><value>Image</value>", "<name>fhd_certificate</name><value>F error",
-        "<name>fhd_verdict</name><value>arithmetic right", "<name>ImageComments</name>"})
+        "<name>fhd_verdict</name><value>the image explains the data", "<name>ImageComments</name>"})
     EXPECT_NE(image.attributes.find(part), std::string::npos) << part << "\n" << image.attributes;
 }
 
@@ -124,6 +127,28 @@ TEST_F(ServeCommand, slices_that_take_turns_are_told_apart) {
   EXPECT_EQ(client.images[1].slice, 0);
   const auto expected = recon("a.h5", 1, 16);
   for (const auto& image : client.images) EXPECT_LE(difference(image, expected, 0), rounding);
+}
+
+TEST_F(ServeCommand, a_prescan_flagged_as_surface_coil_correction_is_no_part_of_the_image) {
+  simulate("a", "--matrix 16 --coils 2 --readouts 25");
+  serve();
+  const RecordedScan scan(path("a.h5"));
+  std::string bytes = header_message(scan.xml);
+  for (int i = 0; i < 5; ++i) {  // flags are at byte 2 + 2 of a message; other values than the image's
+    auto one = scan.acquisitions[static_cast<std::size_t>(i)];
+    std::uint64_t flags = 0;
+    std::memcpy(&flags, one.data() + 4, sizeof flags);
+    flags |= std::uint64_t{1} << 28;
+    std::memcpy(one.data() + 4, &flags, sizeof flags);
+    std::reverse(one.end() - 32, one.end());
+    bytes += one;
+  }
+  for (const auto& one : scan.acquisitions) bytes += one;
+  MrdClient client(port());
+  client.send(bytes + close_message());
+  client.read();
+  ASSERT_EQ(client.images.size(), 1u) << client.error();
+  EXPECT_LE(difference(client.images[0], recon("a.h5", 1, 16), 0), rounding);
 }
 
 TEST_F(ServeCommand, takes_configurations_by_name_from_its_folder_alone) {

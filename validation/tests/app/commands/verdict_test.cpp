@@ -37,7 +37,7 @@ class VerdictCommand : public ProgramTest {
 TEST_F(VerdictCommand, explains_a_scan_that_is_right_without_a_warning) {
   ASSERT_DONE(recon("scans/right.h5 -o out --strict"));
   EXPECT_EQ(text("err"), "");
-  EXPECT_CONTAINS(text("out"), "verdict   arithmetic right, data explained");
+  EXPECT_CONTAINS(text("out"), "verdict   the image explains the data: ");
   const auto image = nlohmann::json::parse(text("out.json")).at("images").at(0);
   EXPECT_EQ(image.at("verdict").at("judgement"), "explained");
   EXPECT_EQ(suspicions_in(image), 0);

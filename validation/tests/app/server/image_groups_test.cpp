@@ -110,6 +110,34 @@ TEST(ImageGroups, references_of_a_repetition_of_their_own_are_those_of_the_slice
   EXPECT_EQ(stream.after({head_of(0, 0, 0, reference), head_of(1, 0, 0, last_in_slice)}), (Groups{{0, 1}}));
 }
 
+TEST(ImageGroups, surface_coil_readouts_are_the_image_until_others_come) {
+  constexpr auto surface = ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA;
+  io::mrd::Header header;
+  header.step_1 = io::mrd::Limit{.maximum = 3};
+  const auto prescan = [&](int step, int flag = 0) {
+    auto head = head_of(0, 0, step, surface);
+    if (flag > 0) head.set_flag(flag);
+    return head;
+  };
+  Stream stream(header);
+  EXPECT_EQ(stream.after({prescan(2, last_in_slice), head_of(0, 0, 0), prescan(1), head_of(0, 0, 1),
+                          head_of(0, 0, 2), head_of(0, 0, 3)}),
+            (Groups{{1, 3, 4, 5}}));
+  Stream alone(header);
+  EXPECT_EQ(alone.after({prescan(0), prescan(1), prescan(2, last_in_slice)}), (Groups{{0, 1, 2}}));
+  Stream rest(header);
+  EXPECT_EQ(rest.after({prescan(0, last_in_slice)}), Groups{});
+  EXPECT_EQ(rest.rest(), (Groups{{0}}));
+  // Reference lines of the image have both flags, and are no image that tells a prescan.
+  Stream both(header);
+  auto line = prescan(1);
+  line.set_flag(ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING);
+  EXPECT_EQ(both.after({prescan(0), line, prescan(2), prescan(3)}), (Groups{{0, 1, 2, 3}}));
+  // Frames count no prescan.
+  Stream frames({}, 2);
+  EXPECT_EQ(frames.after({prescan(0), head_of(0), head_of(0)}), (Groups{{1, 2}}));
+}
+
 TEST(ImageGroups, limits_beyond_what_counters_hold_do_not_wrap_around) {
   io::mrd::Header header;  // 2^64 + 4 readouts
   header.step_1 = io::mrd::Limit{.maximum = 769545};

@@ -1,27 +1,39 @@
-// A bright voxel on a grid of 16 x 16, seen by one coil along 24 spokes, and found again.
-#include <algorithm>
-#include <cmath>
+// example FOLDER SAMPLES COILS N: reconstructs the BART pairs scan, scan_traj and scan_sens of a folder on N x N voxels.
 #include <cstdio>
-#include <recon/fhd.hpp>
+#include <cstdlib>
+#include <exception>
+#include <fhd/fhd.hpp>
+#include <fstream>
+#include <string>
 
-int main() {
-  constexpr int n = 16, spokes = 24, samples = spokes * 2 * n, bright_x = 11, bright_y = 5;
-  constexpr double pi = 3.14159265358979;
-  fhd::Scan scan;
-  scan.geometry.matrix_size = {n, n, 1};
-  scan.geometry.fov_mm = {240, 240, 5};
-  scan.trajectory.k = fhd::Array<double>({3, samples});                // cycles/FOV
-  scan.kspace.values = fhd::Array<fhd::Complex<float>>({1, samples});  // of one coil
-  for (int m = 0; m < samples; ++m) {
-    const double radius = (m % (2 * n) - n) / 2.0, angle = pi * (m / (2 * n)) / spokes;
-    const double kx = radius * std::cos(angle), ky = radius * std::sin(angle);
-    const double phase = -2 * pi * (kx * (bright_x - n / 2) + ky * (bright_y - n / 2)) / n;
-    scan.trajectory.k[m] = kx, scan.trajectory.k[samples + m] = ky;
-    scan.kspace.values[m] = {float(std::cos(phase)), float(std::sin(phase))};
-  }
-  const auto image = fhd::reconstruct(scan, fhd::Settings{}).image.values;
-  const auto magnitude_below = [](auto a, auto b) { return fhd::norm(a) < fhd::norm(b); };
-  const auto brightest = std::max_element(image.begin(), image.end(), magnitude_below) - image.begin();
-  std::printf("the brightest voxel is (%d, %d)\n", int(brightest % n), int(brightest / n));
-  return brightest == bright_y * n + bright_x ? 0 : 1;
+using Values = fhd::Array<fhd::Complex<float>>;
+
+Values read(const std::string& path, fhd::Shape shape) {
+  Values values(shape);
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(reinterpret_cast<char*>(values.data()), 8 * values.size()))
+    throw fhd::Error(path, shape.text() + " complex values", "fewer");
+  return values;
+}
+
+int main(int, char** argument) try {
+  const std::string scan_path = std::string(argument[1]) + "/scan";
+  const int samples = std::atoi(argument[2]), coils = std::atoi(argument[3]), n = std::atoi(argument[4]);
+  const Values k = read(scan_path + "_traj.cfl", {samples, 3});
+  fhd::Array<double> positions({samples, 3});  // cycles/FOV
+  for (int i = 0; i < positions.size(); ++i) positions[i] = k[i].re;
+
+  fhd::Scan scan = fhd::scan_of(read(scan_path + ".cfl", {coils, samples}), positions, {n, n, 1});
+  scan.sensitivity_maps = {read(scan_path + "_sens.cfl", {coils, 1, n, n})};
+  const auto [image, report, gridded, diagnostic_images, prepared] = fhd::reconstruct_and_verify(scan);
+
+  for (const auto& message : report.messages)
+    std::printf("%s: %s\n", fhd::name_of(message.severity).data(), fhd::line_of(message).c_str());
+  std::printf("accuracy %s; %s\n", report.certificate->passed ? "as asked" : "too low",
+              report.verdict->sentence.c_str());
+  std::ofstream(scan_path + ".image", std::ios::binary)
+      .write(reinterpret_cast<const char*>(image.values.data()), 8 * image.values.size());
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "example: %s\n", error.what());
+  return 1;
 }

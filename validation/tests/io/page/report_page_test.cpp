@@ -110,10 +110,46 @@ TEST_F(ReportPage, tells_repetitions_from_slices_by_the_numbers_of_the_scan) {
   EXPECT_EQ(all["shown"]["slices"], nlohmann::json::array({"1", "7"}));
   EXPECT_EQ(voxels_of(all), 6 * 80 * 80);
   // Every repetition has the same slices, also where there is no room for all.
-  const auto some = shown(series, provenance, {}, 20000);
+  const auto some = shown(series, provenance, {}, 7000);
   EXPECT_EQ(some["shown"]["repetitions"], nlohmann::json::array({"4", "5", "9"}));
   EXPECT_EQ(some["shown"]["slices"], nlohmann::json::array({"7"}));
   EXPECT_EQ(voxels_of(some), 3 * 80 * 80);
+}
+
+/// Frames of zeros, and what says that they are frames; each took 2 s, one of them for Q.
+std::pair<io::ImageSeries, io::Provenance> film_of(std::size_t frames, const Image& frame) {
+  io::ImageSeries series;
+  io::Provenance provenance;
+  series.repetition_count = static_cast<std::int64_t>(frames);
+  series.images.assign(frames, frame);
+  provenance.frames.emplace().first_readouts.resize(frames);
+  provenance.reports.resize(frames);
+  for (auto& report : provenance.reports) report.seconds = 2, report.stages = {{"Q", 1}};
+  return {series, provenance};
+}
+
+TEST_F(ReportPage, shows_every_frame_of_a_film_and_calls_it_a_frame) {
+  const auto [series, provenance] = film_of(20, image_of({80, 80, 1}));
+  const auto film = shown(series, provenance, {}, 20000);
+  EXPECT_EQ(film["shown"]["kind"], "frame");
+  EXPECT_EQ(film["shown"]["repetitions"].size(), 20U);
+  EXPECT_EQ(film["reduced"], "Shown are means of 2 × 2 pixels; the result file holds all.");
+  EXPECT_NE(film["subtitle"].get<std::string>().find("20 frames"), std::string::npos) << film["subtitle"];
+  const auto [longer, of_longer] = film_of(200, image_of({32, 32, 1}));
+  EXPECT_EQ(shown(longer, of_longer, {}, 20000)["reduced"],
+            "Shown are 50 of 200 frames; the result file holds all.")
+      << "smaller pictures would show nothing";
+  io::Provenance gated = provenance;
+  gated.frames->gating.assign(1, {"a belt", {0}, {0}});
+  EXPECT_EQ(shown(series, gated)["shown"]["kind"], "bin");
+  EXPECT_EQ(shown({20, 1, series.images})["shown"]["kind"], "repetition");
+}
+
+TEST_F(ReportPage, adds_the_times_of_all_images) {
+  const auto [series, provenance] = film_of(20, image_of({8, 8, 1}));
+  const auto film = shown(series, provenance);
+  EXPECT_EQ(film["seconds"], 40);
+  EXPECT_EQ(film["stages"], nlohmann::json::parse(R"([{"name": "Q", "seconds": 20.0}])"));
 }
 
 TEST_F(ReportPage, shows_means_of_pixels_not_some_of_them) {
@@ -502,6 +538,81 @@ TEST_F(ReportPageDrawn, shows_when_each_stage_was_at_work) {
       "need(words.includes('1 of 3 stages are shares'), 'says what is not shown');";
   EXPECT_EQ(draw(page, check), 0) << text("said");
   EXPECT_EQ(draw(page_of({{"Q", 2}}), "need(!document.querySelector('svg.timeline'), 'nothing to draw');"), 0)
+      << text("said");
+}
+
+/// A verdict with figures of everything, and the words of the program.
+Verdict verdict_of(bool noise_is_measured) {
+  Verdict verdict;
+  verdict.judgement = Verdict::Judgement::partly;
+  verdict.sentence = "the image explains the data in part: 6.0 % is left over";
+  verdict.unexplained = 0.06, verdict.noise_share = 0.02, verdict.chi_squared = 1234;
+  verdict.noise_is_measured = noise_is_measured;
+  verdict.by_radius = {{0.0625, 0.9, 0.05, 1500, 100, 0.05}, {1, 0.1, 0.3, 540, 900, 0.29}};
+  verdict.by_coil = {{0, 0.4, 0.06, 21, 500}, {1, 0.6, 0.07, 22, 500}};
+  verdict.by_readout = {0.05, 0.07, 0.06};
+  verdict.readouts_per_group = 4;
+  verdict.changes = {{"gain of a coil", 2.8, "%", 0.09, 0}};
+  return verdict;
+}
+
+TEST_F(ReportPageDrawn, says_of_the_data_what_the_verdict_says_with_pictures) {
+  const auto page_of = [&](bool noise_is_measured) {
+    io::Provenance provenance;
+    provenance.reports.emplace_back().verdict = verdict_of(noise_is_measured);
+    return io::report_page({bare_result({8, 8, 1}, provenance)});
+  };
+  const std::string check = R"js(
+    const says = document.querySelector(".says"), text = document.body.innerText.replaceAll("\u00a0", " ");
+    need(says.textContent === "the image explains the data in part: 6.0 % is left over.", says.textContent);
+    need(says.classList.contains("amber"), "no green above what is left over");
+    need(document.querySelectorAll("svg.rest").length === 3, "by radius, coil and readout");
+    need(document.querySelectorAll("svg.rest")[2].querySelectorAll("rect").length === 3, "three bars");
+    need(!/undefined|NaN|Infinity/.test(text + document.querySelector(".rests").innerHTML), "figures");
+    // 0.29^2 0.1 is more than 0.05^2 0.9.
+    need(text.includes("Most is left over beyond noise between 1/16 and 1 of the way to the edge: 29 % of the signal there."), text);
+    need(text.includes("5.4 to 7.7 % of the mean signal") && text.includes("5 to 7 % of the mean signal"), "coils and readouts");
+    need(text.includes("gain of a coil, by 2.8 %"), "changes");
+  )js";
+  EXPECT_EQ(draw(page_of(true), check + R"(need(text.includes("χ² is 1230"), "the noise is known");)"), 0)
+      << text("said");
+  EXPECT_EQ(draw(page_of(false), check + R"(need(!page.innerHTML.includes("χ²"), "it is not");)"), 0)
+      << text("said");
+}
+
+TEST_F(ReportPageDrawn, of_a_report_that_is_odd_draws_what_it_can) {
+  io::Provenance provenance;
+  auto verdict = verdict_of(false);
+  verdict.by_coil = {{0, 0, std::numeric_limits<double>::quiet_NaN(), 0, 0}, {1, 1, 0, 0, 0}};
+  verdict.by_radius = {{1, 1, std::numeric_limits<double>::quiet_NaN(), 0, 1, 0}};
+  verdict.by_readout = {std::numeric_limits<double>::infinity(), 1};
+  verdict.noise_share = 0;
+  provenance.reports.emplace_back().verdict = verdict;
+  EXPECT_EQ(draw(io::report_page({bare_result({8, 8, 1}, provenance)}),
+                 "need(document.querySelectorAll('svg.rest').length === 0, 'nothing to draw');"),
+            0)
+      << text("said");
+}
+
+TEST_F(ReportPageDrawn, plays_films_alone_and_side_by_side) {
+  const auto [series, provenance] = film_of(4, image_of({8, 8, 1}));
+  io::write_results(path("one"), series, provenance, {});
+  io::write_results(path("two"), series, provenance, {});
+  const std::string check = R"js(
+    const buttons = [...document.querySelectorAll(".buttons button")].filter(b => b.textContent === "Play");
+    const sliders = [...document.querySelectorAll("input")].filter(i => i.getAttribute("aria-label").startsWith("Frame"));
+    need(buttons.length === films && sliders.length === films && sliders.every(s => s.value === "0"), "films");
+    need(document.body.innerText.replaceAll("\u00a0", " ").includes("8.00 s"), "the time of all frames");
+    need(!/repetition/i.test(document.body.innerText), "frames are frames");
+    buttons[0].click();
+    need(buttons[0].textContent === "Pause", "Play becomes Pause");
+    setTimeout(() => {
+      need(sliders[0].value !== "0", "it plays");
+      buttons[0].click();
+      need(buttons[0].textContent === "Play", "and Pause becomes Play");
+    }, 250);)js";
+  EXPECT_EQ(draw(io::report_page({path("one.h5")}), "const films = 1;" + check), 0) << text("said");
+  EXPECT_EQ(draw(io::report_page({path("one.h5"), path("two.h5")}), "const films = 2;" + check), 0)
       << text("said");
 }
 

@@ -175,6 +175,24 @@ TEST(TrajectoryUnit, doubts_a_statement_only_where_it_leaves_k_space_empty) {
   EXPECT_CONTAINS(doubt(TrajectoryUnit::cycles_per_fov, std::numbers::pi), "radians/voxel");
   EXPECT_EQ(doubt(TrajectoryUnit::cycles_per_fov, 20), "");      // low resolution
   EXPECT_EQ(doubt(TrajectoryUnit::cycles_per_voxel, 0.04), "");  // nothing else fits better
+  EXPECT_CONTAINS(doubt(TrajectoryUnit::cycles_per_fov, 0.4), "80 % in cycles/voxel");
+  EXPECT_CONTAINS(doubt(TrajectoryUnit::cycles_per_fov, 64 / 0.24),
+                  "100 % in 1/m; give the unit with --trajectory-unit 1/m or the true matrix size");
+  EXPECT_EQ(doubt(TrajectoryUnit::cycles_per_fov, 90), "");  // another matrix: no unit fits
+}
+
+TEST(TrajectoryUnit, doubts_radians_of_small_matrices) {
+  for (const int n : {17, 32, 48, 64}) {
+    const auto geometry = geometry_of({n, n, 1});
+    const auto likelier = [&](double extent) {
+      return likelier_unit(TrajectoryUnit::cycles_per_fov, {extent, extent, 0}, geometry);
+    };
+    EXPECT_EQ(likelier(std::numbers::pi), TrajectoryUnit::radians_per_voxel) << n;
+    EXPECT_EQ(likelier(0.5), TrajectoryUnit::cycles_per_voxel) << n;
+    EXPECT_EQ(likelier(n / 2.0), std::nullopt) << n;
+    EXPECT_EQ(likelier(n / 5.0), std::nullopt) << n;  // low resolution
+    EXPECT_EQ(likelier(0), std::nullopt) << n;
+  }
 }
 
 TEST(TrajectoryUnit, refuses_what_no_unit_explains) {

@@ -94,5 +94,21 @@ TEST(SliceStacks, say_how_slices_follow_each_other) {
   EXPECT_NEAR(unplaced.voxel_to_lps_mm[2][2], 4, 1e-12) << "the thickness";
 }
 
+TEST(SliceStacks, of_as_many_slices_as_counters_hold_take_no_time_for_each_pair) {
+  constexpr std::size_t count = 65535;
+  EXPECT_EQ(numbers_of(std::vector<Geometry>(count / 2, axial(1))).size(), 1u);
+  std::vector<Geometry> turning, twice;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto slice = axial(0);
+    const double angle = 1e-3 * static_cast<double>(i);
+    slice.read_direction = {std::cos(angle), std::sin(angle), 0};
+    slice.phase_direction = {-std::sin(angle), std::cos(angle), 0};
+    turning.push_back(slice);
+    twice.push_back(axial(i == 0 ? 1 : 0));
+  }
+  EXPECT_GT(numbers_of(turning).size(), 6000u);
+  EXPECT_EQ(numbers_of(twice).size(), count - 1);
+}
+
 }  // namespace
 }  // namespace fhd

@@ -1,5 +1,6 @@
 // Volumes that a GPU takes together: each is what it is by itself, there and on the CPU.
 #include "recon/pipeline/device_memory.hpp"
+#include "recon/pipeline/prepare.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"
 #include "validation/tests/gpu.hpp"

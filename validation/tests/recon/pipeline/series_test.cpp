@@ -1,6 +1,7 @@
 // Volumes of a series: each is what it is by itself, whatever is shared.
 #include <gtest/gtest.h>
 
+#include "recon/pipeline/prepare.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"
 #include "validation/tests/io/io_scans.hpp"

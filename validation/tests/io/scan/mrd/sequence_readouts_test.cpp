@@ -122,6 +122,24 @@ TEST_F(SequenceReadoutsTest, turn_positions_out_of_the_axes_of_the_magnet) {
   EXPECT_THROW(scan_of(options, {readout(1), readout(2)}), Error) << "no directions";
 }
 
+TEST_F(SequenceReadoutsTest, of_a_scan_that_was_stopped_are_the_first) {
+  const auto options = options_of("LIN", true);
+  OwnedReadout noise = *readout(0), first = *readout(1);
+  noise.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT);
+  noise.head.scan_counter = 1, first.head.scan_counter = 2;
+  const auto scan = scan_of(
+      options, {std::make_shared<const OwnedReadout>(noise), std::make_shared<const OwnedReadout>(first)});
+  EXPECT_TRUE(says(scan.summary().missing, "The scan was stopped: the last 1 of 3 ADC events"));
+  const auto volume = scan.read(0, 0);
+  ASSERT_EQ(volume.kspace.sample_count(), samples);
+  expect_echo(volume, 0);
+  first.head.scan_counter = 3;
+  EXPECT_THROW(scan_of(options, {std::make_shared<const OwnedReadout>(noise),
+                                 std::make_shared<const OwnedReadout>(first)}),
+               Error)
+      << "a readout is missing";
+}
+
 TEST_F(SequenceReadoutsTest, must_be_as_many_as_adc_events) {
   EXPECT_THROW(scan_of(options_of("LIN"), {readout(1)}), Error);
   EXPECT_THROW(scan_of(options_of("LIN"), {readout(1), readout(2), readout(3)}), Error);

@@ -182,6 +182,48 @@ TEST(VolumeAssembler, takes_tr_for_the_time_of_a_readout_unless_slices_take_turn
   }
 }
 
+TEST(VolumeAssembler, shares_tr_among_the_segments_of_a_readout) {
+  auto header = header_8x8();
+  header.encoded_matrix = {32, 32, 1};
+  header.acquisition.excitation_time_s = 0.004;
+  Stream stream(header);
+  for (int i = 0; i < 8; ++i) {
+    auto readout = line_readout(i, i / 2);
+    readout.head.idx.segment = static_cast<std::uint16_t>(i % 2);
+    for (std::size_t s = 0; s < samples; ++s)
+      readout.trajectory[2 * s] += static_cast<float>(samples * (i % 2));
+    stream.deliver(readout);
+  }
+  stream.assembler.finish(stream.source(), stream.source());
+  EXPECT_DOUBLE_EQ(stream.assembler.summary().readout_time_s, 0.002);
+}
+
+TEST(VolumeAssembler, takes_the_kind_of_trajectory_from_readouts_where_the_header_states_none) {
+  auto without = header_8x8();
+  without.trajectory.clear();
+  Stream positions(without);
+  for (int i = 0; i < 8; ++i) positions.deliver(line_readout(i, i - 4));
+  EXPECT_EQ(scan_of(positions).kspace.sample_count(), 8 * samples);
+  EXPECT_TRUE(says(positions.assembler.summary().inferred, "taken to be 'other'"));
+
+  auto lines = cartesian_header();
+  lines.trajectory.clear();
+  Stream stated(cartesian_header()), inferred(lines), few(lines), longer(lines);
+  for (int i = 0; i < 8; ++i) {
+    stated.deliver(cartesian(i, i));
+    inferred.deliver(cartesian(i, i));
+    if (i < 4) few.deliver(cartesian(i, i));
+    auto readout = cartesian(i, i);
+    readout.head.number_of_samples = 2 * samples;
+    readout.values.resize(2 * readout.values.size());
+    longer.deliver(readout);
+  }
+  EXPECT_TRUE(std::ranges::equal(scan_of(inferred).trajectory.k, scan_of(stated).trajectory.k));
+  EXPECT_TRUE(says(inferred.assembler.summary().inferred, "taken to be 'cartesian'"));
+  for (auto* other : {&few, &longer})
+    EXPECT_REFUSED(other->assembler.finish(other->source(), other->source()), "a <trajectory>, found none");
+}
+
 TEST(RepetitionTime, is_claimed_only_where_it_is_known) {
   auto siemens = header_8x8(), other = siemens;
   siemens.acquisition.vendor = "Siemens Healthineers";

@@ -66,16 +66,50 @@ TEST(Join, joins_several_plays_by_averages_repetitions_and_volumes) {
   EXPECT_EQ(joined(once, {readout(5), readout(4), readout(6)}), "0 1 2 ");
 }
 
-TEST(Join, refuses_others_and_names_both_numbers) {
-  const auto refusal = [](const Sequence& sequence,
-                          const std::vector<MeasuredReadout>& readouts) -> std::string {
-    try {
-      join_readouts(sequence, readouts, "scan.h5");
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
+std::string refusal(const Sequence& sequence, const std::vector<MeasuredReadout>& readouts) {
+  try {
+    join_readouts(sequence, readouts, "scan.h5");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Join, joins_a_scan_that_was_stopped_with_the_beginning) {
+  const auto counted = [](std::int64_t samples, std::int64_t number, int line = 0, int average = 0) {
+    auto one = readout(samples, false, average);
+    one.scan_counter = number, one.line = line, one.dwell_s = 1e-6;
+    return one;
   };
+  const auto four = sequence_of({4, 8, 4, 8});
+  const std::vector stopped{counted(4, 7), counted(8, 8), counted(4, 9)};
+  EXPECT_EQ(joined(four, stopped), "0 1 2 ");
+  EXPECT_NE(join_readouts(four, stopped, "x").missing.find("the last 1 of 4 ADC events"), std::string::npos);
+  EXPECT_EQ(join_readouts(four, std::array{readout(4), readout(8), readout(4), readout(8)}, "x").missing, "");
+  const auto lines = sequence_of({4, 4, 4}, "LIN", {3, 1, 2});
+  EXPECT_EQ(joined(lines, {counted(4, 0, 3), counted(4, 0, 1)}), "0 1 ");
+  EXPECT_EQ(joined(four, {readout(9, true), counted(4, 7), counted(8, 8)}), "-1 0 1 ");
+  EXPECT_EQ(joined(sequence_of({4, 4, 4, 4}), {readout(4, true), counted(4, 7), counted(4, 8)}), "-1 0 1 ")
+      << "the scanner's noise is no ADC event";
+  // The second play of an average ends early.
+  EXPECT_EQ(joined(sequence_of({4, 8}), {counted(4, 1), counted(8, 2), counted(4, 3, 0, 1)}), "0 1 0 ");
+
+  auto wrong = stopped;
+  wrong[1].dwell_s = 2e-6;
+  EXPECT_NE(refusal(four, wrong), "none") << "another dwell time";
+  wrong = stopped;
+  wrong[2].scan_counter = 10;
+  EXPECT_NE(refusal(four, wrong), "none") << "a readout is missing before the last";
+  wrong = stopped;
+  wrong[2].is_last = true;
+  EXPECT_NE(refusal(four, wrong), "none") << "the scan ended by itself";
+  EXPECT_NE(refusal(four, {counted(4, 1), counted(4, 2)}), "none") << "another length";
+  EXPECT_NE(refusal(four, {readout(4), readout(8)}), "none") << "nothing tells that none is missing between";
+  EXPECT_NE(refusal(lines, {counted(4, 1, 3), counted(4, 2, 2)}), "none") << "other lines";
+  EXPECT_NE(refusal(sequence_of({8, 8}), {counted(8, 1), counted(4, 2)}), "none") << "a part of an ADC event";
+}
+
+TEST(Join, refuses_others_and_names_both_numbers) {
   const auto two = sequence_of({4, 8});
   auto half = readout(4);  // of a line whose oversampling was removed
   half.dwell_s = 2e-6;

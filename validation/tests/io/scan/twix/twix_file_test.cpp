@@ -7,7 +7,6 @@
 #include "io/files/input_file.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
 #include "io/scan/scan_file.hpp"
-#include "io/scan/twix/ramp_regridding.hpp"
 #include "recon/error.hpp"
 #include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/io/scan/twix/twix_files.hpp"
@@ -282,48 +281,6 @@ TEST_F(Twix, a_stopped_measurement_is_used_and_a_cut_file_refused) {
       EXPECT_THROW(open_scan(path("cut.dat"))->read(0, 0), Error) << length;
     }
   }
-}
-
-TEST_F(Twix, ramp_samples_become_those_of_equal_distances) {
-  // A line source at 0.2 FOV, shifted by the receiver's frequency, in both directions.
-  const twix::RampShape shape{2, 160, 240, 160, 32, 496, 160};
-  const twix::RampRegridding regridding(shape, 160, "test");
-  const double flat_step = 3.1 * 160 / 393.6;
-  const auto& k = regridding.positions();
-  // The first sample lies 33.55 us behind the start; 80 + 240 + 80 in all, 3.2 of them ahead and 3.2 behind the samples.
-  EXPECT_NEAR(k[0], (33.55 * 33.55 / 320 - 200) * 160 / 393.6, 1e-9);
-  EXPECT_NEAR(k[80], 0.5 * flat_step, 1e-9);
-  EXPECT_NEAR(k[159], -k[0], 1e-9);
-  const auto ramp = [](double us) {
-    return 320 / std::numbers::pi * (1 - std::cos(std::numbers::pi * us / 320));
-  };
-  const double half = 120 + ramp(160);
-  EXPECT_NEAR(twix::RampRegridding({4, 160, 240, 160, 32, 496, 160}, 160, "test").positions()[0],
-              (ramp(33.55) - half) * 80 / (half - ramp(32)), 1e-9);
-  const double at = 0.1, offset = 0.02, flat = 496.0 / 160 * 160 / 393.6;
-  for (const bool reversed : {false, true}) {
-    std::vector<float> values, expected;
-    for (std::size_t s = 0; s < 160; ++s) {
-      const double sign = reversed ? -1 : 1, u = static_cast<double>(s) - 79.5,
-                   angle = 2 * std::numbers::pi * sign * (k[s] * at + offset * (k[s] - flat * u)),
-                   even = 2 * std::numbers::pi * sign * u * at;
-      values.insert(values.end(), {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))});
-      expected.insert(expected.end(),
-                      {static_cast<float>(std::cos(even)), static_cast<float>(std::sin(even))});
-    }
-    const auto found = regridding(values, 1, offset, reversed);
-    double difference = 0;
-    for (std::size_t i = 0; i < found.size(); ++i) difference += std::pow(found[i] - expected[i], 2);
-    EXPECT_LT(std::sqrt(difference / 160), 1e-3);
-  }
-}
-
-TEST_F(Twix, refuses_gradients_that_are_none) {
-  for (const twix::RampShape& shape : {twix::RampShape{3, 160, 240, 160, 32, 496, 160},
-                                       {2, -1, 240, 160, 32, 496, 160},
-                                       {2, 160, 240, 160, 32, 4960, 160},
-                                       {2, 160, 240, 160, 32, 496, 1 << 20}})
-    EXPECT_THROW(twix::RampRegridding(shape, 160, "test"), Error);
 }
 
 TEST(TwixScans, of_a_scanner_are_read) {

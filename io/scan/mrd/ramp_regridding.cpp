@@ -1,4 +1,4 @@
-#include "io/scan/twix/ramp_regridding.hpp"
+#include "io/scan/mrd/ramp_regridding.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,10 @@
 #include <numbers>
 #include <utility>
 
+#include "recon/array/complex.hpp"
 #include "recon/error.hpp"
 
-namespace fhd::io::twix {
+namespace fhd::io::mrd {
 namespace {
 
 constexpr double regularisation = 1e-5;
@@ -65,16 +66,21 @@ double area(const RampShape& shape, double t_us) {
          ramp_area(shape.ramp_down_us - down, shape.ramp_down_us, sinusoidal);
 }
 
-void require_shape(const RampShape& shape, int samples, const std::string& subject) {
+}  // namespace
+
+bool RampShape::is_sane(int count) const {
   constexpr double longest_us = 1e6;
   const auto is_time = [](double us) { return us >= 0 && us <= longest_us; };
-  const auto is_count = [](int count) { return count > 1 && count <= most_ramp_samples; };
-  const double end_us = shape.ramp_up_us + shape.flat_us + shape.ramp_down_us;
-  const bool sane = (shape.mode == 2 || shape.mode == 4) && is_count(samples) && is_count(shape.samples) &&
-                    is_time(shape.ramp_up_us) && is_time(shape.flat_us) && is_time(shape.ramp_down_us) &&
-                    is_time(shape.delay_us) && shape.adc_us > 0 &&
-                    shape.delay_us + shape.adc_us <= 1.01 * end_us;
-  if (!sane)
+  const auto is_count = [](int n) { return n > 1 && n <= most_ramp_samples; };
+  const double end_us = ramp_up_us + flat_us + ramp_down_us;
+  return (mode == 2 || mode == 4) && is_count(count) && is_count(samples) && is_time(ramp_up_us) &&
+         is_time(flat_us) && is_time(ramp_down_us) && is_time(delay_us) && adc_us > 0 &&
+         delay_us + adc_us <= 1.01 * end_us;
+}
+
+RampRegridding::RampRegridding(const RampShape& shape, int samples, const std::string& subject)
+    : regridded_samples_(shape.samples) {
+  if (!shape.is_sane(samples))
     throw Error(
         subject + ": the readout gradient (alRegrid...)",
         fmt::format("a trapezoid (mode 2) or sinusoidal ramps (mode 4), and up to {} samples under it",
@@ -82,13 +88,6 @@ void require_shape(const RampShape& shape, int samples, const std::string& subje
         fmt::format("mode {}, {} + {} + {} us, {} samples in {} us after {} us", shape.mode, shape.ramp_up_us,
                     shape.flat_us, shape.ramp_down_us, samples, shape.adc_us, shape.delay_us),
         "regrid with the tools of the sequence, and convert to ISMRMRD");
-}
-
-}  // namespace
-
-RampRegridding::RampRegridding(const RampShape& shape, int samples, const std::string& subject)
-    : regridded_samples_(shape.samples) {
-  require_shape(shape, samples, subject);
   const double begin = area(shape, shape.delay_us),
                whole = area(shape, shape.delay_us + shape.adc_us) - begin,
                middle = area(shape, shape.delay_us + shape.adc_us / 2), dwell_us = shape.adc_us / samples;
@@ -113,7 +112,7 @@ RampRegridding::RampRegridding(const RampShape& shape, int samples, const std::s
   }
 }
 
-std::vector<float> RampRegridding::operator()(const std::vector<float>& values, int channels, double offset,
+std::vector<float> RampRegridding::operator()(std::span<const float> values, int channels, double offset,
                                               bool reversed) const {
   const std::size_t before = positions_.size(), after = static_cast<std::size_t>(regridded_samples_);
   std::vector<Complex<float>> phasors(before);
@@ -139,4 +138,4 @@ std::vector<float> RampRegridding::operator()(const std::vector<float>& values, 
   return regridded;
 }
 
-}  // namespace fhd::io::twix
+}  // namespace fhd::io::mrd

@@ -12,12 +12,23 @@
 // the phase 2 pi x0 (k(s) - d s), x0 the offset as a part of the encoded FOV, which is taken back. Its sign is that of a
 // signal exp(+i 2 pi k x) along the read direction, as Siemens counts (found by twixtools for readouts along the gradient;
 // one EPI of a phantom, 2.6 mm off the isocentre, agrees weakly).
+#include <span>
+#include <string>
 #include <vector>
 
-#include "io/scan/twix/protocol.hpp"
-#include "recon/array/array.hpp"
+namespace fhd::io::mrd {
 
-namespace fhd::io::twix {
+/// The readout gradient of a ramp-sampled echo train.
+struct RampShape {
+  int mode = 1;  ///< 1: samples are equally spaced in k-space; 2: trapezoid; 4: its ramps are sinusoidal
+  double ramp_up_us = 0, flat_us = 0, ramp_down_us = 0;
+  double delay_us = 0,
+         adc_us = 0;  ///< from the start of the gradient to that of the samples; length of these
+  int samples = 0;    ///< after regridding
+  bool is_sampled() const { return mode > 1; }
+  /// Returns whether it is a gradient with `count` samples, no more than most_ramp_samples, under it.
+  bool is_sane(int count) const;
+};
 
 /// The most samples of a ramp-sampled readout.
 inline constexpr int most_ramp_samples = 1024;
@@ -35,7 +46,7 @@ class RampRegridding {
   const std::vector<double>& positions() const { return positions_; }
   /// Regrids values [channel][sample][re, im] in the order in which they were measured. `offset`: x0 above; `reversed`: the
   /// gradient was negative.
-  std::vector<float> operator()(const std::vector<float>& values, int channels, double offset,
+  std::vector<float> operator()(std::span<const float> values, int channels, double offset,
                                 bool reversed) const;
 
  private:
@@ -45,4 +56,4 @@ class RampRegridding {
   std::vector<float> weights_;  ///< [sample before][sample after]
 };
 
-}  // namespace fhd::io::twix
+}  // namespace fhd::io::mrd

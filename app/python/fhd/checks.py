@@ -1,0 +1,102 @@
+"""What a result says of itself, as types: the fields of the report, OUT.json, which are dictionaries."""
+
+from __future__ import annotations
+
+from typing import Literal, Optional, TypedDict
+
+Judgement = Literal["explained", "untested", "not converged", "varies", "unexplained"]
+
+
+class Certificate(TypedDict):
+    """How exact an image is: its operators against double-precision direct sums, at random voxels and samples. Errors
+    are relative l2 errors; None where a quantity does not occur in the method."""
+
+    passed: bool
+    requested: float
+    """what the largest of the three errors may be"""
+    forward_error: Optional[float]
+    """of F rho"""
+    adjoint_error: Optional[float]
+    """of F^H d"""
+    normal_error: Optional[float]
+    """of F^H F rho as the solver applied it"""
+    adjointness: Optional[float]
+    """|<F rho, d> - <rho, F^H d>| / (|F rho| |d|)"""
+    true_residual: Optional[float]
+    """|F^H(d - F rho) - lambda W^H W rho| / |F^H d|, by direct sums"""
+    solver_residual: Optional[float]
+    """the same as the solver believes"""
+    voxels: int
+    """how many were checked"""
+    samples: int
+    """how many were checked"""
+
+
+class Misfit(TypedDict):
+    """The misfit of an image in one part of the data."""
+
+    where: float
+    """of a shell of k-space: its outer radius, 1 at a face; of a coil: its number"""
+    share_of_energy: float
+    """of sum |d|^2"""
+    unexplained: float
+    """|E rho - d| / |d|, noise included"""
+    chi_squared: Optional[float]
+    """|E rho - d|^2 over what the noise leaves there; None where that is not known"""
+
+
+class Cause(TypedDict):
+    """A likely cause of unexplained data."""
+
+    code: str
+    text: str
+
+
+class ModelChange(TypedDict):
+    """A change of the model that the residual points to."""
+
+    what: str
+    amount: float
+    """in `unit`; a first step: right in sign, and within a factor of a few"""
+    unit: str
+    share_of_rest: float
+    """what it explains of |d - E rho|^2, noise taken off"""
+    deviations: Optional[float]
+    """the step in standard deviations of what noise makes of it; None where not known"""
+
+
+class _Likely(TypedDict, total=False):
+    cause: Cause
+    """absent where the data are explained, or no cause is known"""
+
+
+class Verdict(_Likely):
+    """Whether the model (trajectory, maps, field map) explains the samples to within their noise. The certificate judges
+    the arithmetic alone."""
+
+    judgement: Judgement
+    """explained; untested: no more values than unknowns; not converged: nothing is said of the data; varies: explained
+    but for a signal that changes from readout to readout; unexplained: arithmetic right, data not explained"""
+    sentence: str
+    """why, for a reader"""
+    unexplained: float
+    """share of the signal that is left beyond noise, where there are more values than unknowns"""
+    tested: float
+    """share of sum |d|^2 there"""
+    chi_squared: Optional[float]
+    """of the same samples, 1: noise; None where the noise is not known"""
+    noise_variance: float
+    """E |n|^2 of a sample, in the unit of the scan; 0 where not known"""
+    noise_is_measured: bool
+    """by noise readouts; else from the part of k-space with the smallest rest"""
+    by_radius: list[Misfit]
+    by_coil: list[Misfit]
+    changes: list[ModelChange]
+    border: float
+    """root mean square of |rho| along the border of the field of view over that of all voxels"""
+    air: float
+    """the same of the tenth of the voxels with the least |rho|"""
+    centre: float
+    """|rho| at the centre of the field of view over the largest elsewhere"""
+    offset: float
+    """mean of the outer samples of the coils over |d|"""
