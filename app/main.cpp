@@ -83,7 +83,7 @@ int with_output_written(int status) {
     tell_end(status, "");
     return status;
   }
-  const int error = error_of_events() ? error_of_events() : errno;
+  const int error = error_of_output() ? error_of_output() : errno;
   return tell_failure(std::string("standard output: ") + std::strerror(error), 1);
 }
 

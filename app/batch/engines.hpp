@@ -20,33 +20,15 @@
 
 namespace fhd::app {
 
-/// Returns the estimate of a run whose images wait in memory.
-inline Estimate estimate_of(const ScanRun& run, Device device) {
-  const RunOptions& options = run.settings->options;
-  const auto& summary = run.file->summary();
-  ScanSizes sizes = header_sizes(summary);
-  const bool in_double = run.settings->settings.precision == Precision::double_precision;
-  sizes.in_double = in_double && summary.format == "fhd";  // the others hold single precision
-  sizes.has_field_map = sizes.has_field_map || run.lacks_field_map;
-  EstimateSettings how{run.settings->settings, device};
-  how.images = static_cast<std::int64_t>(run.results.volumes().size());
-  how.images_wait_in_memory = true;
-  if (options.noise_map) how.noise_replicas = options.noise_map->replicas;
-  if (options.frames.asks())
-    how.frames = options.frames.sizes(summary.samples_per_scan, summary.readout_length);
-  how.companion = least_squares(how.settings) && !options.no_gridded_image;
-  return estimate(sizes, how);
-}
-
 /// Returns how many bytes of host memory the run takes at most, until it is written.
 inline std::uint64_t planned_host_bytes(const ScanRun& run) {
-  return planned_bytes(estimate_of(run, Device::cpu())).host;
+  return planned_bytes(estimate_of(run, Device::cpu(), true)).host;
 }
 
 /// Returns how many bytes of a GPU the run takes at most, where `available` can be had; 0 for the CPU.
 inline std::uint64_t planned_device_bytes(const ScanRun& run, Device device, std::uint64_t available) {
   if (device.is_cpu()) return 0;
-  auto made = estimate_of(run, device);
+  auto made = estimate_of(run, device, true);
   if (run.results.volumes().size() > 1 && !run.settings->options.frames.asks())
     made.device.hold_at_peak(bytes_of_volumes_together(static_cast<double>(available)));
   return planned_bytes(made).device;

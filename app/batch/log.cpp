@@ -72,7 +72,6 @@ void BatchLog::write(const std::string& text, bool prints) {
   if (!prints || quiet_ || tells_events()) return;
   status_.clear();
   print_out("{}\n", shown);
-  std::fflush(stdout);
 }
 
 void BatchLog::line(const std::string& text) {

@@ -17,6 +17,7 @@
 #include <sstream>
 #include <utility>
 
+#include "app/batch/noise_files.hpp"
 #include "app/options/nearest_word.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/words.hpp"
@@ -61,7 +62,9 @@ class Lister {
  public:
   explicit Lister(BatchList& list) : list_(list) {}
   void add(const std::string& argument) {
-    argument.starts_with("@") ? add_list(argument.substr(1)) : add_one(argument);
+    std::error_code status;
+    const bool is_list = argument.starts_with("@") && !fs::exists(argument, status);
+    is_list ? add_list(argument.substr(1)) : add_one(argument);
   }
 
  private:
@@ -83,7 +86,7 @@ class Lister {
     if (inside.empty()) return add_scan(folder, false);
     std::sort(inside.begin(), inside.end());
     for (const auto& path : inside) add_scan(path, true);
-    list_.notes.push_back(fmt::format("{}: {} scans in it", folder, inside.size()));
+    list_.notes.push_back(fmt::format("{}: {} files in it that may be scans", folder, inside.size()));
   }
 
   void add_pattern(const std::string& pattern) {
@@ -122,6 +125,27 @@ class Lister {
   BatchList& list_;
   std::set<std::string> seen_;
 };
+
+/// Returns whether `fhd simulate` wrote a file beside a scan.
+bool is_of_simulation(const std::string& path) {
+  if (!path.ends_with(".truth.h5") && !path.ends_with(".field.h5")) return false;
+  const auto facts = io::facts_of_hdf5(path, {std::string("/@") + io::made_by_attribute, "/dataset"});
+  return facts && *facts == io::Hdf5Facts{made_by_simulate, {}};
+}
+
+/// Takes files that are no scans out of the list, with one note, unless nothing else is in it. `what`: they hold.
+template <class Is>
+void leave_out(BatchList& list, const char* what, const Is& is) {
+  auto& scans = list.scans;
+  const auto first =
+      std::stable_partition(scans.begin(), scans.end(), [&](const auto& scan) { return !is(scan); });
+  const auto count = scans.end() - first;
+  if (count == 0 || first == scans.begin()) return;
+  list.notes.push_back(count == 1 ? fmt::format("{}: holds {} and no scan: skipped", first->path, what)
+                                  : fmt::format("{} files, such as {}, hold {} and no scan: skipped", count,
+                                                first->path, what));
+  scans.erase(first, scans.end());
+}
 
 /// Returns the FNV-1a hash of a path, 8 hex digits.
 std::string checksum(const std::string& path) {
@@ -299,16 +323,31 @@ NameOfScan names_by(const std::string& pattern, const VolumeSelection& selection
   };
 }
 
-BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
-                     const NameOfScan& name_of) {
+BatchList find_scans(const std::vector<std::string>& arguments) {
   BatchList list;
   Lister lister(list);
   for (const auto& argument : arguments) lister.add(argument);
+  leave_out(list, "true images or field maps of 'fhd simulate'",
+            [](const BatchScan& scan) { return is_of_simulation(scan.path); });
+  return list;
+}
+
+BatchList find_readable_scans(const std::vector<std::string>& arguments) {
+  BatchList list = find_scans(arguments);
+  leave_out(list, "images or noise", [](const BatchScan& scan) {
+    return scan.found && (holds_only_images(scan.path) || holds_only_noise(scan.path));
+  });
+  return list;
+}
+
+BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
+                     const NameOfScan& name_of) {
+  BatchList list = find_scans(arguments);
   name_scans(list, directory);
   if (name_of) rename_scans(list, directory, name_of);
 
   std::set<std::string> inputs;
-  for (const auto& scan : list.scans) inputs.insert(absolute_path(scan.path));
+  for (const auto& scan : list.scans) inputs.insert(absolute_path(scan.path)), list.names.insert(scan.name);
   const auto folder = absolute_path((fs::path(directory) / "x").string());
   for (const auto& scan : list.scans)
     for (const auto& result :

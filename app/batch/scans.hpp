@@ -1,6 +1,7 @@
 #pragma once
 // Lists the scans of a batch and names their results.
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct BatchScan {
 struct BatchList {
   std::vector<BatchScan> scans;
   std::vector<std::string> notes;  ///< what was decided
+  std::set<std::string> names{};   ///< of all scans, also of those that a part of a batch leaves out
 };
 
 /// Returns what the results of a scan are called; empty where the scan cannot be opened for that. Throws Error where its
@@ -30,11 +32,17 @@ using NameOfScan = std::function<std::string(const std::string& path)>;
 NameOfScan names_by(const std::string& pattern, const VolumeSelection& selection,
                     const io::ReadOptions& options);
 
-/// Lists the scans of the arguments, in their order, each once: a scan; a pattern with * ? [ ]; a folder, whose scans are
-/// taken (of the folders inside it only IMPATIENT directories); @FILE, a text file with one of these per line. Names them by
-/// `name_of`, or as their files without the ending, with a checksum of the path where another scan has the name. Throws
-/// Error for a list that cannot be read, where results would overwrite a scan, where `name_of` gives two scans one name or
-/// one that is in use in `directory`, and what `name_of` throws otherwise.
+/// Finds the scans of the arguments, in their order, each once: a scan; a pattern with * ? [ ]; a folder, whose scans are
+/// taken (of the folders inside it only IMPATIENT directories); @FILE, a text file with one of these per line. True images
+/// and field maps of `fhd simulate` are left out, with one note, unless there is nothing else. The scans have no names yet.
+/// Throws Error for a list that cannot be read.
+BatchList find_scans(const std::vector<std::string>& arguments);
+/// Does the same, and leaves out files that were found and hold images or noise alone: for commands that print what scans
+/// hold.
+BatchList find_readable_scans(const std::vector<std::string>& arguments);
+/// Finds the scans, and names them by `name_of`, or as their files without the ending, with a checksum of the path where
+/// another scan has the name. Throws Error for a list that cannot be read, where results would overwrite a scan, where
+/// `name_of` gives two scans one name or one that is in use in `directory`, and what `name_of` throws otherwise.
 BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
                      const NameOfScan& name_of = {});
 
@@ -43,6 +51,8 @@ void keep_named(std::vector<BatchScan>& scans, const std::vector<std::string>& n
 /// Keeps part K of N, which `shard` gives as "K/N" (--shard): every N-th by name. Throws Error.
 void keep_shard(std::vector<BatchScan>& scans, const std::string& shard);
 
+/// What files of `fhd simulate` state as their maker.
+inline constexpr auto made_by_simulate = "fhd simulate";
 /// Returns whether a file holds images and no scan: results of fhd sometimes lie beside scans.
 bool holds_only_images(const std::string& path);
 

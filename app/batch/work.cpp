@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "app/batch/noise_files.hpp"
 #include "app/options/recipe.hpp"
 #include "io/files/file_set.hpp"
 #include "io/files/folder.hpp"
@@ -127,7 +128,7 @@ std::optional<Missing> missing_of(const BatchWork& work, std::size_t scan, const
 std::optional<Missing> missing_in_folder(const BatchWork& work, std::size_t scan) {
   const auto& [path, name, found, noise] = work.scans[scan];
   const auto manifest = io::read_manifest(io::manifest_path(work.directory, name));
-  if (!manifest && found && holds_only_images(path)) return {};
+  if (!manifest && found && (holds_only_images(path) || holds_only_noise(path))) return {};
   if (!manifest) return Missing{"new", ""};
   auto missing = missing_of(work, scan, *manifest);
   if (missing && missing->code == input_changed) try {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct WorkerPlan {
 struct BatchWork {
   std::string directory;
   std::vector<BatchScan> scans;
+  std::set<std::string> names;  ///< of all scans of the batch, also where this is a part of it
   std::vector<BatchSettings> settings;
   std::vector<std::size_t> settings_of;  ///< of each scan
   bool accepts_version = false;          ///< results of another version of the program are kept
@@ -69,7 +71,7 @@ inline constexpr auto input_changed = "input_changed";
 /// would be made now. Compares times of the scan, not its content.
 std::optional<Missing> missing_of(const BatchWork& work, std::size_t scan, const io::Manifest& manifest);
 /// Returns the same of the manifest in the folder, by the content of the scan where times do not decide. Returns nothing
-/// of files that were found beside scans and hold images.
+/// of files that were found beside scans and hold images or noise alone.
 std::optional<Missing> missing_in_folder(const BatchWork& work, std::size_t scan);
 
 /// Removes what killed runs have left in the folder, and completes sets of results that they had committed. Files of

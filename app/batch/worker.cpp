@@ -262,6 +262,7 @@ class WorkerProcess {
     const auto settings = settings_of(job.number);
     job.run = open_run(io::open_scan(path, settings->options.read_options), path, settings, command_line());
     job.run->results.set_checksum(job.manifest.input_checksum);
+    require_own_names(job);
     require_replaceable(job);
     const auto bytes = planned_host_bytes(*job.run);
     if (bytes > work_.memory_bytes)
@@ -270,6 +271,17 @@ class WorkerProcess {
           fmt::format("{} MiB planned and {} MiB to use", (bytes >> 20) + 1, work_.memory_bytes >> 20),
           "give --memory-mib if there is more, or run it on a larger machine");
     report({{"event", "planned"}, {"scan", job.number}, {"bytes", bytes}});
+  }
+
+  /// Throws Error where a stack of slices would have the name of another scan of the batch, which may be done at the same
+  /// time.
+  void require_own_names(const Job& job) const {
+    const auto stacks = job.run->results.stack_count();
+    for (std::size_t stack = 1; stacks > 1 && stack <= stacks; ++stack)
+      if (const auto name = fmt::format("{}_{}", job.scan.name, stack); work_.names.contains(name))
+        throw Error(job.scan.path, "names of its own for its stacks of slices",
+                    fmt::format("{}, which is also the name of another scan", name),
+                    "rename a scan, or name the results otherwise (--name)");
   }
 
   /// Throws Error where a file has the name of a result that is neither a product of an earlier run nor a result of this scan,
@@ -298,6 +310,7 @@ class WorkerProcess {
     io::Manifest& manifest = job.manifest;
     run.results.require_trust(run.settings->options.strict);
     io::check_writable(request_of(run, job.prefix), run.results.inputs());
+    require_own_names(job);
     require_replaceable(job);
     const auto folder = std::filesystem::path(job.prefix).parent_path();
     auto products =

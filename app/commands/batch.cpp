@@ -68,6 +68,7 @@ int BatchCommand::run() {
   BatchWork work =
       of_options([&] { return plan_work(*app, options, recipe, output, std::move(list.scans)); });
   work.accepts_version = accept_version;
+  work.names = std::move(list.names);
   if (lists_missing) {
     print_missing(work);
     return 0;
@@ -87,7 +88,6 @@ int BatchCommand::run() {
   const bool complete = do_scans(work, log, start);
   if (const int signal = StopRequests::caught()) {
     tell_end_by_signal(signal);
-    std::fflush(stdout);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }

@@ -166,7 +166,6 @@ void print_chain_row(const ChainCase& what, const ChainRow& row, double floor_s)
             row.wall_s, row.stages_s, row.outside_s, of_device, largest, row.images_per_s,
             what.scans > 1 ? "scans" : "frames", memory_text(row.bytes_read), memory_text(row.bytes_written),
             floor_s);
-  std::fflush(stdout);
 }
 
 int BenchCommand::bench_chain() const {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "app/batch/scans.hpp"
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
 #include "app/run/scan_cost.hpp"
@@ -71,7 +72,11 @@ int run(const CheckCommand& command) {
   settings.correct = [](io::ScanFile& file) { take_maps_from_series(file, MapsFrom::automatic, {}); };
   bool usable = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const auto& path : command.scans) {
+  const BatchList list = find_readable_scans(command.scans);
+  for (const auto& note : list.notes)
+    if (!command.json) print_out("note      {}\n", note);
+  for (const auto& scan : list.scans) {
+    const auto& path = scan.path;
     RunOptions own = command.options;
     if (!command.recipe.empty()) apply_recipe(own, command.recipe, path, *command.app, in_check);
     settings.options = own.read_options;
@@ -93,7 +98,10 @@ int run(const CheckCommand& command) {
 Run add_check(CLI::App& app) {
   const auto command = std::make_shared<CheckCommand>();
   command->app = &app;
-  app.add_option("SCAN", command->scans, "scans: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directories")
+  app.add_option(
+         "SCAN", command->scans,
+         "scans: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directories, Siemens .dat; or folders, patterns "
+         "and @LIST as of 'fhd batch'")
       ->required();
   add_recipe_option(app, command->recipe);
   app.add_flag("--json", command->json, "print JSON: a list with one entry for each scan");

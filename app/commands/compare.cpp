@@ -11,6 +11,7 @@
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
 #include "app/run/corrections.hpp"
+#include "app/run/outputs.hpp"
 #include "app/terminal/console.hpp"
 #include "io/files/file_set.hpp"
 #include "io/result/picture.hpp"
@@ -119,7 +120,7 @@ nlohmann::json json_of(const Comparison& comparison) {
 
 int CompareCommand::run() {
   const Settings settings = of_options([&] { return options.image_settings(); });
-  if (output.empty()) output = without_extension(scan).filename().string() + "_compare";
+  output = output.empty() ? without_extension(scan).filename().string() + "_compare" : prefix_of(output);
   io::check_writable({output}, {scan});
   const io::OutputLock lock(output);
 

@@ -1,6 +1,5 @@
 // fhd options: what the options are, for manual pages and shells. Not among the commands that --help shows.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "app/options/nearest_word.hpp"
 #include "app/options/own_options.hpp"
 #include "app/run/outputs.hpp"
+#include "app/terminal/console.hpp"
 #include "io/files/atomic_file.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
@@ -31,7 +31,7 @@ void write_in(const std::filesystem::path& folder, const std::string& name, cons
 int DocumentationCommand::run() const {
   const auto all = shown_commands(*program);
   if (!line.empty()) {
-    std::fputs(completions(*program, line).c_str(), stdout);
+    write_out(completions(*program, line));
     return 0;
   }
   if (!command.empty() && (!folder.empty() || format != "man"))
@@ -59,7 +59,7 @@ int DocumentationCommand::run() const {
       throw UsageError(
           Error("COMMAND", "a command of fhd", "'" + command + "'", did_you_mean(command, names)));
   }
-  std::fputs(text.c_str(), stdout);
+  write_out(text);
   return 0;
 }
 

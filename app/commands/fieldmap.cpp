@@ -36,16 +36,6 @@ struct FieldMapCommand {
   int run();
 };
 
-/// Returns the name of the map's file. Throws UsageError.
-std::string checked_name(std::string output) {
-  require_name(output);
-  for (const char* ending : {".nii", ".nii.gz", ".png", ".json"})
-    if (output.ends_with(ending))
-      throw UsageError(Error("-o " + output, "the name of an HDF5 file", "the ending " + std::string(ending),
-                             "end it in .h5"));
-  return output.ends_with(".h5") ? output : output + ".h5";
-}
-
 /// Prints how the first echo was reconstructed, what did not converge, and what is suspicious, each sentence once.
 void print_echo(std::int64_t slice, std::size_t echo, const Report& report, std::set<std::string>& printed) {
   const auto is_new = [&](const std::string& sentence) { return printed.insert(sentence).second; };
@@ -68,7 +58,7 @@ int FieldMapCommand::run() {
       of_options([&] { return echo_times ? std::optional(parse_echo_times(*echo_times)) : std::nullopt; });
   if (const auto& map = read_options.outside.field_map; !map.empty())
     throw UsageError(Error("--field-map", "none: the map is made from the echoes", map, "leave it out"));
-  output = checked_name(output);
+  output = hdf5_file_of(output);
   auto inputs = inputs_of(scans, read_options);
   if (!correction.girf.empty()) inputs.push_back(correction.girf);
   require_new_file(output, inputs, force);

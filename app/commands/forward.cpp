@@ -78,7 +78,7 @@ void ForwardCommand::evaluate(const Image& of, Scan& volume, Device device) cons
 }
 
 int ForwardCommand::run() {
-  if (!output.ends_with(".h5")) output += ".h5";
+  output = hdf5_file_of(output);
   require_new_file(output, inputs_of({image, scan}, options.read_options), force);
   const io::OutputLock lock(output);
   const bool in_double = precision == "double";

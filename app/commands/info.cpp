@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
+#include "app/batch/scans.hpp"
 #include "app/commands/commands.hpp"
 #include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
 #include "io/scan/pulseq/sequence.hpp"
 #include "io/scan/scan_file.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
 
 struct InfoOptions {
-  std::string input;
+  std::vector<std::string> inputs;
   bool json = false;
   RunOptions run;
 };
@@ -53,22 +56,40 @@ nlohmann::ordered_json facts_of_sequence(const std::string& path) {
   return json;
 }
 
+/// Prints the facts of every scan; of several, each that cannot be read has a line of its own. Returns the exit status.
+int print_facts(const InfoOptions& options) {
+  const BatchList list = find_readable_scans(options.inputs);
+  const bool is_one = options.inputs.size() == 1 && list.scans.size() == 1 && !list.scans.front().found;
+  auto all = nlohmann::ordered_json::array();
+  int status = 0;
+  for (const auto& note : list.notes)
+    if (!options.json) print_out("note      {}\n", note);
+  for (const auto& scan : list.scans) try {
+      auto facts = io::pulseq::is_sequence(scan.path)
+                       ? facts_of_sequence(scan.path)
+                       : facts_of(io::open_scan(scan.path, options.run.read_options)->summary());
+      options.json ? all.push_back(std::move(facts)) : print_text(facts);
+    } catch (const Error& error) {
+      if (is_one) throw;
+      print_failure(error.what());
+      status = 1;
+    }
+  if (options.json) print_json(is_one ? all.front() : all);
+  return status;
+}
+
 }  // namespace
 
 Run add_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
-  app.add_option("SCAN", options->input,
-                 "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory, Siemens .dat; or a Pulseq sequence")
+  app.add_option(
+         "SCAN", options->inputs,
+         "scans: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directories, Siemens .dat, Pulseq sequences; "
+         "or folders, patterns and @LIST as of 'fhd batch'")
       ->required();
-  app.add_flag("--json", options->json, "print JSON");
+  app.add_flag("--json", options->json, "print JSON: of several scans or a folder, a list");
   add_options(app, options->run, in_info);
-  return [options] {
-    const auto facts = io::pulseq::is_sequence(options->input)
-                           ? facts_of_sequence(options->input)
-                           : facts_of(io::open_scan(options->input, options->run.read_options)->summary());
-    options->json ? print_json(facts) : print_text(facts);
-    return 0;
-  };
+  return [options] { return print_facts(*options); };
 }
 
 }  // namespace fhd::app

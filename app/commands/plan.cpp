@@ -9,6 +9,8 @@
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
 #include "app/run/scan_cost.hpp"
+#include "app/run/scan_run.hpp"
+#include "app/run/series_maps.hpp"
 #include "app/terminal/console.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
@@ -48,6 +50,8 @@ void predict_on(const ScanSizes& sizes, const EstimateSettings& how, const Machi
   plan.transform =
       name_of(is_method<CartesianFft>(how.settings) ? TransformKind::gridded : plan.made.transform.kind);
 }
+
+constexpr double slow = 1.3;  ///< other programs slow the machine down so much that it is told
 
 DevicePlan plan_on_cpu(const ScanSizes& sizes, EstimateSettings how) {
   DevicePlan plan;
@@ -93,6 +97,7 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
   return {{"device", plan.name},
           {"rates", plan.assumed_rates ? "assumed" : "measured"},
           {"transform", plan.transform},
+          {"pairs", made.transform.pairs},
           {"coils", made.coils},
           {"iterations", {{"expected", made.iterations}, {"most", made.most_iterations}}},
           {"stages", stages},
@@ -111,7 +116,8 @@ void print(const DevicePlan& plan, const EstimateSettings& how) {
   const std::int64_t images = how.images, frames = how.frames ? how.frames->frames : 1;
   const Estimate& made = plan.made;
   print_out("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
-  print_out("transform {}\n", plan.transform);
+  print_out("transform {}{}\n", plan.transform,
+            made.transform.asked_for ? "" : ", " + made.transform.pairs_text());
   for (const Stage& stage : plan.prediction.stages)
     print_out("  {:<22} {:>10}\n", stage.name, duration_text(stage.seconds));
   print_out("  {:<22} {:>10}\n", "between the stages", duration_text(plan.prediction.other_seconds));
@@ -146,21 +152,23 @@ std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings&
 
 int PlanCommand::run() {
   const auto verifier = validation::make_verifier();
+  const auto settings = of_options([&] { return RunSettings(options); });
   const auto& frames = options.frames;
-  EstimateSettings how{of_options([&] { return options.settings(); })};
+  EstimateSettings how{settings.settings};
   if (options.noise_map) how.noise_replicas = options.noise_map->replicas;
   how.verifier = verifier.get();
   how.companion = least_squares(how.settings) && !options.no_gridded_image;
-  options.read_options.precision = how.settings.precision;
-  const auto file = io::open_scan(scan, options.read_options);
+  const auto file = io::open_scan(scan, settings.options.read_options);
   const io::ScanSummary& summary = file->summary();
   const std::int64_t images = how.images = image_count(summary, options.selection);
   if (frames.asks())
     FrameOptions::require_one(
         parse_selection(options.selection.repetitions, summary.repetition_count, "--repetitions"));
   options.require_noise_map_of_one(static_cast<std::size_t>(images));
-  const ScanSizes sizes = sizes_of(*file, how.settings);
+  if (!frames.asks()) take_maps_from_series(*file, options.maps_from, how.settings);
+  const ScanSizes sizes = sizes_of(*file, how.settings, options.selection);
   if (frames.asks()) how.frames = frames.sizes(sizes.samples.all, summary.readout_length);
+  options.device.leaves_gpu_alone = leaves_gpu_alone(scan, settings, summary);
   const ChosenDevice chosen = options.device.choose();
   const std::vector<DevicePlan> plans = plans_of(sizes, how, chosen);
 
@@ -172,6 +180,7 @@ int PlanCommand::run() {
                                      {"frames", how.frames ? how.frames->frames : 0},
                                      {"matrix_size", sizes.matrix_size},
                                      {"device", chosen.text},
+                                     {"slowdown", cpu_rates().slowdown},
                                      {"devices", devices}};
     print_json(all);
     return 0;
@@ -183,6 +192,11 @@ int PlanCommand::run() {
         app::text(sizes.matrix_size));
   print_out("chosen    {}\n", chosen.text);
   for (const auto& plan : plans) print(plan, how);
+  if (const double slowdown = cpu_rates().slowdown; slowdown > slow)
+    print_out(
+        "note      other programs slow this machine down: by itself the CPU would take {:.2g} times less "
+        "time\n",
+        slowdown);
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "app/options/recipe.hpp"
 #include "app/options/run_options.hpp"
 #include "app/run/outputs.hpp"
+#include "app/run/scan_cost.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
@@ -34,6 +35,8 @@ struct ReconCommand {
   int run(const std::shared_ptr<MpiTeam>& team);
   std::string checked_prefix() const;
   void require_output(const RunOptions& of_run, const std::string& prefix) const;
+  void require_stacks(const ScanRun& run, const std::string& prefix,
+                      const io::ChecksumInBackground& checksum) const;
   void keep_in_folder(ScanResults& results, const std::string& prefix,
                       const io::ChecksumInBackground& checksum, RunPrinter& printer) const;
   void finish(ScanRun& run, const io::OutputLock& lock, const std::string& prefix,
@@ -43,8 +46,7 @@ struct ReconCommand {
 std::string ReconCommand::checked_prefix() const {
   // Beside the user, not beside the data, and never the input's own name.
   if (!output) return plain_name(scan) + "_recon";
-  require_name(*output);
-  return io::without_result_ending(*output);
+  return prefix_of(*output);
 }
 
 /// Throws Error where the results cannot be written, or would overwrite what is read.
@@ -53,6 +55,26 @@ void ReconCommand::require_output(const RunOptions& of_run, const std::string& p
   if (const auto& girf = of_run.correction.girf; !girf.empty()) inputs.push_back(girf);
   for (const auto& [what, file] : of_run.frames.files()) inputs.push_back(file);
   io::check_writable(request_of(of_run, prefix), inputs);
+}
+
+/// Throws Error where a file of the results cannot be written or replaced, those of every stack of slices among them.
+void ReconCommand::require_stacks(const ScanRun& run, const std::string& prefix,
+                                  const io::ChecksumInBackground& checksum) const {
+  const auto request = request_of(run, prefix);
+  if (request.stack_count > 1) io::check_writable(request, run.results.inputs());
+  io::require_replaceable(request, scan, checksum, {.force = force});
+}
+
+/// Prints the memory that the run is planned to take.
+void say_plan(const ScanRun& run, Device device) {
+  const Estimate made =
+      estimate_of(run, device, /*images_wait_in_memory=*/run.settings->options.frames.asks());
+  const auto images = run.results.volumes().size();
+  auto text = fmt::format("{} image{}: {} of this machine's memory", images, images == 1 ? "" : "s",
+                          memory_text(static_cast<double>(made.host.peak_bytes())));
+  if (device.is_cuda())
+    text += fmt::format(", {} of the GPU's", memory_text(static_cast<double>(made.device.peak_bytes())));
+  say("planned", text);
 }
 
 int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
@@ -74,11 +96,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
   const auto run = open_run(std::move(opened.first), scan, settings, command_line());
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(run->file->summary());
-  if (is_first) {
-    const auto request = request_of(*run, prefix);
-    if (request.stack_count > 1) io::check_writable(request, run->results.inputs());  // more files
-    io::require_replaceable(request, scan, checksum, {.force = force});
-  }
+  if (is_first) require_stacks(*run, prefix, checksum);
   RunPrinter printer(quiet, verbose);
   // The processes of a team would all have to know which volumes are left.
   if (!team && !options.frames.asks() && run->results.volumes().size() > 1)
@@ -92,6 +110,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
   const auto& devices = opened.second->get();
   if (!quiet) say("device", text_of(devices));
   if (team && !quiet) say("team", fmt::format("{} processes share samples and coils", team->size()));
+  if (verbose && !quiet) say_plan(*run, devices.front().device);
   reconstruct(*run, engines_of(*run, devices, execution), printer.events());
   printer.print_summary();
   if (team) require_unchanged_for_all(*team, run->file->summary());
@@ -120,6 +139,7 @@ void ReconCommand::finish(ScanRun& run, const io::OutputLock& lock, const std::s
                           const io::ChecksumInBackground& checksum) const {
   run.results.require_trust(options.strict);
   run.results.set_checksum(checksum.get());
+  require_stacks(run, prefix, checksum);  // their number is certain now
   const auto written = write_results(run, lock, prefix);
   if (const auto note = run.results.note_of_patient(request_of(options, prefix)); !note.empty() && !quiet)
     say("note", note);
@@ -157,7 +177,8 @@ Run add_recon(CLI::App& app) {
   app.add_flag("--force", command->force,
                "overwrite what is there under these names, also a result of another scan");
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
-  app.add_flag("--verbose", command->verbose, "also print what is planned of a GPU's memory");
+  app.add_flag("--verbose", command->verbose,
+               "also print the memory that is planned, before the work, and what a GPU took");
   add_options(app, options, in_recon);
   const auto run = [command] {
     return run_in_team([&](const std::shared_ptr<MpiTeam>& team) { return command->run(team); });

@@ -62,7 +62,6 @@ int ServeCommand::run() {
   Server server(host, port, most_sessions, limits(), {device, processors, configurations, quiet});
   if (!quiet) print_out("device    {}\n", text_of({device}));
   print_out("listening at {}:{}\n", host, server.port());
-  std::fflush(stdout);
   if (host != "127.0.0.1")
     print_error(
         "warning: --host " + host +

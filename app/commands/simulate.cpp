@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "app/batch/scans.hpp"
 #include "app/commands/commands.hpp"
 #include "app/options/own_options.hpp"
 #include "app/run/outputs.hpp"
@@ -94,7 +95,10 @@ void SimulateCommand::print_summary(const data::Simulation& simulation) const {
   row("trajectory",
       fmt::format("{}, {} readouts x {} samples, {:.3g} us apart", name_of(settings.trajectory.kind),
                   simulation.readout_count, simulation.readout_length, simulation.dwell_s * 1e6));
-  row("undersampling", fmt::format("{:.3g}", simulation.undersampling));
+  row("undersampling",
+      fmt::format("{:.3g} against Nyquist at the edge of k-space: fewer readouts, or wider lines and turns; "
+                  "'fhd check' counts the cells of all k-space that have a sample",
+                  simulation.undersampling));
   row("coils",
       fmt::format("{}, sensitivity maps {}", settings.coil_count, without_maps ? "left out" : "stored"));
   row("noise", settings.snr ? fmt::format("SNR {:g}, standard deviation {:.3g} per sample, seed {}",
@@ -126,12 +130,10 @@ Image prior_of(const data::SimulationSettings& settings, const Geometry& geometr
   return prior;
 }
 
-constexpr auto maker = "fhd simulate";
-
 /// Returns whether a file states that it was simulated.
 bool is_simulated(const std::string& path) {
   const auto facts = io::facts_of_hdf5(path, {std::string("/@") + io::made_by_attribute});
-  return facts && facts->front() == maker;
+  return facts && facts->front() == made_by_simulate;
 }
 
 std::vector<std::string> SimulateCommand::paths() const {
@@ -146,7 +148,6 @@ std::vector<std::string> SimulateCommand::paths() const {
 /// say who made them: the scan beside them does.
 void SimulateCommand::require_replaceable() const {
   std::error_code status;
-  require_name(output);
   for (const auto& path : paths()) {
     if (!girf.empty()) require_no_input(path, {girf});
     io::require_writable_folder(path);
@@ -162,7 +163,7 @@ void SimulateCommand::require_replaceable() const {
 io::ScanSeries series_of(std::vector<data::Simulation>& slices, const std::vector<double>& echo_times_s) {
   io::ScanSeries series;
   series.echo_times_s = echo_times_s;
-  series.made_by = maker;
+  series.made_by = made_by_simulate;
   series.readout_length = slices.front().readout_length;
   series.slice_count = static_cast<std::int64_t>(slices.size());
   const auto further = slices.front().further_repetitions.size();
@@ -229,12 +230,13 @@ void write_truth(io::FileSet& files, const std::string& name, std::vector<data::
              band_limited = frame_count > 0 ? io::ImageSeries{frame_count, 1, std::move(frames)}
                                             : of_slices(std::move(band_limited_images));
   io::write_image_file(files, name + ".truth.h5", {{"/image", &band_limited}, {"/image_ideal", &ideal}},
-                       maker);
+                       made_by_simulate);
   files.add(name + ".truth.png");
   io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
 }
 
 int SimulateCommand::run() {
+  output = prefix_of(output);
   of_options([&] { complete_settings(); });
   require_replaceable();
   const io::OutputLock lock(output);
@@ -262,7 +264,7 @@ void SimulateCommand::write(io::ScanSeries& series, std::vector<data::Simulation
   if (settings.field_hz > 0) {
     std::vector<const Array<float>*> maps;
     for (const auto& slice : slices) maps.push_back(&slice.field_map);
-    io::write_field_map(files, output + ".field.h5", maps, geometries, maker);
+    io::write_field_map(files, output + ".field.h5", maps, geometries, made_by_simulate);
   }
   if (prior) {
     const auto path = output + ".prior.nii.gz";
@@ -339,7 +341,8 @@ void add_trajectory(CLI::App& app, SimulateCommand& command) {
   std::vector<std::string> names;
   for (const auto kind : data::trajectory_kinds) names.emplace_back(name_of(kind));
   app.add_option("--dimensions", command.dimensions, "2 or 3 [as --matrix and --trajectory say, else 2]")
-      ->check(CLI::IsMember({2, 3}).description(""));
+      ->check(CLI::IsMember({2, 3}).description(""))
+      ->type_name("{2,3}");
   app.add_option("--matrix", command.matrix, "voxels: N, X,Y or X,Y,Z [128 in 2D, 64 in 3D]")
       ->type_name("X,Y,Z");
   design.fov_mm[2] = 0;
@@ -372,7 +375,9 @@ Run add_simulate(CLI::App& app) {
   const auto command = std::make_shared<SimulateCommand>();
   auto& settings = command->settings;
   app.add_option("-o,--output", command->output,
-                 "writes NAME.h5 (scan, ISMRMRD), NAME.truth.h5 and NAME.truth.png (the true image)")
+                 "writes NAME.h5 (scan, ISMRMRD), NAME.truth.h5 and NAME.truth.png (the true image); NAME.h5 "
+                 "means the "
+                 "same")
       ->type_name("NAME")
       ->required();
   add_object(app, *command);
@@ -389,7 +394,7 @@ Run add_simulate(CLI::App& app) {
              throw Error("--snr", "a number > 0, or none", "'" + text + "'");
          },
          "mean signal over noise in a full Cartesian scan's combined image, or none [30]")
-      ->type_name("SNR");
+      ->type_name("SNR|none");
   add_whole(app, "--seed", settings.seed, "of the noise", 0);
   add_whole(app, "--repetitions", settings.repetition_count,
             "of the same object and trajectory, each with noise of its own, in one file", 1, 65535)

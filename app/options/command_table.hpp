@@ -2,6 +2,7 @@
 // The commands and their options, read from the parser: manual pages and completions of shells are made from it, so
 // that no second table can differ.
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -21,6 +22,13 @@ std::string page_name(const CLI::App& command);
 std::vector<std::string> flags_of(const CLI::Option& option);
 /// Returns "FILE|auto", "N", "{cg,gridded}"; an empty text of a flag, which takes none.
 std::string value_text(const CLI::Option& option);
+
+/// What the manual page of a command tells beside its options: paragraphs, and command lines with what each does.
+struct CommandText {
+  const char *command, *description;  ///< the program itself: ""
+  std::vector<std::pair<const char*, const char*>> examples;
+};
+const std::vector<CommandText>& command_texts();
 
 /// Returns the page fhd.1 or fhd-COMMAND.1 in man(7).
 std::string manual_page(const CLI::App& command);

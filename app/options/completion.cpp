@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "app/options/command_table.hpp"
+#include "app/options/table.hpp"
 #include "app/options/values.hpp"
 
 namespace fhd::app {
@@ -111,6 +112,11 @@ std::string completions(const CLI::App& program, const std::string& line) {
       if (piece == "FILE" || piece == "TEXT" || piece == "NAME") offers += "/file\n";
       if (piece == "DIR") offers += "/folder\n";
     }
+    const auto* const row = flags_of(option).empty() ? nullptr : find_option(flags_of(option).back(), ~0U);
+    if (row == nullptr || row->words.empty()) return;
+    const auto last = current.rfind(',');  // of a list the last word is not complete
+    const auto before = last == std::string::npos ? given : current.substr(0, last + 1);
+    for (const auto& word : row->words) offer(before + word, "");
   };
   const bool has_command = words.size() > 1;
   const auto all = shown_commands(program);

@@ -64,6 +64,19 @@ std::string synopsis_of(const CLI::App& command) {
   return line + "\n";
 }
 
+/// Returns the description and the examples of a command.
+std::string text_of(const CLI::App& command) {
+  const auto name = command.get_parent() ? command.get_name() : std::string();
+  std::string page;
+  for (const auto& text : command_texts()) {
+    if (text.command != name) continue;
+    page += ".SH DESCRIPTION\n" + in_roff(text.description) + "\n.SH EXAMPLES\n";
+    for (const auto& [line, meaning] : text.examples)
+      page += ".TP\n\\fB" + in_roff(line) + "\\fR\n" + in_roff(meaning) + "\n";
+  }
+  return page;
+}
+
 /// Returns arguments and options, under one heading for each group.
 std::string options_of(const CLI::App& command) {
   std::vector<std::pair<std::string, std::string>> groups;  // heading and entries
@@ -92,6 +105,7 @@ std::string manual_page(const CLI::App& command) {
       in_roff(page_name(command)),
       in_roff(is_program ? "exact reconstruction of non-Cartesian MRI scans" : command.get_description()),
       synopsis_of(command));
+  page += text_of(command);
   if (is_program) page += ".SH COMMANDS\n";
   for (const auto* other : all)
     if (is_program && other != &command)

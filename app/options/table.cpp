@@ -284,6 +284,7 @@ Rows solution() {
                 "wavelet, tv, tgv, the last three also with auto: the strength that the noise asks for; and "
                 "of --frames temporal-tv, llr",
                 [](RunOptions& o, const std::string& text) { o.regularizer = parse_regularizer(text); }}
+          .with_words(regularizer_names())
           .shows([](const RunOptions& o) { return o.regularizer.quadratic; }),
       text("--prior", FHD_FIELD(prior), "FILE",
            "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
@@ -316,7 +317,7 @@ Rows coils_and_trajectory() {
                  "find the maps from one volume, or from all repetitions together, which take turns in what "
                  "they sample; auto: from all where one does not tell them",
                  {"auto", "series", "volume"})
-              .in(making),
+              .in(making | in_plan),
           choice("--map-sets", FHD_FIELD(chosen.coils.map_sets),
                  "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; "
                  "auto: where they are"),
@@ -352,12 +353,13 @@ Rows missing_facts() {
                 }},
       OptionRow{"--fov-mm", "X,Y,Z", "field of view in mm: F, X,Y or X,Y,Z [as the file says]",
                 [](RunOptions& o, const std::string& text) { o.read_options.fov_mm = parse_fov_mm(text); }},
-      OptionRow{"--trajectory-unit",
-                "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|radians/m|radians/mm|kmax",
-                "unit of k-space positions; kmax: 1 at the edge [auto]",
-                [](RunOptions& o, const std::string& text) {
-                  o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
-                }},
+      OptionRow{
+          "--trajectory-unit",
+          "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|radians/m|radians/mm|kmax",
+          "unit of k-space positions; kmax: 1 at the edge [auto]",
+          [](RunOptions& o, const std::string& text) {
+            o.read_options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
+          }},
       choice("--trajectory-axes", FHD_FIELD(read_options.trajectory_axes),
              "axes of k-space positions: those of the image, or of the magnet, the patient's L, P, S as the "
              "directions are stated; auto: as the samples fit the directions",

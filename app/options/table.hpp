@@ -43,10 +43,12 @@ struct OptionRow {
   std::string group = "Options";                             ///< heading of the help
   unsigned commands = 0;
   Effect effect = Effect::image;
-  bool in_recipes = true;  ///< false: it writes somewhere, and recipes may come from others
+  bool in_recipes = true;            ///< false: it writes somewhere, and recipes may come from others
+  std::vector<std::string> words{};  ///< of a list, for completion, where `value` does not have them
 
   /// Return the row with another property than its group has.
   OptionRow in(unsigned which) && { return commands = which, std::move(*this); }
+  OptionRow with_words(std::vector<std::string> all) && { return words = std::move(all), std::move(*this); }
   OptionRow not_for_recipes() && { return in_recipes = false, std::move(*this); }
   OptionRow shows(std::function<std::string(const RunOptions&)> value_before) && {
     return standard = std::move(value_before), std::move(*this);

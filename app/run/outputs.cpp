@@ -4,18 +4,29 @@
 
 #include "app/commands/commands.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/result/result_request.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 
 namespace fs = std::filesystem;
 
-void require_name(const std::string& prefix) {
-  const auto name = fs::path(prefix).filename();
+std::string prefix_of(const std::string& output) {
+  const auto name = fs::path(output).filename();
   if (name.empty() || name == "." || name == "..")
-    throw UsageError(Error("-o " + prefix,
+    throw UsageError(Error("-o " + output,
                            "a name, or the common beginning of several, such as results/brain",
-                           prefix.empty() ? "nothing" : "a folder", "add a name"));
+                           output.empty() ? "nothing" : "a folder", "add a name"));
+  return io::without_result_ending(output);
+}
+
+std::string hdf5_file_of(const std::string& output) {
+  const auto prefix = prefix_of(output);
+  if (output.ends_with(".h5") || output.ends_with(".hdf5")) return output;
+  if (prefix != output || output.ends_with(".nii"))
+    throw UsageError(Error("-o " + output, "the name of an HDF5 file",
+                           "the ending " + fs::path(output).extension().string(), "end it in .h5"));
+  return output + ".h5";
 }
 
 void make_folder(const std::string& option, const std::string& folder) {

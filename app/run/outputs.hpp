@@ -7,8 +7,12 @@
 
 namespace fhd::app {
 
-/// Throws UsageError where results cannot begin with `prefix`, the value of -o: nothing, or a folder.
-void require_name(const std::string& prefix);
+/// Returns the beginning of the names of results that `output`, the value of -o, asks for: the ending of one of their files
+/// is no part of it. Throws UsageError where it is no name: nothing, or a folder.
+std::string prefix_of(const std::string& output);
+/// Returns the HDF5 file that `output`, the value of -o, asks for: .h5 is added where it has no ending of HDF5. Throws
+/// UsageError where it is no name, or ends as a file of another format.
+std::string hdf5_file_of(const std::string& output);
 /// Makes a folder and those that it lies in. Throws Error naming the option.
 void make_folder(const std::string& option, const std::string& folder);
 /// Returns every file of these scans or images, and of the pieces that come from files of their own.

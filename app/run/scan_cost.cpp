@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "io/scan/scan_parts.hpp"
 #include "validation/certificate.hpp"
 
 namespace fhd::app {
@@ -30,12 +31,25 @@ ScanSizes header_sizes(const io::ScanSummary& summary) {
   return sizes;
 }
 
-ScanSizes sizes_of(io::ScanFile& file, const Settings& settings) {
+/// Returns the first selected volume that is not missing; the first one where all are.
+static Scan first_volume(io::ScanFile& file, const VolumeSelection& selection) {
+  const auto& summary = file.summary();
+  const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices"),
+             repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
+  for (const auto slice : slices)
+    for (const auto repetition : repetitions)
+      if (Scan volume = file.read(slice, repetition);
+          !holds(volume.messages, io::missing_volume, Severity::warning))
+        return volume;
+  return file.read(slices.front(), repetitions.front());
+}
+
+ScanSizes sizes_of(io::ScanFile& file, const Settings& settings, const VolumeSelection& selection) {
   const io::ScanSummary& summary = file.summary();
   ScanSizes sizes = header_sizes(summary);
   constexpr double most_values = 1 << 27;  // a GiB
   if (static_cast<double>(summary.samples_per_scan) * static_cast<double>(summary.coil_count) <= most_values)
-    sizes = sizes_of(file.read(0, 0), settings);
+    sizes = sizes_of(first_volume(file, selection), settings);
   sizes.readout_length = summary.readout_length;
   return sizes;
 }

@@ -19,9 +19,10 @@ const MachineRates& cpu_rates();
 
 /// Returns the sizes that the header of a scan tells.
 ScanSizes header_sizes(const io::ScanSummary& summary);
-/// Returns the sizes of the first volume: its trajectory tells how much of the direct sums is shared, its values
-/// whether the object reaches beyond the field of view. A large scan is not read; its header tells the rest.
-ScanSizes sizes_of(io::ScanFile& file, const Settings& settings);
+/// Returns the sizes of the first selected volume that the scan has readouts of: its trajectory tells how much of the
+/// direct sums is shared, its values whether the object reaches beyond the field of view. A large scan is not read; its
+/// header tells the rest. Throws Error where the selection is not of this scan.
+ScanSizes sizes_of(io::ScanFile& file, const Settings& settings, const VolumeSelection& selection = {});
 /// Returns the settings of the gridded image that is made as well; empty where `settings` are not least squares.
 std::optional<Settings> companion_settings(const Settings& settings);
 /// Returns the number of images selected. Throws Error when the selection is not of this scan.

@@ -185,11 +185,10 @@ std::string ScanResults::note_positions() {
 }
 
 std::size_t ScanResults::stack_count() const {
-  if (slice_geometries_.empty()) return 1;
   std::vector<Geometry> chosen;
   for (const auto slice : provenance_.slices)
-    chosen.push_back(slice_geometries_[static_cast<std::size_t>(slice)]);
-  return stacks_of(chosen).size();
+    if (!slice_geometries_.empty()) chosen.push_back(slice_geometries_[static_cast<std::size_t>(slice)]);
+  return std::max(chosen.empty() ? 1 : stacks_of(chosen).size(), io::stacks_of(series_).size());
 }
 
 std::string ScanResults::name_of(std::size_t number) const {

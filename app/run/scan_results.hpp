@@ -71,7 +71,8 @@ class ScanResults {
   /// Adds what is wrong with the positions of all volumes to the notes of the first, and returns it; empty where
   /// nothing is.
   std::string note_positions();
-  /// Returns the number of stacks of the slices selected, each of which has a NIfTI file and a picture.
+  /// Returns the number of stacks of the slices selected, each of which has a NIfTI file and a picture. It is certain once
+  /// the images are made: an object may have moved since the first repetition, whose places the header tells.
   std::size_t stack_count() const;
   /// With `strict`, throws Error where a report holds a suspicion or a warning.
   void require_trust(bool strict) const;

@@ -16,6 +16,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/run/corrections.hpp"
+#include "app/run/scan_cost.hpp"
 #include "app/run/series_maps.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/processes.hpp"
@@ -79,6 +80,25 @@ bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices
   return volumes == 1 ||
          (volumes < devices.size() && run.file->summary().geometry.voxel_count() > voxels_of_small_volume &&
           !conflict_among(features_of(run.settings->settings).with(Feature::several_processes)));
+}
+
+Estimate estimate_of(const ScanRun& run, Device device, bool images_wait_in_memory) {
+  const RunOptions& options = run.settings->options;
+  const auto& summary = run.file->summary();
+  ScanSizes sizes = header_sizes(summary);
+  const bool in_double = run.settings->settings.precision == Precision::double_precision;
+  sizes.in_double = in_double && summary.format == "fhd";  // the others hold single precision
+  sizes.has_field_map = sizes.has_field_map || run.lacks_field_map;
+  EstimateSettings how{run.settings->settings, device};
+  how.images = static_cast<std::int64_t>(run.results.volumes().size());
+  how.images_wait_in_memory = images_wait_in_memory;
+  if (options.noise_map) how.noise_replicas = options.noise_map->replicas;
+  if (options.frames.asks())
+    how.frames = options.frames.sizes(summary.samples_per_scan, summary.readout_length);
+  else
+    sizes.calibration_samples = most_samples_of_series(summary, options.maps_from);
+  how.companion = least_squares(how.settings) && !options.no_gridded_image;
+  return estimate(sizes, how);
 }
 
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
@@ -280,12 +300,11 @@ namespace {
 /// Returns whether the CPU, solving once by squares, is done before a GPU has started, which takes about 0.3 s
 /// (validation/results/2026-11-23-h200.md): its threads go through so many pairs of voxels and samples in a fraction of
 /// that.
-bool is_small_work(const io::ScanSummary& summary) {
+bool is_small_work(const io::ScanSummary& summary, std::int64_t images) {
   constexpr double pairs_of_thread = 2e9, most_pairs = 1e10;
   const double pairs = static_cast<double>(summary.geometry.voxel_count()) *
                        static_cast<double>(summary.samples_per_scan) *
-                       static_cast<double>(summary.coil_count) *
-                       static_cast<double>(summary.slice_count * summary.repetition_count);
+                       static_cast<double>(summary.coil_count) * static_cast<double>(images);
   return pairs <= std::min(pairs_of_thread * omp_get_max_threads(), most_pairs);
 }
 
@@ -295,7 +314,18 @@ bool solves_once(const RunSettings& settings) {
          (method == nullptr || method->sparse.empty());
 }
 
+bool may_leave_gpu_alone(const std::string& path, const RunSettings& settings) {
+  constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
+  std::error_code unknown;
+  return solves_once(settings) && std::filesystem::file_size(path, unknown) <= bytes_of_small_file;
+}
+
 }  // namespace
+
+bool leaves_gpu_alone(const std::string& path, const RunSettings& settings, const io::ScanSummary& summary) {
+  return may_leave_gpu_alone(path, settings) &&
+         is_small_work(summary, image_count(summary, settings.options.selection));
+}
 
 std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> open_and_start_devices(
     const std::string& path, const RunSettings& settings, int local_rank) {
@@ -304,14 +334,11 @@ std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> o
   const auto start = [&] {
     devices = std::make_unique<DevicesInBackground>(option, std::max(local_rank, 0));
   };
-  constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
-  std::error_code unknown;
-  const bool may_be_small = local_rank < 0 && solves_once(settings) &&
-                            std::filesystem::file_size(path, unknown) <= bytes_of_small_file;
+  const bool may_be_small = local_rank < 0 && may_leave_gpu_alone(path, settings);
   if (!may_be_small) start();
   auto file = io::open_scan(path, settings.options.read_options);
   if (may_be_small) {
-    if (is_small_work(file->summary())) option.leaves_gpu_alone = true;
+    option.leaves_gpu_alone = leaves_gpu_alone(path, settings, file->summary());
     start();
   }
   return {std::move(file), std::move(devices)};

@@ -14,6 +14,7 @@
 #include "app/run/scan_results.hpp"
 #include "app/run/volume_reader.hpp"
 #include "io/scan/scan_file.hpp"
+#include "recon/pipeline/estimate.hpp"
 
 namespace fhd::app {
 
@@ -62,6 +63,9 @@ void start_reading(ScanRun& run);
 bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices);
 /// Returns as many engines as speed up this run on `devices`.
 RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution);
+/// Returns what the header of the scan tells of the memory of the run. `images_wait_in_memory`: until they are written,
+/// instead of in a folder.
+Estimate estimate_of(const ScanRun& run, Device device, bool images_wait_in_memory);
 /// Returns an engine for these settings on one device. Of several processes, the first makes the gridded image.
 std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
                                          const Execution& execution = {},
@@ -71,6 +75,8 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                  const std::string& note = {});
 
+/// Returns whether the CPU is done before a GPU has started: `fhd recon` and `fhd plan` ask where --device is auto.
+bool leaves_gpu_alone(const std::string& path, const RunSettings& settings, const io::ScanSummary& summary);
 /// Opens the scan. Devices start meanwhile, or after a look into a small file, which may not need a GPU. `local_rank`: of
 /// several processes on this machine, which one this is; else -1.
 std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> open_and_start_devices(

@@ -28,6 +28,10 @@ bool tells_maps(const Trajectory& trajectory, const std::array<int, 3>& matrix_s
          lattice_sampling(trajectory, matrix_size).reference_width >= least_reference_width;
 }
 
+bool may_take_maps(const io::ScanSummary& summary, MapsFrom choice) {
+  return choice != MapsFrom::volume && summary.repetition_count > 1 && summary.coil_count > 1;
+}
+
 /// Returns the columns of all, one part after the other.
 template <class T>
 Array<T> joined(const std::vector<const Array<T>*>& parts) {
@@ -125,9 +129,18 @@ std::shared_ptr<const SeriesCalibration> CalibrationsOfSeries::make(const Key& k
 
 }  // namespace
 
+std::int64_t most_samples_of_series(const io::ScanSummary& summary, MapsFrom choice) {
+  if (!may_take_maps(summary, choice)) return 0;
+  const auto voxels = static_cast<double>(summary.geometry.voxel_count()),
+             samples = static_cast<double>(summary.samples_per_scan),
+             of_all = samples * static_cast<double>(summary.repetition_count);
+  // A volume with so many tells its maps by itself, as a rule.
+  if (choice == MapsFrom::automatic && samples >= 2 * voxels) return 0;
+  return static_cast<std::int64_t>(std::min(of_all, enough_samples * voxels + samples));
+}
+
 void take_maps_from_series(io::ScanFile& file, MapsFrom choice, const Settings& settings) {
-  if (choice == MapsFrom::volume || file.summary().repetition_count < 2 || file.summary().coil_count < 2)
-    return;
+  if (!may_take_maps(file.summary(), choice)) return;
   const auto calibrations = std::make_shared<CalibrationsOfSeries>(file, choice);
   file.add([calibrations, choice, settings](Scan& scan, io::VolumeContext& context) {
     const std::int64_t coils = scan.kspace.coil_count();

@@ -142,7 +142,7 @@ std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
   if (role == Role::image) count_step(head, pending);
   const auto steps = static_cast<std::int64_t>(pending.steps.size());
   const bool has_all_steps = steps_of_image_ > 0 && steps >= steps_of_image_,
-             may_be_prescan = !has_image_ && 2 * steps < steps_of_image_;
+             may_be_prescan = !has_image_ && 2 * steps <= steps_of_image_;
   if (const auto at = pending_.find(key);
       !pending.image.empty() && (has_all_steps || (is_last(head) && !may_be_prescan)))
     take(at, std::next(at), whole);

@@ -11,7 +11,7 @@
 // readouts_per_frame, every `readouts_per_frame` readouts of a slice, repetition, contrast, phase and set are an image.
 //
 // Readouts flagged as surface coil correction are the image until one comes that is not: then they were a prescan, and are left
-// out. Until then flags do not end an image of less than half of the encoding steps.
+// out. Until then flags end no image of at most half of the encoding steps, or where their number is not known.
 //
 // Noise readouts belong to every image. References and navigators belong to their own image; images without any get the
 // first of their slice.

@@ -278,7 +278,7 @@ void Session::log_end(const std::string& failure) const {
   if (!failure.empty())
     print_error(printable(what + "; " + failure));
   else if (!services_.quiet)
-    print_out("{}\n", what), std::fflush(stdout);
+    print_out("{}\n", what);
 }
 
 // --- The server

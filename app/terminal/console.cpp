@@ -3,12 +3,12 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 
@@ -167,25 +167,23 @@ void print_scan(const io::ScanSummary& s) {
   for (const auto& sentence : s.missing) print_out("missing   {}\n", sentence);
 }
 
+static std::atomic<int> output_error = 0;
+int error_of_output() { return output_error; }
+
+void write_out(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  int none = 0;
+  output_error.compare_exchange_strong(none, errno);
+}
+
 void print_json(const nlohmann::ordered_json& json, int indent) {
-  fmt::print("{}\n",
-             json.dump(indent, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace));
+  write_out(json.dump(indent, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace) +
+            "\n");
 }
 
 std::string told_line(std::string_view line) { return io::shown(line, io::longest_line); }
 
-void print_failure(const std::string& line) {
-  // Flush standard output first, so that the order is right in a pipe that both streams share. Do not wait for a thread that
-  // is blocked there, and do not end where its reader has gone.
-  pollfd takes_more{STDOUT_FILENO, POLLOUT, 0};
-  if (poll(&takes_more, 1, 0) == 1 && (takes_more.revents & POLLOUT) != 0 && ftrylockfile(stdout) == 0) {
-    const auto before = std::signal(SIGPIPE, SIG_IGN);
-    std::fflush(stdout);
-    std::signal(SIGPIPE, before);
-    funlockfile(stdout);
-  }
-  std::fprintf(stderr, "fhd: %s\n", told_line(line).c_str());
-}
+void print_failure(const std::string& line) { std::fprintf(stderr, "fhd: %s\n", told_line(line).c_str()); }
 
 void print_error(const std::string& line) {
   tell_event("warning", {{"text", told_line(line)}});

@@ -72,6 +72,12 @@ decltype(auto) as_printed(const T& value) {
 template <class T>
 using Printed = std::remove_cvref_t<decltype(as_printed(std::declval<const T&>()))>;
 
+/// Writes to standard output at once: whoever reads a pipe or the log of a cluster sees a line when it is true. Failures are
+/// reported at the end of the command.
+void write_out(std::string_view text);
+/// Returns the number of the error of the first write_out() that failed; 0: none did.
+int error_of_output();
+
 /// Prints on standard output as fmt::print does, with control characters of text values made visible
 /// (io/files/shown_text.hpp). Texts of files and names reach a terminal only here, in print_failure() and in tell_event().
 template <class... T>
@@ -79,7 +85,7 @@ void print_out(fmt::format_string<const Printed<T>&...> format, const T&... valu
   const auto formatted = [&](const auto&... printed) {
     return fmt::vformat(format, fmt::make_format_args(printed...));
   };
-  fmt::print("{}", formatted(as_printed(values)...));
+  write_out(formatted(as_printed(values)...));
 }
 /// JSON for a person and for programs: ASCII alone, what is beyond it as JSON has it.
 /// `indent`: of each level; -1: all on one line.

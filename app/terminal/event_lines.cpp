@@ -23,22 +23,16 @@ namespace {
 using EventClock = std::chrono::steady_clock;
 
 std::atomic<bool> events_are_told = false;
-std::atomic<int> event_error = 0;
 bool end_is_told = false;  // under event_mutex
 std::timed_mutex event_mutex;
 const EventClock::time_point events_began = EventClock::now();
 
-/// Writes a line at once, because a reader waits for it, under event_mutex. Failures are reported at the end of the
-/// command, as for everything on standard output.
+/// Writes a line, under event_mutex.
 void write_event(const char* event, const nlohmann::ordered_json& fields) {
   const double seconds = std::chrono::duration<double>(EventClock::now() - events_began).count();
   nlohmann::ordered_json line{{"event", event}, {"time", std::round(seconds * 1e3) / 1e3}};
   line.update(fields);
-  const auto text =
-      line.dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-  int none = 0;
-  event_error.compare_exchange_strong(none, errno);
+  print_json(line, -1);
 }
 
 /// Writes "end" once, under event_mutex.
@@ -64,7 +58,6 @@ std::string quoted(const std::string& word) {
 }  // namespace
 
 bool tells_events() { return events_are_told; }
-int error_of_events() { return event_error; }
 void silence_events() { events_are_told = false; }
 
 void tell_event(const char* event, const nlohmann::ordered_json& fields) {

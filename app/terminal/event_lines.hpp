@@ -19,8 +19,6 @@ void silence_events();
 
 /// Writes an event; nothing unless --json-lines was given. Any thread may call it. `fields`: an object.
 void tell_event(const char* event, const nlohmann::ordered_json& fields);
-/// Returns errno of the first event that could not be written; 0: all were.
-int error_of_events();
 /// Writes "end", once: the exit status and, unless empty, the error that led to it.
 void tell_end(int status, const std::string& error);
 /// Writes "end" of a process that a signal ends; nothing where nobody reads the events before, so that it never waits.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/options/devices.hpp"
+#include "app/run/scan_cost.hpp"
 #include "app/run/scan_results.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
@@ -33,15 +34,6 @@ nlohmann::ordered_json image_fields(const Report& report, std::size_t number, co
     fields.update({{"accuracy", made->error()}, {"accuracy_passed", made->passed}});
   if (report.verdict) fields["verdict"] = report.verdict->sentence;
   return fields;
-}
-
-void print_memory(const Report& report) {
-  const auto print = [](std::size_t bytes, const std::string& what) {
-    print_out("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
-  };
-  if (report.device_planned_bytes == 0) return;
-  print(report.device_planned_bytes, "planned");
-  print(report.device_peak_bytes, "measured");
 }
 
 }  // namespace
@@ -116,7 +108,10 @@ void RunPrinter::print_image(std::size_t index, const Report& report, const Scan
   if (tells_events()) return tell_event("image", image_fields(report, number, results));
   const bool first = is_first(), is_full = first || verbose_;
   if (quiet_ || !(is_full || prints_each())) return;
-  if (first && verbose_) print_memory(report);
+  if (first && verbose_ && report.device_planned_bytes > 0)
+    print_out("measured  {} of the GPU's memory, of {} planned\n",
+              memory_text(static_cast<double>(report.device_peak_bytes)),
+              memory_text(static_cast<double>(report.device_planned_bytes)));
   if (first)
     for (const auto& message : report.messages)
       if (message.severity == Severity::note) say("note", message.text);

@@ -8,7 +8,7 @@ function verdict(r) {
   const {images, certified, failed} = r.certified;
   const part = (name, v) => v === null ? null : `${name} ${number(v, 2)}`;
   const figures = [part("image to samples (F)", c.forward_error), part("samples to image (Fᴴ)", c.adjoint_error), part("both, as solved (FᴴF)", c.normal_error)].filter(t => t).join(", ") || "missing";
-  const many = images > 1 ? [(failed ? `${failed} of ${images} images failed` : `${certified} of ${images} images checked`) + ", the worst: "] : [""];
+  const many = images > 1 ? [(failed ? `${failed} of ${images} images failed` : `${certified} of ${images} images checked`) + "; of the worst, "] : [""];
   return make("div", {class: "verdict " + (c.passed ? "pass" : "fail"), role: c.passed ? "status" : "alert"},
     c.passed ? "Certified: the operators that made this image are as exact as asked." : "Warning: the accuracy check of this result did not pass.",
     make("small", {}, `${many[0]}relative errors: ${figures} (allowed ${number(c.requested)})` + [c.true_residual === null ? null : `true residual ${number(c.true_residual, 2)}`, ...stop, ...time].filter(t => t).map(t => "; " + t).join("")));

@@ -60,7 +60,7 @@ function beside(results) {
   const first = item => (index(item, "repetitions") * item.slices.length + index(item, "slices")) * item.width * item.height;
   const factor = item => state.scale === "own" && item.bright > 0 && items[0].bright > 0 ? items[0].bright / item.bright : 1;
   const where = item => (count.slices > 1 ? `slice ${item.slices[index(item, "slices")]}` : "") + (count.repetitions > 1 ? `${count.slices > 1 ? ", " : ""}${item.kind} ${item.repetitions[index(item, "repetitions")]}` : "");
-  const readout = make("p", {class: "readout"}), hint = "Point at a place to read the values of all. ↑ ↓ slice, P phase.";
+  const readout = make("p", {class: "readout"}), hint = `Point at a place to read the values of all. Keys: ${count.slices > 1 ? "↑ ↓ slice, " : ""}P phase.`;
   const read = () => {
     if (!state.at) { readout.textContent = hint; return; }
     const value = item => {

@@ -56,7 +56,7 @@ static Json misfits_json(const std::vector<Misfit>& misfits, bool noise_is_known
   for (const auto& m : misfits)
     all.push_back({{"where", m.where},
                    {"share_of_energy", m.energy},
-                   {"samples", m.samples},
+                   {"samples", static_cast<std::int64_t>(m.samples)},
                    {"unexplained", m.unexplained},
                    {"beyond_noise", checked(m.beyond_noise)},
                    {"chi_squared", noise_is_known ? positive(m.chi_squared) : Json()}});

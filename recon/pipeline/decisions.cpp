@@ -4,6 +4,7 @@
 #include <string>
 
 #include "recon/domain/option_words.hpp"
+#include "recon/domain/text.hpp"
 #include "recon/error.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 
@@ -88,16 +89,24 @@ static double affordable_pairs(const Settings& settings, Device device) {
   return suits_tensor_cores(choice_of(transform_settings(settings)), settings.precision) ? 1e14 : 1e13;
 }
 
+std::string TransformDecision::pairs_text() const {
+  return short_number(pairs) + " pairs of voxels and samples" + (shares ? " that differ" : "");
+}
+
 TransformDecision decide_transform(const Settings& settings, Device device,
-                                   const std::array<int, 3>& matrix_size, const SampleCount& samples,
-                                   std::int64_t coils) {
-  TransformDecision decision;
-  decision.pairs = direct_pairs(settings, device, matrix_size, samples, coils);
-  decision.kind = transform_settings(settings).kind;
+                                   const std::array<int, 3>& matrix_size, std::int64_t samples,
+                                   std::int64_t coils, const std::function<SampleCount()>& that_differ) {
+  const double most = affordable_pairs(settings, device);
+  TransformDecision decision{transform_settings(settings).kind};
+  decision.pairs = direct_pairs(settings, device, matrix_size, {samples, samples, samples}, coils);
   decision.asked_for = decision.kind != TransformKind::automatic;
-  if (!decision.asked_for)
-    decision.kind =
-        decision.pairs <= affordable_pairs(settings, device) ? TransformKind::direct : TransformKind::gridded;
+  if (decision.asked_for) return decision;
+  if (decision.pairs > most) {
+    const SampleCount count = that_differ();
+    decision.shares = device.is_cpu() && count.x < count.all;
+    decision.pairs = direct_pairs(settings, device, matrix_size, count, coils);
+  }
+  decision.kind = decision.pairs <= most ? TransformKind::direct : TransformKind::gridded;
   return decision;
 }
 

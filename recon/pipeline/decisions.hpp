@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "recon/coils/undersampling.hpp"
 #include "recon/domain/scan.hpp"
@@ -71,11 +72,15 @@ inline double difference_points(const std::array<int, 3>& matrix_size) {
 struct TransformDecision {
   TransformKind kind = TransformKind::direct;  ///< not automatic
   double pairs = 0;                            ///< of voxels and samples, were the sums direct
+  bool shares = false;                         ///< the pairs are those that differ
   bool asked_for = true;                       ///< or implied by the method
+  /// Returns "1.2e+10 pairs of voxels and samples that differ".
+  std::string pairs_text() const;
 };
+/// Decides from all `samples`; where these are too many, from what `that_differ` returns, which takes a sort.
 TransformDecision decide_transform(const Settings& settings, Device device,
-                                   const std::array<int, 3>& matrix_size, const SampleCount& samples,
-                                   std::int64_t coils);
+                                   const std::array<int, 3>& matrix_size, std::int64_t samples,
+                                   std::int64_t coils, const std::function<SampleCount()>& that_differ);
 
 /// Returns whether the data residual is predicted with the gridded transform at its best, near direct sums in single
 /// precision, unless E is applied in every iteration.

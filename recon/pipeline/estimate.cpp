@@ -28,6 +28,16 @@ constexpr double strength_search_iterations = 44;
 /// Solutions that a search of lambda is worth.
 constexpr double lambda_search_solves = 14;
 
+/// Returns how many time segments follow so many turns to 1e-5, as measured from 0.01 to 2 turns.
+int expected_segments(double turns) {
+  return static_cast<int>(std::min(256.0, std::round(turns + 2.6 + 4.3 * std::sqrt(std::min(turns, 4.0)))));
+}
+/// Returns the sum of the numbers of segments that are tried.
+double numbers_up_to(int segments, double turns) {
+  const double before = std::min(std::floor(turns), double(segments));
+  return (segments * (segments + 1.0) - before * (before + 1.0)) / 2;
+}
+
 Work copied(double bytes) { return {WorkUnit::byte, bytes}; }
 /// Returns the bytes of a complex number of the scan: in single precision, and in double as well.
 double held_bytes(bool in_double) { return in_double ? 24 : 8; }
@@ -145,19 +155,22 @@ class Walk {
 
   void decide() {
     if (gpu_) scan_.samples.x = scan_.samples.xy = scan_.samples.all;  // no sums are shared there
-    out_.transform = decide_transform(how_.settings, device_, scan_.matrix_size, scan_.samples, out_.coils);
+    out_.transform = decide_transform(how_.settings, device_, scan_.matrix_size, scan_.samples.all,
+                                      out_.coils, [&] { return scan_.samples; });
     transform_ = transform_settings(how_.settings);
     transform_.kind = out_.transform.kind;
     if (method_ == nullptr) return;
     out_.solves = uses_maps() ? 1 : coils();
     if (scan_.has_field_map && scan_.has_sample_time) {
       const bool toeplitz = method_->normal == NormalKind::toeplitz, known = scan_.time_segments > 0;
-      segments_ = known ? scan_.time_segments : 10;
-      differences_ = known ? scan_.difference_segments : toeplitz ? 16 : 0;
-      if (!known)
+      const double turns = scan_.field_turns.value_or(2);
+      segments_ = known ? scan_.time_segments : expected_segments(turns);
+      differences_ = known ? scan_.difference_segments : toeplitz ? expected_segments(2 * turns) : 0;
+      if (!known && !scan_.field_turns)
         out_.assumptions.push_back(
-            "how many time segments the field map needs is not known before it is read: 10 are assumed, and "
-            "16 for the Toeplitz operator");
+            "how many time segments the field map needs is not known before it is read: " +
+            std::to_string(segments_) + " are assumed, and " + std::to_string(differences_) +
+            " for the Toeplitz operator");
     }
     double samples_per_unknown = samples_ / voxels_;
     if (how_.frames) {  // unknowns are frames, or components of their subspace
@@ -256,10 +269,13 @@ class Walk {
 
   /// Returns the same with a field map.
   Work segmented_model(const TransformCost& transform) {
-    // Least squares of every distinct sample time with 1, 2, ... segments over 256 frequencies, or 512 differences.
+    // Least squares of every distinct sample time with more and more segments, from the turns on, over 256 frequencies, or
+    // 512 differences.
     const double times = scan_.readout_length > 0 ? scan_.readout_length : std::min(samples_, 4096.0);
     constexpr double phasor_s = 2e-8;
-    const double phasors = 256 * std::pow(segments_ + 0.5, 2) + 512 * std::pow(differences_ + 0.5, 2);
+    const double turns = scan_.field_turns.value_or(2);
+    const double phasors =
+        512 * numbers_up_to(segments_, turns) + 1024 * numbers_up_to(differences_, 2 * turns);
     stage("time segments", {}, {}, times * phasors * phasor_s / omp_get_max_threads() / times_);
     const OperatorCost encoding =
         off_resonance_cost(transform, transform_sizes(), channels(), how_.coils_at_once, segments_);
@@ -473,12 +489,15 @@ class Walk {
       if (const double n = scan_.cropped_matrix_size[axis]; n > 0)
         image_voxels *= n / scan_.matrix_size[axis];
     const double images = how_.images * (how_.frames ? how_.frames->frames : 1);
+    // A volume that is read has a calibration of its own, also where it is that of a series.
+    const double calibration = scan_.calibration_samples * (scan_.coils * held_bytes(scan_.in_double) + 24),
+                 read_bytes = samples_ * (scan_.coils * held_bytes(scan_.in_double) + 24) + calibration;
     if (how_.images_wait_in_memory || how_.frames)
-      return (images - 1) * image_voxels * (element_ == 16 ? 24 : 8) * (how_.companion ? 2 : 1) * 4;
+      return (images - 1) * image_voxels * (element_ == 16 ? 24 : 8) * (how_.companion ? 2 : 1) * 4 +
+             std::min(images - 1, 2.0) * calibration;
     const auto concurrent =
         concurrent_volumes(device_, how_.images, static_cast<std::int64_t>(voxels_), omp_get_max_threads());
-    return (concurrent - 1) * arrays +
-           std::min(images - 1, 10.0) * samples_ * (scan_.coils * held_bytes(scan_.in_double) + 24);
+    return (concurrent - 1) * arrays + std::min(images - 1, 10.0) * read_bytes;
   }
 
   ScanSizes scan_;

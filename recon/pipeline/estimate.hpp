@@ -36,6 +36,8 @@ struct ScanSizes {
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
   /// Time segments of E and of E^H E; 0: not known, they depend on the values of the field map.
   int time_segments = 0, difference_segments = 0;
+  /// Turns between the slowest and the fastest voxel of the field map from the first sample to the last.
+  std::optional<double> field_turns{};
 
   double voxels() const { return static_cast<double>(matrix_size[0]) * matrix_size[1] * matrix_size[2]; }
 };

@@ -12,19 +12,20 @@ namespace fhd {
 
 /// Seconds of each unit of work, by all threads of the CPU or by one GPU.
 struct MachineRates {
-  std::array<std::array<double, Work::units>, 2> seconds_of_unit{};  ///< [precision][unit]
+  std::array<std::array<double, Work::units>, 2> seconds_of_unit{};  ///< [precision][unit], undisturbed
+  double slowdown = 1;  ///< times as long all work takes now, because other processes share the processor
 
   double& of(WorkUnit unit, Precision precision = Precision::single_precision) {
     return seconds_of_unit[static_cast<std::size_t>(precision)][static_cast<std::size_t>(unit)];
   }
-  /// Returns the seconds of this work.
+  /// Returns the seconds of this work, as slow as the machine is now.
   double seconds(const Work& work) const;
   /// Returns every number with its name, for files.
   std::vector<std::pair<std::string, double*>> fields();
 };
 
-/// Measures a device, in about a tenth of a second. Takes the smallest time of several repetitions, so that other
-/// processes disturb little.
+/// Measures a device, in about a tenth of a second: how long its own work takes and, on a CPU, how much longer other
+/// processes make it.
 MachineRates measure_rates(Device device);
 /// Returns the rates of one H100 (validation/results), for a machine whose GPU is not at hand.
 MachineRates assumed_gpu_rates();

@@ -1,9 +1,10 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <memory>
+#include <numbers>
 #include <random>
 
 #include "recon/array/linear_algebra.hpp"
@@ -59,6 +60,11 @@ ScanSizes sizes_of(const Scan& scan) {
   sizes.has_maps = scan.sensitivity_maps.has_value();
   sizes.has_field_map = scan.field_map.has_value();
   sizes.has_sample_time = scan.sample_time_s.has_value();
+  if (scan.field_map && scan.sample_time_s && scan.field_map->size() > 0 && scan.sample_time_s->size() > 0) {
+    const auto [slow, fast] = std::minmax_element(scan.field_map->begin(), scan.field_map->end());
+    const auto [begin, end] = std::minmax_element(scan.sample_time_s->begin(), scan.sample_time_s->end());
+    sizes.field_turns = (double{*fast} - *slow) * (*end - *begin) / (2 * std::numbers::pi);
+  }
   sizes.in_double = !scan.kspace.in_double.empty();
   return sizes;
 }
@@ -93,7 +99,7 @@ Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const Mac
                    const MachineRates& host) {
   const Estimate made = estimate(scan, how);
   const auto seconds_of = [&](const EstimatedStage& stage) {
-    return stage.seconds + device.seconds(stage.work) + host.seconds(stage.host_work);
+    return host.slowdown * stage.seconds + device.seconds(stage.work) + host.seconds(stage.host_work);
   };
   Prediction result;
   result.images = how.images;
@@ -135,29 +141,50 @@ constexpr std::pair<const char*, WorkUnit> named_units[] = {
     {"algebra", WorkUnit::algebra}, {"region", WorkUnit::region}};
 static_assert(std::size(named_units) == Work::units);
 
-/// Returns the seconds of the fastest of several runs of `work`, after one that warms up.
-template <class Run>
-double fastest(Device device, const Run& work) {
-  using Clock = std::chrono::steady_clock;
-  const auto seconds_since = [](Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  };
-  // Many short runs on the CPU, so that one of them is undisturbed; a GPU takes a while to reach its clock.
-  const double budget = device.is_cuda() ? 0.05 : 0.01;
-  const auto run = [&] {
-    work();
-    device::synchronize(device);
-  };
-  run();
-  double best = 1e300;
-  const auto begin = Clock::now();
-  do {
-    const auto start = Clock::now();
+/// Measures how long pieces of work take on a device, and how long this thread waits for a processor meanwhile.
+class Stopwatch {
+ public:
+  explicit Stopwatch(Device device) : device_(device) {}
+
+  /// Returns the seconds of one run of `work`, after one that warms up: on a CPU without those in which other processes had
+  /// the processor, on a GPU those of the fastest of several runs.
+  template <class Run>
+  double seconds_of(const Run& work) {
+    const double budget = device_.is_cuda() ? 0.05 : 0.01;  // a GPU takes a while to reach its clock
+    const auto run = [&] {
+      work();
+      device::synchronize(device_);
+    };
     run();
-    best = std::min(best, seconds_since(start));
-  } while (seconds_since(begin) < budget);
-  return std::max(best, 1e-9);
-}
+    double best = 1e300;
+    int runs = 0;
+    const double begin = seconds(CLOCK_MONOTONIC), own_begin = seconds(CLOCK_THREAD_CPUTIME_ID);
+    double elapsed = 0;
+    do {
+      const double before = elapsed;
+      run();
+      ++runs;
+      elapsed = seconds(CLOCK_MONOTONIC) - begin;
+      best = std::min(best, elapsed - before);
+    } while (elapsed < budget);
+    if (device_.is_cuda()) return std::max(best, 1e-9);
+    const double own = seconds(CLOCK_THREAD_CPUTIME_ID) - own_begin;
+    elapsed_ += elapsed, own_ += own;
+    return std::max(own / runs, 1e-9);
+  }
+  /// Returns how many times as long as by themselves all runs took.
+  double slowdown() const { return own_ > 0 ? std::max(1.0, elapsed_ / own_) : 1; }
+
+ private:
+  static double seconds(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  }
+
+  Device device_;
+  double elapsed_ = 0, own_ = 0;
+};
 
 /// Returns positions spread evenly over k-space at random.
 Trajectory random_trajectory(const std::array<int, 3>& n, std::int64_t samples) {
@@ -179,11 +206,11 @@ Array<Complex<T>> some_values(Shape shape, Device device) {
 /// Measures a forward and an adjoint product, and charges what other units do not explain to `unit`.
 template <class T>
 void measure_transform(const FourierTransform<T>& transform, std::int64_t coils, WorkUnit unit,
-                       MachineRates& rates) {
+                       Stopwatch& watch, MachineRates& rates) {
   const Device device = transform.device();
   auto images = some_values<T>(transform.images_shape(coils), device),
        values = some_values<T>(transform.samples_shape(coils), device);
-  const double seconds = fastest(device, [&] {
+  const double seconds = watch.seconds_of([&] {
     transform.adjoint(values, images);
     transform.forward(images, values);
   });
@@ -194,16 +221,16 @@ void measure_transform(const FourierTransform<T>& transform, std::int64_t coils,
 }
 
 template <class T>
-void measure_transforms(Device device, MachineRates& rates) {
+void measure_transforms(Device device, Stopwatch& watch, MachineRates& rates) {
   const bool gpu = device.is_cuda();
   const int size = gpu ? 64 : 24;
   const std::array<int, 3> plane{gpu ? 128 : 64, gpu ? 128 : 64, gpu ? 32 : 1}, volume{size, size, size};
   const auto positions = random_trajectory(plane, gpu ? 32768 : 512);
   measure_transform<T>(*make_direct_transform<T>(positions, plane, device, {GpuSums::fast}), 4,
-                       WorkUnit::pair, rates);
+                       WorkUnit::pair, watch, rates);
   if (gpu)
     measure_transform<T>(*make_direct_transform<T>(positions, plane, device, {GpuSums::tensor_cores}), 4,
-                         WorkUnit::matrix_product, rates);
+                         WorkUnit::matrix_product, watch, rates);
   const std::int64_t coils = gpu ? 8 : 2;
   const auto grid = difference_grid(volume);
   Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]});
@@ -212,31 +239,31 @@ void measure_transforms(Device device, MachineRates& rates) {
       make_toeplitz_normal<T>(q.to(device), some_values<T>(Shape{coils, size, size, size}, device));
   auto in = some_values<T>(normal->domain(), device), out = some_values<T>(normal->domain(), device);
   constexpr Precision precision = precision_of<T>();
-  rates.of(WorkUnit::fft, precision) =
-      fastest(device, [&] { normal->forward(in, out); }) /
-      toeplitz_cost(volume, coils, precision, device).forward.at(WorkUnit::fft, precision);
+  rates.of(WorkUnit::fft, precision) = watch.seconds_of([&] {
+    normal->forward(in, out);
+  }) / toeplitz_cost(volume, coils, precision, device).forward.at(WorkUnit::fft, precision);
   measure_transform<T>(
       *make_gridded_transform<T>(random_trajectory(volume, gpu ? 262144 : 4096), volume, 1e-5, device), 4,
-      WorkUnit::kernel_point, rates);
+      WorkUnit::kernel_point, watch, rates);
 }
 
-void measure_memory(Device device, MachineRates& rates) {
+void measure_memory(Device device, Stopwatch& watch, MachineRates& rates) {
   const std::int64_t elements = device.is_cuda() ? 1 << 24 : 1 << 20;
   Array<Complex<float>> from(Shape{elements}, device), to(Shape{elements}, device);
   const auto bytes = static_cast<double>(elements) * sizeof(Complex<float>);
-  rates.of(WorkUnit::byte) = fastest(device, [&] { add_scaled(to, 0.5f, from); }) / bytes;
+  rates.of(WorkUnit::byte) = watch.seconds_of([&] { add_scaled(to, 0.5f, from); }) / bytes;
   if (device.is_cuda()) {
     Array<Complex<float>> host;
-    rates.of(WorkUnit::transferred_byte) = fastest(device, [&] { host = from.to(Device::cpu()); }) / bytes;
+    rates.of(WorkUnit::transferred_byte) = watch.seconds_of([&] { host = from.to(Device::cpu()); }) / bytes;
   }
   Array<Complex<float>> few(Shape{64}, device), other(Shape{64}, device);
-  rates.of(WorkUnit::region) = fastest(device, [&] { add_scaled(few, 0.5f, other); });
+  rates.of(WorkUnit::region) = watch.seconds_of([&] { add_scaled(few, 0.5f, other); });
 }
 
-void measure_algebra(MachineRates& rates) {
+void measure_algebra(Stopwatch& watch, MachineRates& rates) {
   constexpr std::int64_t coils = 16, samples = 4096;
   const auto data = some_values<float>(Shape{coils, samples}, Device::cpu());
-  const double seconds = fastest(Device::cpu(), [&] {
+  const double seconds = watch.seconds_of([&] {
     const auto covariance = sum_of_outer_products(data);
     static_cast<void>(apply_mixing(covariance, data));
   });
@@ -251,7 +278,7 @@ double MachineRates::seconds(const Work& work) const {
     for (const auto& [name, unit] : named_units)
       sum += work.at(unit, precision) *
              seconds_of_unit[static_cast<std::size_t>(precision)][static_cast<std::size_t>(unit)];
-  return sum;
+  return slowdown * sum;
 }
 
 std::vector<std::pair<std::string, double*>> MachineRates::fields() {
@@ -282,10 +309,12 @@ MachineRates assumed_gpu_rates() {
 
 MachineRates measure_rates(Device device) {
   MachineRates rates;
-  measure_memory(device, rates);
-  measure_transforms<float>(device, rates);
-  measure_transforms<double>(device, rates);
-  if (device.is_cpu()) measure_algebra(rates);
+  Stopwatch watch(device);
+  measure_memory(device, watch, rates);
+  measure_transforms<float>(device, watch, rates);
+  measure_transforms<double>(device, watch, rates);
+  if (device.is_cpu()) measure_algebra(watch, rates);
+  rates.slowdown = watch.slowdown();
   return rates;
 }
 

@@ -141,22 +141,17 @@ TransformSettings decided_transform(const Scan& scan, const Context& context) {
   TransformSettings transform = transform_settings(context.settings);
   if (transform.kind != TransformKind::automatic) return transform;
   const std::int64_t count = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
-  SampleCount samples{count, count, count};
-  const auto decide = [&] {
-    return decide_transform(context.settings, context.device(), scan.geometry.matrix_size, samples, coils);
-  };
-  TransformDecision decision = decide();
-  if (decision.kind == TransformKind::gridded && !context.processes().is_shared()) {
-    samples = count_samples(scan.trajectory);  // those that share positions take less
-    decision = decide();
-  }
+  const TransformDecision decision =
+      decide_transform(context.settings, context.device(), scan.geometry.matrix_size, count, coils, [&] {
+        return context.processes().is_shared() ? SampleCount{count, count, count}
+                                               : count_samples(scan.trajectory);
+      });
   transform.kind = decision.kind;
-  const std::string pairs = short_number(decision.pairs) + " pairs of voxels and samples";
   context.log.note("transform", transform.kind == TransformKind::direct
-                                    ? "transform: direct (exact), " + pairs +
-                                          (samples.x < samples.all ? " that differ" : "")
+                                    ? "transform: direct (exact), " + decision.pairs_text()
                                     : "transform: gridded to " + short_number(transform.accuracy) +
-                                          ", because " + pairs + " are too many for the direct sums");
+                                          ", because " + decision.pairs_text() +
+                                          " are too many for the direct sums");
   return transform;
 }
 

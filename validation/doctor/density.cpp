@@ -139,11 +139,12 @@ void check_density(const Scan& scan, std::int64_t readout_length, Findings& find
   for (int axis = 0; axis < 3; ++axis)
     if (scan.geometry.matrix_size[axis] > 1)
       spacings.push_back(fmt::format("{:.2f} along {}", density->spacing[axis], axis_names[axis]));
-  const auto text = fmt::format("{:.2f} in all; mean distance of sampled cells of k-space {}",
-                                density->undersampling, fmt::join(spacings, ", "));
+  const auto text =
+      fmt::format("one of {:.2f} cells of 1 cycle/FOV has a sample; mean distance of these cells {}",
+                  density->undersampling, fmt::join(spacings, ", "));
   // Rounding to cells leaves a few holes in k-space that is fully sampled.
   if (density->undersampling < 1.3)
-    findings.add(Severity::ok, "density", "k-space is sampled without gaps: undersampling " + text + ".");
+    findings.add(Severity::ok, "density", "k-space is sampled without gaps: " + text + ".");
   else if (density->undersampling <= static_cast<double>(coils))
     findings.add(Severity::note, "density",
                  "k-space is undersampled: " + text + ". Sensitivity maps and lambda fill the gaps.");

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Optional, TypedDict
 
-Judgement = Literal["explained", "untested", "not converged", "varies", "unexplained"]
+Judgement = Literal["explained", "explained in part", "untested", "not converged", "varies", "unexplained"]
 
 
 class Certificate(TypedDict):
@@ -39,10 +39,14 @@ class Misfit(TypedDict):
     """of a shell of k-space: its outer radius, 1 at a face; of a coil: its number"""
     share_of_energy: float
     """of sum |d|^2"""
+    samples: int
+    """values there, of all coils"""
     unexplained: float
     """|E rho - d| / |d|, noise included"""
+    beyond_noise: Optional[float]
+    """what of it is more than noise; None where that is not known, and of coils"""
     chi_squared: Optional[float]
-    """|E rho - d|^2 over what the noise leaves there; None where that is not known"""
+    """|E rho - d|^2 over what the noise leaves there; None unless noise readouts tell the noise"""
 
 
 class Cause(TypedDict):
@@ -68,6 +72,11 @@ class ModelChange(TypedDict):
 class _Likely(TypedDict, total=False):
     cause: Cause
     """absent where the data are explained, or no cause is known"""
+    by_readout: list[float]
+    """|E rho - d| of groups of successive readouts over |d|, root mean squares both: of the group, and of all samples;
+    absent where the trajectory has one readout"""
+    readouts_per_group: int
+    """absent likewise"""
 
 
 class Verdict(_Likely):
@@ -75,8 +84,9 @@ class Verdict(_Likely):
     the arithmetic alone."""
 
     judgement: Judgement
-    """explained; untested: no more values than unknowns; not converged: nothing is said of the data; varies: explained
-    but for a signal that changes from readout to readout; unexplained: arithmetic right, data not explained"""
+    """explained; explained in part: more is left over than of scans that are right, and less than calls for an alarm;
+    untested: no more values than unknowns; not converged: nothing is said of the data; varies: explained but for a
+    signal that changes from readout to readout; unexplained: data not explained"""
     sentence: str
     """why, for a reader"""
     unexplained: float
@@ -84,11 +94,13 @@ class Verdict(_Likely):
     tested: float
     """share of sum |d|^2 there"""
     chi_squared: Optional[float]
-    """of the same samples, 1: noise; None where the noise is not known"""
+    """of the same samples, 1: noise; None unless noise readouts tell the noise"""
     noise_variance: float
     """E |n|^2 of a sample, in the unit of the scan; 0 where not known"""
     noise_is_measured: bool
     """by noise readouts; else from the part of k-space with the smallest rest"""
+    noise_share: Optional[float]
+    """|noise| / |d| with this variance; None where not known"""
     by_radius: list[Misfit]
     by_coil: list[Misfit]
     changes: list[ModelChange]

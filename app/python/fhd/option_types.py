@@ -111,8 +111,8 @@ class ArrayOptions(TypedDict, total=False):
     prior_strength: float | None
     """larger: weaker edges of the prior count too [1]"""
     lambda_: float | Literal["auto"] | None
-    """weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: such that the data residual is the noise
-    of the scan [0.05 of the mean eigenvalue]"""
+    """weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: that of the least estimated error, or the
+    default where the noise is not known [0.05 of the mean eigenvalue]"""
     iterations: int | None
     """of the solver, at most; 100 with wavelet, tv, tgv [30]"""
     tolerance: float | None

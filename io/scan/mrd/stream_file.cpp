@@ -149,7 +149,7 @@ class StreamFile {
       volumes_.add(trajectories(number));
     volumes_.finish(std::ref(trajectories), std::ref(whole));
     summary_ = volumes_.summary();
-    summary_.format = index_.is_mrd_2 ? "MRD version 2" : "ISMRMRD stream";
+    summary_.format = index_.is_mrd_2 ? "ISMRMRD (MRD version 2)" : "ISMRMRD stream";
     std::string others;
     for (const auto& [kind, count] : index_.others)
       others += fmt::format("{}{} {}", others.empty() ? "" : ", ", count, kind);

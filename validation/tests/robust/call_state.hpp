@@ -29,7 +29,8 @@ struct CallState {
   Call failing;           ///< which kind
   std::uint64_t at;       ///< which of them, from 1 on; 0: none
   std::uint32_t goes_on;  ///< whether those after it fail, too
-  std::uint32_t kills;    ///< whether the process is killed instead
+  std::int32_t
+      signal;  ///< that the process gets instead: SIGKILL, or SIGSTOP before the call is made; 0: none
   std::atomic<std::uint32_t> has_failed;
 };
 

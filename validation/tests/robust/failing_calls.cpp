@@ -33,7 +33,8 @@ bool fails(Call call, int error) {
                           (number == state->at || (number > state->at && state->goes_on));
   if (!is_reached) return false;
   state->has_failed = 1;
-  if (state->kills) raise(SIGKILL);
+  if (state->signal != 0) raise(state->signal);
+  if (state->signal == SIGSTOP) return false;
   errno = error;
   return true;
 }

@@ -29,6 +29,7 @@ struct Failure {
   std::uint64_t at = 0;  ///< from 1 on; 0: nothing
   bool goes_on = false;  ///< also all calls of this kind after it
   bool kills = false;    ///< instead of failing
+  bool stops = false;    ///< instead of failing: the call is made when the process goes on
 };
 
 /// The state that is shared with a run, in a file of its own.
@@ -53,7 +54,7 @@ class SharedState {
     state_->failing = failure.call;
     state_->at = failure.at;
     state_->goes_on = failure.goes_on;
-    state_->kills = failure.kills;
+    state_->signal = failure.kills ? SIGKILL : failure.stops ? SIGSTOP : 0;
     state_->has_failed = 0;
   }
   std::uint64_t count(Call call) const { return state_->counts[static_cast<std::size_t>(call)]; }

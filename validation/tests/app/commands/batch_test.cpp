@@ -1,5 +1,6 @@
 // fhd batch: what is done, what is recorded, what is done again, and what a failure costs.
 #include <gtest/gtest.h>
+#include <ismrmrd/dataset.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +15,9 @@
 #include <sstream>
 #include <thread>
 
+#include "data/simulate.hpp"
 #include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd::tests {
@@ -90,6 +93,23 @@ class Batch : public ProgramTest {
     return exit_status(status);
   }
 };
+
+/// Writes an ISMRMRD file of one readout that is flagged as noise.
+void write_noise(const std::string& path, std::uint16_t samples) {
+  ISMRMRD::Dataset dataset(path.c_str(), "/dataset", true);
+  dataset.writeHeader(
+      "<ismrmrdHeader><encoding><encodedSpace><matrixSize><x>24</x><y>24</y><z>1</z></matrixSize>"
+      "<fieldOfView_mm><x>240</x><y>240</y><z>5</z></fieldOfView_mm></encodedSpace>"
+      "<trajectory>cartesian</trajectory></encoding></ismrmrdHeader>");
+  ISMRMRD::Acquisition noise;
+  noise.resize(samples, 2, 0);
+  noise.setFlag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT);
+  std::mt19937 random(3);
+  for (std::uint16_t s = 0; s < samples; ++s)
+    for (std::uint16_t coil = 0; coil < 2; ++coil)
+      noise.data(s, coil) = {static_cast<float>(random() % 100), static_cast<float>(random() % 100)};
+  dataset.appendAcquisition(noise);
+}
 
 TEST_F(Batch, makes_the_images_of_single_runs) {
   simulate(3);
@@ -324,11 +344,71 @@ TEST_F(Batch, results_never_overwrite_a_scan) {
 
 TEST_F(Batch, images_found_in_a_folder_are_passed_over_but_not_when_named) {
   simulate(1);
-  ASSERT_EQ(run("simulate -o " + path("scans/t") + " --matrix 24 --coils 2"), 0);
+  ASSERT_EQ(run("recon " + path("scans/s0.h5") + " -o " + path("scans/image") + " --device cpu"), 0);
   ASSERT_DONE(batch(""));
-  EXPECT_EQ(row("t.truth").at("status"), "no scan");
+  EXPECT_EQ(row("image").at("status"), "no scan");
   ASSERT_EQ(run("batch '" + path("scans") + "/*.h5' -o " + path("results") + " --device cpu --cache off"), 0);
-  EXPECT_EQ(run("batch " + path("scans/t.truth.h5") + " -o " + path("results")), 1);
+  EXPECT_EQ(run("batch " + path("scans/image.h5") + " -o " + path("other")), 1);
+}
+
+TEST_F(Batch, true_images_of_simulations_are_passed_over_in_one_line) {
+  simulate(1);
+  for (const std::string name : {"t", "u"})
+    ASSERT_EQ(run("simulate -o " + path("scans/" + name) + " --matrix 24 --coils 2 --field-hz 20"), 0);
+  const std::string line = "4 files, such as " + path("scans/t.field.h5") +
+                           ", hold true images or field maps of 'fhd simulate' and no scan: skipped\n";
+  ASSERT_DONE(batch("--list"));
+  EXPECT_EQ(std::ranges::count(text("out"), '\n'), 3) << text("out");
+  ASSERT_DONE(batch("--iterations 2"));
+  EXPECT_CONTAINS(text("out"), "note      " + line);
+  EXPECT_EQ(summary().at("scans").size(), 3U);
+  for (const std::string command : {"check ", "info "})
+    for (const std::string& scans : {path("scans"), path("scans") + "/*.h5"}) {
+      ASSERT_DONE(run(command + scans));
+      EXPECT_TRUE(contains(text("out"), "note      " + line)) << command << scans << text("out");
+      EXPECT_LACKS(text("out"), "truth");
+    }
+  ASSERT_DONE(run("info --json " + path("scans")));
+  EXPECT_EQ(nlohmann::json::parse(text("out")).size(), 3U);
+  for (const std::string command : {"info ", "check ", "batch -o other "})
+    EXPECT_EQ(run(command + path("scans/t.truth.h5")), 1) << "nothing else is asked for";
+}
+
+TEST_F(Batch, a_scan_whose_stacks_would_have_the_name_of_another_fails_whichever_comes_first) {
+  fs::create_directory(path("scans"));
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = {16, 16, 1};
+  settings.trajectory.fov_mm = {240, 240, 5};
+  settings.coil_count = 2;
+  io::ScanSeries one{1, 1, 0, {}}, stacks{1, 2, 0, {}};
+  one.scans.push_back(data::simulate(settings).scan);
+  stacks.scans.assign(2, one.scans.front());
+  stacks.scans[1].geometry.position_mm = {0, 0, 20};
+  stacks.scans[1].geometry.phase_direction = {0, 0, -1};
+  stacks.scans[1].geometry.slice_direction = {0, 1, 0};
+  io::write_scan(path("scans/x.h5"), io::ScanFormat::ismrmrd, stacks);
+  io::write_scan(path("scans/x_2.h5"), io::ScanFormat::ismrmrd, one);
+  for (const std::string first : {"x", "x_2"}) {
+    const auto both = first == "x" ? "scans/x.h5 scans/x_2.h5" : "scans/x_2.h5 scans/x.h5";
+    EXPECT_EQ(run(std::string("batch ") + both + " -o of_" + first + " --device cpu --cache off"), 1);
+    EXPECT_CONTAINS(text("err"), "x_2, which is also the name of another scan");
+    EXPECT_EQ(row("x", "of_" + first).at("status"), "failed");
+    EXPECT_EQ(row("x_2", "of_" + first).at("status"), "finished");
+    EXPECT_TRUE(exists("of_" + first + "/x_2.nii.gz"));
+  }
+  EXPECT_EQ(run("batch scans -o part --shard 1/2 --device cpu --cache off"), 1)
+      << "also in a part without it";
+}
+
+TEST_F(Batch, lists_no_noise_as_new) {
+  simulate(1);
+  // Of more files than are looked at, the noise is one of the longest.
+  for (int i = 0; i < 40; ++i)
+    fs::copy_file(path("scans/s0.h5"), path("scans/copy" + std::to_string(i) + ".h5"));
+  write_noise(path("scans/noise.h5"), 20000);
+  ASSERT_DONE(batch("--list"));
+  EXPECT_LACKS(text("out"), "noise.h5");
+  EXPECT_EQ(std::ranges::count(text("out"), '\n'), 41);
 }
 
 TEST_F(Batch, a_scan_beyond_the_memory_is_refused_and_the_rest_go_on) {

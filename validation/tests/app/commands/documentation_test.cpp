@@ -54,6 +54,37 @@ TEST_F(Documentation, every_option_of_a_command_is_on_its_page) {
   }
 }
 
+TEST_F(Documentation, pages_describe_each_command_with_examples_that_it_takes) {
+  ASSERT_DONE(run("options --folder share"));
+  for (const auto& file : std::filesystem::directory_iterator(path("share/man/man1"))) {
+    auto page = bytes_of(file.path());
+    for (std::size_t at; (at = page.find("\\-")) != std::string::npos;) page.erase(at, 1);
+    const auto name = file.path().stem().string();  // fhd-recon
+    EXPECT_CONTAINS(page, ".SH DESCRIPTION\n");
+    const auto begin = page.find(".SH EXAMPLES\n");
+    ASSERT_NE(begin, std::string::npos) << name;
+    std::istringstream lines(page.substr(begin, page.find(".SH ", begin + 1) - begin));
+    int examples = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("\\fBfhd ")) continue;
+      ++examples;
+      std::istringstream words(line.substr(3, line.rfind("\\fR") - 3));
+      std::string word, command;
+      words >> word >> command;
+      if (name != "fhd") {
+        EXPECT_EQ("fhd-" + command, name) << line;
+      }
+      if (command == "help") words >> command;
+      const auto known = options_in(printed(command + " --help"));
+      while (words >> word)
+        if (word.starts_with("--")) {
+          EXPECT_NE(std::find(known.begin(), known.end(), word), known.end()) << line;
+        }
+    }
+    EXPECT_GE(examples, 1) << name;
+  }
+}
+
 TEST_F(Documentation, pages_are_read_without_a_warning) {
   ASSERT_DONE(run("options --folder share"));
   int pages = 0;
@@ -84,6 +115,11 @@ TEST_F(Documentation, bash_offers_commands_options_and_values) {
   EXPECT_EQ(offered("fhd recon --device cuda:"), "all\n");   // and behind the :
   EXPECT_EQ(offered("fhd recon --strict --lambda a"), "auto\n");
   EXPECT_EQ(offered("fhd bench l"), "ladder\n");
+  EXPECT_EQ(offered("fhd recon --regularizer "), "identity\nllr\nroughness\ntemporal-tv\ntgv\ntv\nwavelet\n");
+  EXPECT_EQ(offered("fhd recon --regularizer=w"), "wavelet\n");
+  EXPECT_EQ(offered("fhd recon --regularizer identity,w"), "identity,wavelet\n");
+  EXPECT_EQ(offered("fhd recon --regularizer wavelet:0.01,tg"), "0.01,tgv\n");
+  EXPECT_EQ(offered("fhd simulate --snr "), "none\n");
   EXPECT_EQ(offered("fhd recon --iterations "), "\n") << "a number has no words";
   EXPECT_EQ(offered("fhd nonsense --x"), "\n");
 }
@@ -108,6 +144,7 @@ TEST_F(Documentation, fish_offers_commands_and_values) {
   EXPECT_EQ(offers("fhd rec"), "recon\n");
   EXPECT_EQ(offers("fhd recon --method "), "adjoint\ncg\nfft\ngridded\n");
   EXPECT_CONTAINS(offers("fhd recon --field-map a"), "auto\n");
+  EXPECT_EQ(offers("fhd recon --regularizer ro"), "roughness\n");
 }
 
 TEST_F(Documentation, zsh_offers_commands_and_values) {
@@ -123,6 +160,7 @@ TEST_F(Documentation, zsh_offers_commands_and_values) {
   EXPECT_EQ(offers("fhd recon --method \"\""), "adjoint\ncg\nfft\ngridded\n");
   EXPECT_EQ(offers("fhd recon --device=cuda:", "--device="), "cuda\\:all\n");
   EXPECT_EQ(offers("fhd recon --field-map \"\""), "auto\nfile\noff\n");
+  EXPECT_EQ(offers("fhd recon --regularizer tg"), "tgv\n");
 }
 
 TEST_F(Documentation, an_unknown_page_is_refused) {

@@ -138,7 +138,7 @@ TEST_F(Info, help_tells_the_largest_scan) {
 }
 
 TEST_F(Info, tells_a_wrong_option_in_one_line) {
-  for (const char* arguments : {"info", "info a b", "info --nonsense", "nonsense", "recon x --threads -1",
+  for (const char* arguments : {"info", "plan a b", "info --nonsense", "nonsense", "recon x --threads -1",
                                 "recon x --lambda nan", "recon x --method gridded --lambda 1"}) {
     const auto refused = fhd(arguments);
     EXPECT_EQ(refused.status, 2) << arguments;

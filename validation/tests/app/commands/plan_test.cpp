@@ -1,4 +1,6 @@
 // fhd plan: what it says before a run is what the run then does and takes.
+#include <ismrmrd/dataset.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -14,9 +16,7 @@ using Json = nlohmann::ordered_json;
 
 class Plan : public fhd::tests::ProgramTest {
  protected:
-  void prepare() override {
-    ASSERT_EQ(setenv("OMP_NUM_THREADS", "1", 1), 0);
-  }
+  void prepare() override { ASSERT_EQ(setenv("OMP_NUM_THREADS", "1", 1), 0); }
   void simulate(const std::string& name, const std::string& options) const {
     ASSERT_DONE(run("simulate -o " + path(name) + " " + options));
   }
@@ -142,6 +142,57 @@ TEST_F(Plan, check_says_the_same_of_all_slices_and_repetitions) {
       ASSERT_DONE(run("plan --device cpu --slices 1 --repetitions 0 " + path("scan.h5")));
       EXPECT_TRUE(planned_line().starts_with("1 image: ")) << planned_line();
     }
+}
+
+TEST_F(Plan, counts_pairs_as_the_run_does) {
+  simulate("maps", "--trajectory spiral --matrix 32 --coils 4");
+  simulate("no_maps", "--trajectory spiral --matrix 32 --coils 14 --no-maps");
+  simulate("moving", "--matrix 32 --coils 4 --readouts 40 --dynamic 8");
+  for (const std::string arguments :
+       {"maps.h5", "no_maps.h5", "moving.h5 --frames 5", "maps.h5 --normal explicit"}) {
+    const auto pairs_behind = [&](const std::string& words) {
+      const auto out = text("out");
+      const auto at = out.find(words);
+      EXPECT_NE(at, std::string::npos) << out;
+      return out.substr(at + words.size(), out.find('\n', at) - at - words.size());
+    };
+    ASSERT_DONE(run("plan --device cpu " + path(arguments)));
+    const auto planned = pairs_behind("transform direct, ");
+    ASSERT_DONE(run("recon --force --device cpu -o out " + path(arguments)));
+    EXPECT_EQ(pairs_behind("transform: direct (exact), "), planned) << arguments;
+  }
+}
+
+TEST_F(Plan, looks_at_a_volume_that_the_scan_has) {
+  fhd::data::SimulationSettings settings;
+  settings.trajectory.matrix_size = {48, 48, 1};
+  settings.trajectory.fov_mm = {240, 240, 5};
+  settings.coil_count = 4;
+  settings.object_scale = 1.4;
+  fhd::io::ScanSeries series{2, 2, 0, {}};
+  series.scans.assign(4, fhd::data::simulate(settings).scan);
+  for (auto& scan : series.scans) scan.sensitivity_maps.reset();
+  fhd::io::write_scan(path("whole.mrd"), fhd::io::ScanFormat::ismrmrd, series);
+  {
+    ISMRMRD::Dataset whole(path("whole.mrd").c_str(), "/dataset", false),
+        part(path("part.mrd").c_str(), "/dataset", true);
+    std::string header;
+    whole.readHeader(header);
+    part.writeHeader(header);
+    ISMRMRD::Acquisition readout;
+    for (std::uint32_t i = 0; i < whole.getNumberOfAcquisitions(); ++i) {
+      whole.readAcquisition(i, readout);
+      if (readout.idx().slice != 0 || readout.idx().repetition != 0) part.appendAcquisition(readout);
+    }
+  }
+  const auto matrix_of = [&](const std::string& arguments) {
+    plan(arguments);
+    return Json::parse(text("out"))["matrix_size"];
+  };
+  const auto expected = matrix_of(path("whole.mrd"));
+  ASSERT_GT(expected[1], 48) << expected;
+  EXPECT_EQ(matrix_of(path("part.mrd")), expected);
+  EXPECT_EQ(matrix_of(path("part.mrd") + " --slices 1 --repetitions 0"), expected);
 }
 
 TEST_F(Plan, refuses_what_the_scan_cannot_give) {

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "data/simulate.hpp"
+#include "io/scan/scan_file.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd::tests {
@@ -100,6 +102,30 @@ TEST_F(Recon, writes_the_phase_where_asked_for_and_never_over_another_result) {
   ASSERT_EQ(recon("one.h5 -o out --phase"), 1);
   EXPECT_CONTAINS(text("err"), "found one of the result out_phase; --force");
   ASSERT_DONE(recon("one.h5 -o out --phase --force"));
+}
+
+TEST_F(Recon, files_of_all_stacks_are_checked_where_the_object_has_moved_since_the_first_repetition) {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = {16, 16, 1};
+  settings.trajectory.fov_mm = {240, 240, 5};
+  settings.coil_count = 2;
+  io::ScanSeries series{2, 2, 0, {}};
+  series.scans.assign(4, data::simulate(settings).scan);
+  series.scans[1].geometry.position_mm = {0, 0, 10};
+  auto& moved = series.scans[3].geometry;
+  moved.position_mm = {0, 0, 10};
+  moved.phase_direction = {0, 0, -1};
+  moved.slice_direction = {0, 1, 0};
+  io::write_scan(path("scan.mrd"), io::ScanFormat::ismrmrd, series);
+  simulate("other", "");
+  ASSERT_DONE(recon("other.h5 -o out_2"));
+  const auto before = text("out_2.nii.gz");
+  EXPECT_EQ(recon("scan.mrd -o out --repetitions 1"), 1);
+  EXPECT_CONTAINS(text("err"), "found one of the result out_2; --force");
+  EXPECT_EQ(text("out_2.nii.gz"), before);
+  EXPECT_FALSE(exists("out_1.nii.gz") || exists("out.h5"));
+  EXPECT_DONE(recon("scan.mrd -o first --repetitions 0"));
+  EXPECT_TRUE(exists("first.nii.gz")) << "one stack";
 }
 
 TEST_F(Recon, settings_are_the_numbers_that_were_used) {

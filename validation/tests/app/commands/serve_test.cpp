@@ -139,6 +139,7 @@ TEST_F(ServeCommand, a_prescan_flagged_as_surface_coil_correction_is_no_part_of_
     std::uint64_t flags = 0;
     std::memcpy(&flags, one.data() + 4, sizeof flags);
     flags |= std::uint64_t{1} << 28;
+    if (i == 4) flags |= std::uint64_t{1} << 7;  // the last of the slice
     std::memcpy(one.data() + 4, &flags, sizeof flags);
     std::reverse(one.end() - 32, one.end());
     bytes += one;

@@ -67,22 +67,32 @@ TEST(CoilsAtOnce, is_the_largest_divisor_that_fits) {
 }
 
 TEST(DecideTransform, sums_directly_what_is_affordable_and_obeys) {
-  const SampleCount few{10000, 10000, 10000}, many{10'000'000, 10'000'000, 10'000'000};
+  constexpr std::int64_t few = 10000, many = 10'000'000;
   const std::array<int, 3> matrix{128, 128, 128};
   const Device cpu;
-  EXPECT_EQ(decide_transform({}, cpu, matrix, few, 1).kind, TransformKind::direct);
-  EXPECT_EQ(decide_transform({}, cpu, matrix, many, 8).kind, TransformKind::gridded);
-  const auto asked =
-      decide_transform({LeastSquares{.transform = {TransformKind::direct}}}, cpu, matrix, many, 8);
+  const auto decide = [&](const Settings& settings, std::int64_t samples, std::int64_t coils) {
+    return decide_transform(settings, cpu, matrix, samples, coils, [&] {
+      return SampleCount{samples, samples, samples};
+    });
+  };
+  EXPECT_EQ(decide({}, few, 1).kind, TransformKind::direct);
+  EXPECT_EQ(decide({}, many, 8).kind, TransformKind::gridded);
+  const auto asked = decide({LeastSquares{.transform = {TransformKind::direct}}}, many, 8);
   EXPECT_EQ(asked.kind, TransformKind::direct);
   EXPECT_TRUE(asked.asked_for);
-  EXPECT_EQ(decide_transform({ConventionalGridding{}}, cpu, matrix, few, 1).kind, TransformKind::gridded);
-  // At the limit itself: pairs as counted, and one more sample.
-  const auto kind = [&](std::int64_t samples) {
-    return decide_transform({PlainAdjoint{}}, cpu, {1000, 1000, 1}, {samples, samples, samples}, 1).kind;
+  EXPECT_EQ(decide({ConventionalGridding{}}, few, 1).kind, TransformKind::gridded);
+  // At the limit itself: pairs as counted, and one more sample; of samples that share positions half count.
+  const auto at_limit = [&](std::int64_t samples, std::int64_t x) {
+    return decide_transform({PlainAdjoint{}}, cpu, {1000, 1000, 1}, samples, 1, [&] {
+      return SampleCount{samples, x, x};
+    });
   };
-  EXPECT_EQ(kind(1'000'000), TransformKind::direct);
-  EXPECT_EQ(kind(1'000'001), TransformKind::gridded);
+  EXPECT_EQ(at_limit(1'000'000, 500'000).pairs, 1e12) << "all, where these are not too many";
+  EXPECT_EQ(at_limit(1'000'001, 1'000'001).kind, TransformKind::gridded);
+  const auto shared = at_limit(1'000'001, 500'000);
+  EXPECT_EQ(shared.kind, TransformKind::direct);
+  EXPECT_EQ(shared.pairs, 500'000.0 * (1000 + 16) * 1000);
+  EXPECT_TRUE(shared.pairs_text().ends_with(" that differ")) << shared.pairs_text();
 }
 
 TEST(DecideFolding, maps_or_a_reference_unfold_what_is_sampled_regularly) {

@@ -164,8 +164,33 @@ TEST(Estimate, of_a_field_map_is_part_of_the_plan) {
   EXPECT_GT(on_device(more, plain), on_device(sizes, plain));
 }
 
+TEST(Estimate, of_a_series_holds_the_calibrations_of_volumes_that_are_read) {
+  ScanSizes sizes = head();
+  const auto bytes = [&](std::int64_t images, std::int64_t calibration, bool wait) {
+    sizes.calibration_samples = calibration;
+    EstimateSettings how;
+    how.images = images;
+    how.images_wait_in_memory = wait;
+    return static_cast<double>(estimate(sizes, how).host.peak_bytes());
+  };
+  constexpr std::int64_t samples = 1 << 20;
+  const double one = samples * (8.0 * sizes.coils + 24);
+  for (const bool wait : {false, true})
+    EXPECT_GE(bytes(3, samples, wait) - bytes(3, 0, wait), 2.99 * one) << "each volume has one of its own";
+}
+
+TEST(Estimate, of_a_busy_machine_takes_as_much_longer) {
+  MachineRates busy = even_rates();
+  busy.slowdown = 3;
+  const auto seconds = [](const MachineRates& rates) {
+    return predict(head(), {LeastSquares{}}, rates, rates).seconds();
+  };
+  EXPECT_NEAR(seconds(busy), 3 * seconds(even_rates()), 1e-9 * seconds(busy));
+}
+
 TEST(MachineRates, of_this_machine_are_positive_and_finite) {
   MachineRates rates = measure_rates(Device::cpu());
+  EXPECT_GE(rates.slowdown, 1);
   for (const auto& [name, value] : rates.fields()) {
     EXPECT_TRUE(std::isfinite(*value)) << name;
     EXPECT_GE(*value, 0) << name;

@@ -37,44 +37,54 @@ std::string plain(std::span<const T> values) {
 }
 std::string floats(std::initializer_list<float> values) { return plain(std::span(values)); }
 
-/// The part of MRD's schema that matters. `head`: whether an acquisition's fields are in a record of their own (2.1).
-std::string schema(bool head, std::string time_stamp = "acquisitionTimeStamp") {
-  const auto field = [](const std::string& name, const std::string& type) {
-    return R"({"name":")" + name + R"(","type":)" + type + "}";
-  };
-  const std::string u32 = R"("uint32")", list = R"({"vector":{"items":"uint32"}})",
-                    f3 = R"({"array":{"items":"float32","dimensions":[{"length":3}]}})";
-  const auto maybe = [](const std::string& type) { return "[null," + type + "]"; };
-  std::string counters, fields = field("flags", R"("Mrd.Flags")") + "," + field("idx", R"("Mrd.Counters")") +
-                                 "," + field("measurementUid", u32);
+std::string field(const std::string& name, const std::string& type) {
+  return R"({"name":")" + name + R"(","type":)" + type + "}";
+}
+std::string record(const std::string& name, const std::string& fields, const std::string& more = "") {
+  return R"({"name":")" + name + "\"," + more + R"("fields":[)" + fields + "]},";
+}
+const std::string u32 = R"("uint32")";
+std::string maybe(const std::string& type) { return "[null," + type + "]"; }
+std::string list(const std::string& item) { return R"({"vector":{"items":)" + item + "}}"; }
+
+std::string counters() {
+  std::string fields;
   for (const auto name : {"kspaceEncodeStep1", "kspaceEncodeStep2", "average", "slice", "contrast", "phase",
                           "repetition", "set", "segment"})
-    counters += field(name, maybe(u32)) + ",";
-  counters += field("user", list);
+    fields += field(name, maybe(u32)) + ",";
+  return record("Counters", fields + field("user", list(u32)));
+}
+
+/// The types of an acquisition. `head`: whether most of its fields are in a record of their own (2.1).
+std::string acquisition_types(bool head, const std::string& time_stamp) {
+  auto fields = field("flags", R"("Mrd.Flags")") + "," + field("idx", R"("Mrd.Counters")") + "," +
+                field("measurementUid", u32);
   for (const auto& name : {std::string("scanCounter"), time_stamp}) fields += "," + field(name, maybe(u32));
-  for (const auto name : {"physiologyTimeStamp", "channelOrder"}) fields += "," + field(name, list);
+  for (const auto name : {"physiologyTimeStamp", "channelOrder"}) fields += "," + field(name, list(u32));
   for (const auto name : {"discardPre", "discardPost", "centerSample", "encodingSpaceRef"})
     fields += "," + field(name, maybe(u32));
   fields += "," + field("sampleTimeUs", maybe(R"("float32")"));
   for (const auto name : {"position", "readDir", "phaseDir", "sliceDir", "patientTablePosition"})
-    fields += "," + field(name, f3);
-  fields += "," + field("userInt", R"({"vector":{"items":"int32"}})") + "," +
-            field("userFloat", R"({"vector":{"items":"float32"}})");
+    fields += "," + field(name, R"({"array":{"items":"float32","dimensions":[{"length":3}]}})");
+  fields += "," + field("userInt", list(R"("int32")")) + "," + field("userFloat", list(R"("float32")"));
   const auto arrays =
       field("data",
             R"({"array":{"items":"complexfloat32","dimensions":[{"name":"coils"},{"name":"samples"}]}})") +
       "," + field("trajectory", R"("Mrd.Path")");
-  const auto record = [](const std::string& name, const std::string& all, const std::string& more = "") {
-    return R"({"name":")" + name + "\"," + more + R"("fields":[)" + all + "]},";
-  };
+  return counters() +
+         (head ? record("Head", fields) + record("Acquisition", field("head", R"("Mrd.Head")") + "," + arrays)
+               : record("Acquisition", fields + "," + arrays));
+}
+
+/// The part of MRD's schema that matters.
+std::string schema(bool head, const std::string& time_stamp = "acquisitionTimeStamp") {
   const auto xyz = [&](const std::string& type) {
     return field("x", type) + "," + field("y", type) + "," + field("z", type);
   };
   return R"({"protocol":{"name":"Mrd","sequence":[{"name":"header","type":[null,"Mrd.Header"]},)"
          R"({"name":"data","type":{"stream":{"items":"Mrd.Item"}}}]},"types":[)" +
-         (head ? record("Head", fields) + record("Acquisition", field("head", R"("Mrd.Head")") + "," + arrays)
-               : record("Acquisition", fields + "," + arrays)) +
-         record("Counters", counters) + record("Matrix", xyz(u32)) + record("Fov", xyz(R"("float32")")) +
+         acquisition_types(head, time_stamp) + record("Matrix", xyz(u32)) +
+         record("Fov", xyz(R"("float32")")) +
          record("Space",
                 field("matrixSize", R"("Mrd.Matrix")") + "," + field("fieldOfViewMm", R"("Mrd.Fov")")) +
          record("Encoding",
@@ -183,7 +193,7 @@ class Mrd2FileTest : public FolderTest {
   std::unique_ptr<ScanFile> expect_the_scan(const std::string& name) const {
     const auto expected = open_scan(path("scan.mrd"));
     auto found = open_scan(name);
-    EXPECT_EQ(found->summary().format, "MRD version 2");
+    EXPECT_EQ(found->summary().format, "ISMRMRD (MRD version 2)");
     EXPECT_EQ(found->summary().slice_count, 2);
     for (int slice = 0; slice < 2; ++slice) {
       const auto a = expected->read(slice, 0), b = found->read(slice, 0);
@@ -226,6 +236,7 @@ TEST_F(Mrd2FileTest, becomes_ismrmrd_with_its_flags) {
   const auto copy = open_scan(path("copy.mrd"));
   EXPECT_TRUE(std::ranges::equal(copy->read(1, 0).kspace.values, file->read(1, 0).kspace.values));
   EXPECT_TRUE(copy->read(0, 0).noise.has_value());
+  EXPECT_EQ(copy->summary().acquisition.study_date, "2024-10-04") << "the header is copied";
 }
 
 TEST_F(Mrd2FileTest, that_ends_early_is_refused_or_read_up_to_there) {
