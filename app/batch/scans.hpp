@@ -51,7 +51,7 @@ void keep_named(std::vector<BatchScan>& scans, const std::vector<std::string>& n
 /// Keeps part K of N, which `shard` gives as "K/N" (--shard): every N-th by name. Throws Error.
 void keep_shard(std::vector<BatchScan>& scans, const std::string& shard);
 
-/// What files of `fhd simulate` state as their maker.
+/// The maker that files of `fhd simulate` state.
 inline constexpr auto made_by_simulate = "fhd simulate";
 /// Returns whether a file holds images and no scan: results of fhd sometimes lie beside scans.
 bool holds_only_images(const std::string& path);

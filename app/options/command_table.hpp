@@ -23,7 +23,7 @@ std::vector<std::string> flags_of(const CLI::Option& option);
 /// Returns "FILE|auto", "N", "{cg,gridded}"; an empty text of a flag, which takes none.
 std::string value_text(const CLI::Option& option);
 
-/// What the manual page of a command tells beside its options: paragraphs, and command lines with what each does.
+/// The texts of the manual page of a command: what it does, and command lines with what each does.
 struct CommandText {
   const char *command, *description;  ///< the program itself: ""
   std::vector<std::pair<const char*, const char*>> examples;

@@ -402,7 +402,7 @@ TEST_F(Batch, a_scan_whose_stacks_would_have_the_name_of_another_fails_whichever
 
 TEST_F(Batch, lists_no_noise_as_new) {
   simulate(1);
-  // Of more files than are looked at, the noise is one of the longest.
+  // There are more files than are looked at, and the noise is one of the longest.
   for (int i = 0; i < 40; ++i)
     fs::copy_file(path("scans/s0.h5"), path("scans/copy" + std::to_string(i) + ".h5"));
   write_noise(path("scans/noise.h5"), 20000);

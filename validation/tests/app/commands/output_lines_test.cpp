@@ -1,4 +1,4 @@
-// What a command prints is in a pipe when it is true, and files are called as -o says.
+// Lines of a command are in a pipe when they are true, and files are called as -o says.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
