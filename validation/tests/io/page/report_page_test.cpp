@@ -600,14 +600,14 @@ TEST_F(ReportPageDrawn, plays_films_alone_and_side_by_side) {
   io::write_results(path("two"), series, provenance, {});
   const std::string check = R"js(
     const buttons = [...document.querySelectorAll(".buttons button")].filter(b => b.textContent === "Play");
-    const sliders = [...document.querySelectorAll("input")].filter(i => i.getAttribute("aria-label").startsWith("Frame"));
-    need(buttons.length === films && sliders.length === films && sliders.every(s => s.value === "0"), "films");
+    const ranges = [...document.querySelectorAll("input")].filter(i => i.getAttribute("aria-label").startsWith("Frame"));
+    need(buttons.length === films && ranges.length === films && ranges.every(s => s.value === "0"), "films");
     need(document.body.innerText.replaceAll("\u00a0", " ").includes("8.00 s"), "the time of all frames");
     need(!/repetition/i.test(document.body.innerText), "frames are frames");
     buttons[0].click();
     need(buttons[0].textContent === "Pause", "Play becomes Pause");
     setTimeout(() => {
-      need(sliders[0].value !== "0", "it plays");
+      need(ranges[0].value !== "0", "it plays");
       buttons[0].click();
       need(buttons[0].textContent === "Play", "and Pause becomes Play");
     }, 250);)js";
