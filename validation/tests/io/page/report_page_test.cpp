@@ -103,17 +103,17 @@ TEST_F(ReportPage, tells_repetitions_from_slices_by_the_numbers_of_the_scan) {
   io::Provenance provenance;
   provenance.repetitions = {4, 5, 9};
   provenance.slices = {1, 7};
-  series.images.assign(6, image_of({80, 80, 1}));
+  series.images.assign(6, image_of({120, 120, 1}));
   provenance.reports.resize(6);
   const auto all = shown(series, provenance);
   EXPECT_EQ(all["shown"]["repetitions"], nlohmann::json::array({"4", "5", "9"}));
   EXPECT_EQ(all["shown"]["slices"], nlohmann::json::array({"1", "7"}));
-  EXPECT_EQ(voxels_of(all), 6 * 80 * 80);
+  EXPECT_EQ(voxels_of(all), 6 * 120 * 120);
   // Every repetition has the same slices, also where there is no room for all.
-  const auto some = shown(series, provenance, {}, 7000);
+  const auto some = shown(series, provenance, {}, 20000);
   EXPECT_EQ(some["shown"]["repetitions"], nlohmann::json::array({"4", "5", "9"}));
   EXPECT_EQ(some["shown"]["slices"], nlohmann::json::array({"7"}));
-  EXPECT_EQ(voxels_of(some), 3 * 80 * 80);
+  EXPECT_EQ(voxels_of(some), 3 * 120 * 120);
 }
 
 /// Frames of zeros, and what says that they are frames; each took 2 s, one of them for Q.
