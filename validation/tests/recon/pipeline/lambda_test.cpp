@@ -145,7 +145,7 @@ TEST(LambdaFromNoise, finds_the_noise_of_a_scan_without_noise_readouts) {
   const Report measured = reconstruct(scan, automatic()).report;
   scan.noise.reset();
   const Report found = reconstruct(scan, automatic()).report;
-  // Of some thousands of values a voxel and more: each tells the variance within a per cent or two.
+  // Each has some thousands of values and tells the variance within a per cent or two.
   EXPECT_NEAR(found.noise_residual / measured.noise_residual, 1, 0.05);
   EXPECT_TRUE(tests::tells(found.messages, "no noise readouts"));
 }
