@@ -123,7 +123,7 @@ TEST(LambdaFromNoise, estimates_the_risk_that_is_known_in_closed_form) {
 }
 
 TEST(LambdaFromNoise, grows_with_the_noise_and_is_where_its_curve_is_least) {
-  const Report quiet = reconstruct(scan_of(20), automatic()).report,
+  const Report quiet = reconstruct(scan_of(10), automatic()).report,
                noisy = reconstruct(scan_of(2), automatic()).report;
   EXPECT_GT(noisy.lambda, quiet.lambda);
   for (const auto* report : {&quiet, &noisy}) {
