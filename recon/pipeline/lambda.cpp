@@ -61,11 +61,9 @@ class ImageRisk {
   /// reference leaves of the samples, if that is less than the edge of k-space, which holds signal, tells.
   std::optional<std::string> obstacle() {
     if (data_norm_ == 0 || noise_norm_ == 0) return "there is no noise to go by";
-    // Rounding decides about smaller residuals; few values more than unknowns leave too little of the noise.
-    constexpr double least_residual = 1e-3, least_freedom = 0.1;
-    // Voxels do not quite describe an object: 1.7 times the variance was seen where noise is small. The edge of k-space
-    // tells too much, so that more than it is no noise. With maps that are wrong, a small lambda harms then.
-    const double most_variance = known_.is_measured ? 2 : 1.1;
+    // Rounding decides about smaller residuals; few values more than unknowns leave too little of the noise. More than the
+    // noise that is known (the edge of k-space tells too much) is something else: with wrong maps, a small lambda harms.
+    constexpr double least_residual = 1e-3, least_freedom = 0.1, most_variance = 1.15;
     const double square = square_left(), drawn = noise_norm_ * noise_norm_,
                  followed = real_dot(drawn_, reference_of_noise_),
                  left = variance_left(square, drawn, followed);

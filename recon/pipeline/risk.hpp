@@ -1,5 +1,5 @@
 #pragma once
-// What the searches by Stein's unbiased estimate of the error share: lambda.cpp and sparse.cpp.
+// The searches by an unbiased estimate of the error, lambda.cpp and sparse.cpp, share these functions (Stein).
 #include <functional>
 
 #include "recon/coils/noise.hpp"

@@ -123,7 +123,7 @@ TEST(LambdaFromNoise, estimates_the_risk_that_is_known_in_closed_form) {
 }
 
 TEST(LambdaFromNoise, grows_with_the_noise_and_is_where_its_curve_is_least) {
-  const Report quiet = reconstruct(scan_of(20), automatic()).report,
+  const Report quiet = reconstruct(scan_of(10), automatic()).report,
                noisy = reconstruct(scan_of(2), automatic()).report;
   EXPECT_GT(noisy.lambda, quiet.lambda);
   for (const auto* report : {&quiet, &noisy}) {
@@ -145,7 +145,7 @@ TEST(LambdaFromNoise, finds_the_noise_of_a_scan_without_noise_readouts) {
   const Report measured = reconstruct(scan, automatic()).report;
   scan.noise.reset();
   const Report found = reconstruct(scan, automatic()).report;
-  // Of some thousands of values a voxel and more: each tells the variance within a per cent or two.
+  // Each has some thousands of values and tells the variance within a per cent or two.
   EXPECT_NEAR(found.noise_residual / measured.noise_residual, 1, 0.05);
   EXPECT_TRUE(tests::tells(found.messages, "no noise readouts"));
 }
