@@ -26,7 +26,6 @@ function model(r) {
 const is_number = x => typeof x === "number" && isFinite(x), list_of = x => Array.isArray(x) ? x : [];
 const share = x => number(100 * x, 2) + "\u00a0%";
 const signal_colour = "var(--soft)", rest_colour = "var(--accent)", noise_colour = "var(--bad)";
-function noise_line(s, x1, x2, y) { s.append(svg("line", {x1, x2, y1: y, y2: y, stroke: noise_colour, "stroke-width": 2, "stroke-dasharray": "6 4"})); }
 /// A drawing of the left over, as wide as its place: `draw` adds to it between left, right, top and bottom.
 function small_plot(label, draw) {
   return fitted(W => {
@@ -36,18 +35,18 @@ function small_plot(label, draw) {
   });
 }
 const fraction = k => k > 0 && k < 1 ? `1/${number(1 / k)}` : number(k);
-/// Signal and what is left of it in shells {where, name, signal, rest, tip}, root mean squares over that of all samples.
-function by_radius(shells, noise) {
+/// Signal, what is left of it, and what of that noise explains, in shells {where, name, signal, rest, noise, tip}: root mean squares over that
+/// of all samples.
+function by_radius(shells) {
   return small_plot("signal and what is left over, by distance from the centre of k-space", (s, {left, right, top, bottom}) => {
-    const all = shells.flatMap(m => [m.signal, m.rest]).concat(noise ? [noise] : []).filter(v => v > 0).map(v => 100 * v);
+    const all = shells.flatMap(m => [m.signal, m.rest, m.noise]).filter(v => v > 0).map(v => 100 * v);
     const y0 = Math.log10(Math.min(...all)) - .15, y1 = Math.log10(Math.max(...all)) + .15;
     const X = i => left + i / shells.length * (right - left), Y = v => bottom - (Math.log10(v) - y0) / (y1 - y0) * (bottom - top);
     axes(s, {X, Y, xticks: [[0, "0"], ...shells.map((m, i) => [i + 1, m.where > 1 ? "" : fraction(m.where)])], yticks: ticks(10 ** y0, 10 ** y1, true).map(([v]) => [v, number(v)]), left, right, top, bottom,
       xname: "|k|, 1 at the edge", yname: "% of the mean signal", grid: true});
-    if (noise) noise_line(s, left, right, Y(100 * noise));
-    for (const [key, stroke] of [["signal", signal_colour], ["rest", rest_colour]]) {
+    for (const [key, stroke, dashes] of [["signal", signal_colour, ""], ["rest", rest_colour, ""], ["noise", noise_colour, "5 4"]]) {
       const seen = shells.map((m, i) => m[key] > 0 ? `M${X(i)} ${Y(100 * m[key])}H${X(i + 1)}` : "").join("");
-      s.append(svg("path", {d: seen, fill: "none", stroke, "stroke-width": 3}));
+      s.append(svg("path", {d: seen, fill: "none", stroke, "stroke-width": 3, "stroke-dasharray": dashes}));
     }
     shells.forEach((m, i) => {
       const place = svg("rect", {x: X(i), y: top, width: X(i + 1) - X(i), height: bottom - top, fill: "transparent"});
@@ -57,9 +56,9 @@ function by_radius(shells, noise) {
   });
 }
 /// What is left over of each part, a bar each; `first`: [the number of the first, how many each bar holds].
-function rest_bars(label, xname, values, noise, first, tip) {
+function rest_bars(label, xname, values, first, tip) {
   return small_plot(label, (s, {left, right, top, bottom}) => {
-    const high = 105 * Math.max(...values, noise || 0, 1e-9), X = i => left + (i - first[0]) / first[1] / values.length * (right - left), Y = v => bottom - v / high * (bottom - top);
+    const high = 105 * Math.max(...values, 1e-9), X = i => left + (i - first[0]) / first[1] / values.length * (right - left), Y = v => bottom - v / high * (bottom - top);
     const middle = v => X(v + first[1] / 2), last = first[0] + (values.length - 1) * first[1];
     axes(s, {X: middle, Y, xticks: (values.length > 1 ? ticks(first[0], last, false) : []).filter(([v]) => Number.isInteger(v)), yticks: ticks(0, high, false), left, right, top, bottom, xname, yname: "left over / %", grid: true});
     values.forEach((v, i) => {
@@ -68,7 +67,6 @@ function rest_bars(label, xname, values, noise, first, tip) {
       bar.append(svg("title", {}, tip(i)));
       s.append(bar);
     });
-    if (noise) noise_line(s, left, right, Y(100 * noise));
   });
 }
 const span_of = values => { const a = share(Math.min(...values)), b = share(Math.max(...values)); return a === b ? a : `${a.slice(0, -2)} to ${b}`; };
@@ -76,7 +74,7 @@ const span_of = values => { const a = share(Math.min(...values)), b = share(Math
 function left_over(r) {
   const v = r.verdict;
   if (!v) return null;
-  const known = v.noise_is_measured === true, noise = is_number(v.noise_share) && v.noise_share > 0 ? v.noise_share : null;
+  const known = v.noise_is_measured === true, noise = is_number(v.noise_share) && v.noise_share > 0;
   const is_part = m => m && is_number(m.unexplained) && is_number(m.share_of_energy), panels = [];
   const panel = (drawing, title, words) => panels.push(make("figure", {}, drawing, make("figcaption", {}, make("b", {}, title), " " + words)));
   const shells = list_of(v.by_radius).filter(m => is_part(m) && is_number(m.where) && m.samples > 0), all = shells.reduce((a, m) => a + m.samples, 0);
@@ -84,21 +82,22 @@ function left_over(r) {
     shells.forEach((m, i) => {
       m.signal = Math.sqrt(m.share_of_energy * all / m.samples);
       m.rest = m.unexplained * m.signal;
+      m.noise = noise && is_number(m.beyond_noise) ? m.signal * Math.sqrt(Math.max(0, m.unexplained ** 2 - m.beyond_noise ** 2)) : 0;
       m.name = m.where > 1 ? "in the corners of k-space" : i === 0 ? `within ${fraction(m.where)} of the way to the edge` : `between ${fraction(shells[i - 1].where)} and ${fraction(m.where)} of the way to the edge`;
       m.tip = `${m.name}: ${share(m.unexplained)} of the signal there is left over` + (known && is_number(m.chi_squared) ? `, χ² ${number(m.chi_squared, 3)}` : "");
     });
     const beyond = m => m.share_of_energy * m.beyond_noise ** 2, most = shells.filter(m => m.beyond_noise >= 0).reduce((a, m) => !a || beyond(m) > beyond(a) ? m : a, null);
     const words = !most ? "Too few samples tell signal from noise." : most.beyond_noise > 0 ? `Most is left over beyond noise ${most.name}: ${share(most.beyond_noise)} of the signal there.` : "Nowhere is more left over than noise leaves.";
-    panel(by_radius(shells, noise), "By distance from the centre of k-space.", words);
+    panel(by_radius(shells), "By distance from the centre of k-space.", words);
   }
   const coils = list_of(v.by_coil).filter(is_part);
   if (coils.length > 1) {
     const rests = coils.map(m => m.unexplained * Math.sqrt(m.share_of_energy * coils.length));
-    panel(rest_bars("what is left over, by coil", "coil, as used", rests, noise, [0, 1], i => `coil ${i}: ${share(rests[i])}, which is ${share(coils[i].unexplained)} of the signal of this coil`), "By coil.", `${span_of(rests)} of the mean signal.`);
+    panel(rest_bars("what is left over, by coil", "coil, as used", rests, [0, 1], i => `coil ${i}: ${share(rests[i])}, which is ${share(coils[i].unexplained)} of the signal of this coil`), "By coil.", `${span_of(rests)} of the mean signal.`);
   }
   const readouts = list_of(v.by_readout), each = v.readouts_per_group;
   if (readouts.length > 1 && readouts.every(is_number) && each >= 1)
-    panel(rest_bars("what is left over, by readout", "readout", readouts, noise, [0, each], i => (each > 1 ? `readouts from ${i * each} on` : `readout ${i}`) + `: ${share(readouts[i])}`), each > 1 ? `By readout, ${each} to a bar.` : "By readout.", `${span_of(readouts)} of the mean signal.`);
+    panel(rest_bars("what is left over, by readout", "readout", readouts, [0, each], i => (each > 1 ? `readouts from ${i * each} on` : `readout ${i}`) + `: ${share(readouts[i])}`), each > 1 ? `By readout, ${each} to a bar.` : "By readout.", `${span_of(readouts)} of the mean signal.`);
   const changes = list_of(v.changes).filter(c => c && is_number(c.share_of_rest) && is_number(c.amount));
   if (changes.length) {
     const bars = make("div", {class: "changes"});
@@ -114,7 +113,7 @@ function left_over(r) {
   return card("What the image leaves over of the data" + many,
     make("p", {class: "soft"}, known ? `The noise is known from noise readouts: χ² is ${number(v.chi_squared)}, and 1 where nothing but noise is left over. ` : noise ? "The noise is not measured but estimated: as the least that is left over at any distance from the centre of k-space. " : "",
       "All figures are root mean squares; the mean signal is that of all samples."),
-    make("p", {class: "soft legend"}, shells.length > 1 ? key(signal_colour, "signal") : null, key(rest_colour, "left over"), noise ? key(noise_colour, known ? "noise, measured" : "noise, estimated", true) : null),
+    make("p", {class: "soft legend"}, shells.length > 1 ? key(signal_colour, "signal") : null, key(rest_colour, "left over"), shells.some(m => m.noise > 0) ? key(noise_colour, "of it explained by noise" + (known ? "" : ", estimated"), true) : null),
     make("div", {class: "panels rests"}, ...panels));
 }
 function certificate(c) {

@@ -49,7 +49,8 @@ LeastRisk least_risk(const RiskRange& range, const std::function<double(double)>
   double at = curvature > 0 ? (of_a * b - of_b * a) / (a - b) / (2 * curvature) : 0;
   at = std::clamp(at, 0.9 * a, 0.9 * b);
   const double least = 0.1 * (at < 0 ? a : b);
-  take(std::exp(x + (std::abs(at) < std::abs(least) ? least : at)));
+  constexpr double grid = 0.02;
+  take(std::exp(grid * std::round((x + (std::abs(at) < std::abs(least) ? least : at)) / grid)));
   return {lowest()->first, false};
 }
 

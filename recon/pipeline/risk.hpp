@@ -30,7 +30,8 @@ struct LeastRisk {
 };
 /// Returns where the risk is least: steps downhill from the first value by factors of 2.5 until the risk rises again on both
 /// sides; then tries where the parabola through the lowest and its neighbours, on a logarithmic axis, is lowest, between
-/// these neighbours and not nearer to it than a tenth of the way.
+/// these neighbours and not nearer to it than a tenth of the way. That value is one of a grid of 2 %, so that rounding, which
+/// depends on the device and the number of processes, as a rule does not change it.
 LeastRisk least_risk(const RiskRange& range, const std::function<double(double)>& risk_at);
 
 }  // namespace fhd

@@ -69,7 +69,7 @@ class ModelChange(TypedDict):
     """the step in standard deviations of what noise makes of it; None where not known"""
 
 
-class _Likely(TypedDict, total=False):
+class _WhereKnown(TypedDict, total=False):
     cause: Cause
     """absent where the data are explained, or no cause is known"""
     by_readout: list[float]
@@ -79,7 +79,7 @@ class _Likely(TypedDict, total=False):
     """absent likewise"""
 
 
-class Verdict(_Likely):
+class Verdict(_WhereKnown):
     """Whether the model (trajectory, maps, field map) explains the samples to within their noise. The certificate judges
     the arithmetic alone."""
 

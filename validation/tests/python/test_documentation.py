@@ -56,7 +56,7 @@ def test_what_a_page_says_runs(page, tmp_path, monkeypatch, environment):
 ANSWERS = {
     "choose λ": "strength.md",
     "off-resonance": "off_resonance.md",
-    "verdict": "certificate.md#the-verdict",
+    "verdict meaning": "certificate.md#the-verdict",
     "PACS": "pacs.md#from-the-scan-to-the-archive",
     "Slurm": "cluster.md#slurm",
     "compare GPU CPU": "compare.md",

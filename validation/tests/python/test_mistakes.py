@@ -167,7 +167,7 @@ MISTAKES = {
     ),
     "no GPU in this build": (
         lambda a: dict(device="cuda:99"),
-        r'^device.*(; .* use device="cpu"|found)',
+        r'^device.*(; (.* )?use device="cpu"|found)',
     ),
     "options that contradict": (
         lambda a: dict(regularizer="wavelet", lambda_=0.1),

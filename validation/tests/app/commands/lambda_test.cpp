@@ -31,7 +31,7 @@ TEST_F(LambdaCommand, auto_is_not_worse_than_the_default_and_better_where_that_i
   for (const auto& [scan, largest] :
        {Case{"--trajectory golden-radial --undersampling 2 --coils 4 --snr 20", 1.1},
         Case{"--trajectory spiral --undersampling 2 --coils 4 --snr 5", 0.95},
-        Case{"--trajectory cartesian --undersampling 2 --coils 4 --snr 30 --noise-readouts 4096", 1.1}}) {
+        Case{"--trajectory cartesian --undersampling 2 --coils 4 --snr 10 --noise-readouts 4096", 1.1}}) {
     ASSERT_DONE(run("simulate -o scan --force --matrix 48 " + scan));
     const double by_default = error("");
     EXPECT_LE(error("--lambda auto"), largest * by_default) << scan;
