@@ -96,7 +96,7 @@ Estimate estimate_of(const ScanRun& run, Device device, bool images_wait_in_memo
   if (options.frames.asks())
     how.frames = options.frames.sizes(summary.samples_per_scan, summary.readout_length);
   else
-    sizes.calibration_samples = most_samples_of_series(summary, options.maps_from);
+    sizes.calibration_samples = most_samples_of_series(summary, options.maps_from, how.settings);
   how.companion = least_squares(how.settings) && !options.no_gridded_image;
   return estimate(sizes, how);
 }

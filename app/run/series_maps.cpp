@@ -129,8 +129,12 @@ std::shared_ptr<const SeriesCalibration> CalibrationsOfSeries::make(const Key& k
 
 }  // namespace
 
-std::int64_t most_samples_of_series(const io::ScanSummary& summary, MapsFrom choice) {
-  if (!may_take_maps(summary, choice)) return 0;
+std::int64_t most_samples_of_series(const io::ScanSummary& summary, MapsFrom choice,
+                                    const Settings& settings) {
+  const std::int64_t coils = summary.coil_count;
+  if (!may_take_maps(summary, choice) ||
+      !decide_coils({coils, coils, summary.has_sensitivity_maps}, settings).finds_maps)
+    return 0;
   const auto voxels = static_cast<double>(summary.geometry.voxel_count()),
              samples = static_cast<double>(summary.samples_per_scan),
              of_all = samples * static_cast<double>(summary.repetition_count);

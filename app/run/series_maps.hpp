@@ -15,7 +15,9 @@ inline constexpr auto maps_from_series = "maps_from_series";
 /// nothing where maps are not sought, and to volumes that have a calibration.
 void take_maps_from_series(io::ScanFile& file, MapsFrom choice, const Settings& settings);
 
-/// Returns at most how many samples such a calibration has, by the header; 0 where volumes get none.
-std::int64_t most_samples_of_series(const io::ScanSummary& summary, MapsFrom choice);
+/// Returns at most how many samples such a calibration has, by the header; 0 where volumes get none. Throws Error where the
+/// settings ask for maps that the scan does not have.
+std::int64_t most_samples_of_series(const io::ScanSummary& summary, MapsFrom choice,
+                                    const Settings& settings);
 
 }  // namespace fhd::app
