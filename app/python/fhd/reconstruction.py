@@ -144,7 +144,9 @@ def _recon(scan: Union[Scan, Path], options: dict[str, Any], stacklevel: int) ->
     """`stacklevel`: of warnings, from here to the caller."""
     progress, device = options.pop("progress", None), options.pop("device", "auto")
     # field_map may also be "auto" or "off", which are not of the file.
-    of_file = {name for name in set(table(of_files=True)) & set(options) if options[name] not in ("auto", "off")}
+    # The value may be an array, which has no truth value.
+    is_word = {name for name, value in options.items() if isinstance(value, str) and value in ("auto", "off")}
+    of_file = set(table(of_files=True)) & set(options) - is_word
     if not isinstance(scan, (Scan, str, os.PathLike)):
         raise Error(
             f"scan: expected an fhd.Scan or the path of a file, found {type(scan).__name__}; "
