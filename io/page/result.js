@@ -108,7 +108,7 @@ function result(r) {
   add(timings(r));
   if (r.residuals.length > 1) add(card("Convergence", plot({points: r.residuals.map((v, i) => [i, v, `iteration ${i}: ${number(v)}`]), ylog: true, xname: "iteration", yname: "relative residual"}),
     make("p", {class: "soft"}, `${r.residuals.length - 1} iterations` + (r.converged ? "" : ", stopped by the limit") + (r.data_residual === null ? "" : `; |Fρ − d| / |d| = ${number(r.data_residual)}`))));
-  if (r.lambda_curve) {
+  if (r.lambda_curve && r.lambda_curve.every(p => is_number(p.risk))) {  // older results had another search
     const at = r.lambda_curve.reduce((a, p) => p.risk < a.risk ? p : a);
     add(card("Choice of λ", plot({points: r.lambda_curve.map(p => [p.lambda, p.risk, `λ = ${number(p.lambda)}: estimated error ${number(p.risk)}, residual ${number(p.data_residual)}`]), xlog: true, xname: "λ over the largest eigenvalue", yname: "estimated error, of the noise", mark: [at.lambda, at.risk]}),
       make("p", {class: "soft"}, `The estimated error of the image (Stein’s unbiased risk) is least at λ = ${number(at.lambda)} of the largest eigenvalue (circle). Its unit is the squared noise of an image of a small λ. |noise| / |d| is ${number(r.noise_residual)}.`)));

@@ -86,7 +86,7 @@ function left_over(r) {
       m.name = m.where > 1 ? "in the corners of k-space" : i === 0 ? `within ${fraction(m.where)} of the way to the edge` : `between ${fraction(shells[i - 1].where)} and ${fraction(m.where)} of the way to the edge`;
       m.tip = `${m.name}: ${share(m.unexplained)} of the signal there is left over` + (known && is_number(m.chi_squared) ? `, χ² ${number(m.chi_squared, 3)}` : "");
     });
-    const beyond = m => m.share_of_energy * m.beyond_noise ** 2, most = shells.filter(m => m.beyond_noise >= 0).reduce((a, m) => !a || beyond(m) > beyond(a) ? m : a, null);
+    const beyond = m => m.share_of_energy * m.beyond_noise ** 2, most = shells.filter(m => is_number(m.beyond_noise)).reduce((a, m) => !a || beyond(m) > beyond(a) ? m : a, null);
     const words = !most ? "Too few samples tell signal from noise." : most.beyond_noise > 0 ? `Most is left over beyond noise ${most.name}: ${share(most.beyond_noise)} of the signal there.` : "Nowhere is more left over than noise leaves.";
     panel(by_radius(shells), "By distance from the centre of k-space.", words);
   }
