@@ -108,7 +108,7 @@ std::pair<RampShape, int> described_ramp(const pugi::xml_node& description, int 
   ramp.samples = encoded_samples;
   if (!(ramp.ramp_up_us > 0 && ramp.adc_us > 1.01 * ramp.flat_us)) return {};
   ramp.mode = 2;
-  return {ramp, samples <= largest_count ? static_cast<int>(samples) : 0};
+  return {ramp, samples >= 0 && samples <= largest_count ? static_cast<int>(samples) : 0};
 }
 
 /// Returns what is stated of the time between echoes: in ms by the sequence (ISMRMRD's schema); in microseconds by

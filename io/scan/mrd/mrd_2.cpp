@@ -223,7 +223,7 @@ class YardlValues {
     if (own.contains("values")) return put(name, symbol_of(own), parent);
     if (!own.contains("fields")) return read(own.at("type"), name, parent, bindings);
     if (own.at("fields").empty()) cursor_.fail("a record with fields", "none");
-    const auto element = parent.append_child(name_in_xml(name).c_str());
+    const auto element = child_of(parent, name);
     for (const auto& field : own.at("fields"))
       read(field.at("type"), text_in(field.at("name")), element, bindings);
   }
@@ -299,10 +299,15 @@ class YardlValues {
   }
 
   void put(const std::string& name, const std::string& value, pugi::xml_node parent) {
+    if (parent) child_of(parent, name).text().set(value.c_str());
+  }
+
+  /// Adds an element `name` to `parent`, and returns it; an empty one where that is empty.
+  pugi::xml_node child_of(pugi::xml_node parent, const std::string& name) {
     constexpr std::uint64_t longest_header = 1 << 22;
-    if (!parent) return;
+    if (!parent) return {};
     if (cursor_.offset() - begin_ > longest_header) cursor_.fail("a header of at most 4 MiB", "more");
-    parent.append_child(name_in_xml(name).c_str()).text().set(value.c_str());
+    return parent.append_child(name_in_xml(name).c_str());
   }
 
   YardlCursor& cursor_;
