@@ -11,6 +11,7 @@
 
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
+#include "recon/array/interruption.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
@@ -133,6 +134,8 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
     const auto& verdict = result.report.verdict;
     return verdict && verdict->tested > 0.3 ? result.report.data_residual
                                             : std::numeric_limits<double>::infinity();
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::exception&) {
     return std::numeric_limits<double>::infinity();
   }
