@@ -1,4 +1,5 @@
-# What `cmake --install` puts where, in components: the program, the library for developers, and the module for mpirun. Paths lead from the program to the rest, so that what is installed can be moved as a whole.
+# What `cmake --install` puts where, in components: the program, the library for developers, and the module for mpirun.
+# Paths lead from the program to the rest, so that what is installed can be moved as a whole.
 include(GNUInstallDirs)
 include(packaging/library.cmake)
 install(TARGETS fhd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)

@@ -22,7 +22,8 @@ constexpr auto ge_converter = "convert it with ge_to_ismrmrd, which needs GE's O
 constexpr auto philips_converter = "convert the set with philips_to_ismrmrd -f NAME";
 constexpr auto list_data =
     "read it with a program for Philips list/data (MRecon, loadLISTDATA) and write ISMRMRD";
-constexpr auto mrd_2 = "copy it to MRD's binary format: in Python reader.copy_to(mrd.BinaryMrdWriter(\"NEW\"))";
+constexpr auto mrd_2 =
+    "copy it to MRD's binary format: in Python reader.copy_to(mrd.BinaryMrdWriter(\"NEW\"))";
 
 /// A row: bytes at an offset.
 struct Magic {

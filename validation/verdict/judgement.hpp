@@ -6,7 +6,8 @@ namespace fhd::validation {
 
 /// `unexplained` of simulated scans that are right stays below this; above it an image explains the data in part.
 inline constexpr double right_limit = 0.04;
-/// From here on a model counts as wrong. `unexplained` of real scans stays below 0.062, of mistakes that change the image by more than 10 % above 0.07: validation/results, planted mistakes.
+/// From here on a model counts as wrong. `unexplained` of real scans stays below 0.062, of mistakes that change the image by
+/// more than 10 % above 0.07: validation/results, planted mistakes.
 inline constexpr double unexplained_limit = 0.07;
 /// The signal counts as changing with the readouts if one real factor for each readout explains this share of the residual.
 inline constexpr double varying_limit = 0.5;

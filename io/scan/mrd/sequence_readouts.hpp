@@ -2,9 +2,10 @@
 // Readouts of a measurement that a Pulseq sequence has played (ReadOptions::outside.trajectory names it): their positions,
 // times and labels.
 //
-// Labels count where the readouts of the sequence (not the scanner's own noise) say nothing of the kind: a counter that is 0 in every readout takes the label (SLC slice,
-// REP repetition, ECO contrast, AVG average, SET set, PHS phase, SEG segment, LIN and PAR encoding steps); a flag that no readout has
-// takes the label (NOISE noise, NAV phase correction, REF calibration, IMA with REF calibration and image, REV reversed).
+// Labels count where the readouts of the sequence (not the scanner's own noise) say nothing of the kind: a counter that is 0 in
+// every readout takes the label (SLC slice, REP repetition, ECO contrast, AVG average, SET set, PHS phase, SEG segment, LIN and
+// PAR encoding steps); a flag that no readout has takes the label (NOISE noise, NAV phase
+// correction, REF calibration, IMA with REF calibration and image, REV reversed).
 #include <memory>
 
 #include "io/scan/mrd/sample_positions.hpp"
