@@ -38,7 +38,7 @@ Services verifying_services();
 
 /// Reconstructs one scan as the program does. The report has a certificate and, of least squares, a verdict; its messages
 /// say where one of them did not pass, and where all samples are zero. Throws Error as Reconstructor, and names the
-/// members of Scan, Settings and Execution: "settings.coils.compression".
+/// members of Settings and Execution: "CoilSettings::compression".
 Reconstruction reconstruct_and_verify(const Scan& scan, const Settings& settings = {},
                                       const Execution& execution = {}, const ProgressCallback& progress = {});
 
