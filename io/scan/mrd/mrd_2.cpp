@@ -272,8 +272,11 @@ class YardlValues {
         add_length({});
     const auto& item = bound(list.at("items"), bindings);
     const auto size = item.is_string() ? kind_of(text_in(item)) : other;
-    if (size != other && size < text && (is_array || !parent)) return cursor_.skip(items, size);
-    for (; items > 0; --items) read(item, name, is_array ? pugi::xml_node() : parent, bindings);
+    const auto to = is_array ? pugi::xml_node() : parent;
+    if (!to && size != other && size < text) return cursor_.skip(items, size);
+    if (!to && size > text)  // of images there are many
+      for (; items > 0; --items) cursor_.number();
+    for (; items > 0; --items) read(item, name, to, bindings);
   }
 
   /// Returns a primitive value as text; dates and times by ISO 8601.
