@@ -156,7 +156,7 @@ std::shared_ptr<const DeviceTeam> team_of(const std::vector<ChosenDevice>& devic
     all.push_back(chosen.device);
     if (chosen.description.name != devices.front().description.name)
       throw Error("--device", "GPUs of one kind, which round alike, where they share a scan",
-                  text_of(devices), "name those of one kind: --device cuda:0,1");
+                  text_of(devices), "name those of one kind, such as cuda:0,1");
   }
   return std::make_shared<const DeviceTeam>(std::move(all));
 }

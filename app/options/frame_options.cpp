@@ -76,7 +76,7 @@ void FrameOptions::take_part_in(Settings& settings) const {
   if (!is_count(*basis)) require_file("--basis", *basis, "a whole number from 1, or a file");
   auto* method = std::get_if<LeastSquares>(&settings.method);
   if (method == nullptr)
-    throw Error("--basis", "--method cg", std::string("--method ") + name_of(settings.method),
+    throw Error("--basis", option_words("method", "cg"), option_words("method", name_of(settings.method)),
                 "leave it out");
   if (is_count(*basis))
     method->basis = LeadingCourses{std::stoll(*basis)};

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "app/options/run_options.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -43,7 +44,7 @@ RegularizerOption parse_regularizer(const std::string& text) {
   if (is_taken[0] && is_taken[1]) throw Error(flag, "one of identity and roughness", "both");
   if (!taken.sparse.empty() && !taken.quadratic.empty() && !taken.quadratic_strength)
     throw Error(flag, "a strength behind " + taken.quadratic + " too, such as " + taken.quadratic + ":0.01",
-                "none", "in a sum every term has its own, and --lambda is not taken");
+                "none", "in a sum every term has its own, and " + option_words("lambda") + " is not taken");
   return taken;
 }
 

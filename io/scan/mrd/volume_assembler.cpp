@@ -273,8 +273,8 @@ void VolumeAssembler::add_facts() {
                       : fmt::format(", scaled by {:.4g} to the dwell time of the image", noise_scale())));
   if (noise_readouts_.empty() && options_.outside.noise.empty() && !header_.noise_measurements.empty())
     say(summary_.inferred,
-        "No noise is used: the header says that measurement {} holds it, whose file --noise takes.",
-        header_.noise_measurements.front());
+        "No noise is used: the header says that measurement {} holds it, whose file {} takes.",
+        header_.noise_measurements.front(), option_words("noise"));
   add_fact("system", header_.acquisition.vendor);
   add_fact("protocol", header_.acquisition.protocol);
   add_fact("trajectory", header_.trajectory);
