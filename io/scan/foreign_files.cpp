@@ -65,7 +65,8 @@ ForeignFile named(const char* name, std::string remedy, const std::string& path)
 /// head, where its place depends on the version.
 bool is_p_file(std::string_view head, const std::filesystem::path& path) {
   const auto name = path.filename().string();
-  if (name.size() == 8 && name.front() == 'P' && name.ends_with(".7") &&
+  const bool is_hdf5 = holds(head, 0, "\x89HDF"sv);
+  if (!is_hdf5 && name.size() == 8 && name.front() == 'P' && name.ends_with(".7") &&
       std::all_of(name.begin() + 1, name.end() - 2, [](unsigned char c) { return std::isdigit(c); }))
     return true;
   const auto begin = head.substr(0, 256);
