@@ -61,7 +61,7 @@ void DeviceOption::set_name(const std::string& text) {
   const std::vector<std::string> names{"auto", "cpu", "cuda", "cuda:all"};
   if (std::find(names.begin(), names.end(), text) == names.end() && gpu_numbers_of(text).empty())
     throw Error("--device", "auto, cpu, cuda, cuda:N, or several as cuda:all or cuda:0,2", "'" + text + "'",
-                did_you_mean(text, names));
+                text == "gpu" ? "did you mean 'cuda'?" : did_you_mean(text, names));
   name = text;
 }
 

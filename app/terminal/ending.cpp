@@ -77,12 +77,14 @@ void wait_for_stop() {
 }  // namespace
 
 /// A signal handler may do almost nothing, so it wakes a thread that does the work. Signals that the caller ignores (nohup)
-/// stay ignored; a write beyond a size limit is an error like a full disk. libgomp and HDF5 call exit() if they get no
+/// stay ignored; a write beyond a size limit, or to a pipe that nobody reads, is an error like a full disk: a run whose lines
+/// nobody reads any more writes its results. libgomp and HDF5 call exit() if they get no
 /// thread or no memory.
 void end_cleanly() {
   std::set_terminate(end_by_exception);
   std::atexit(remove_temporaries);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
   sem_init(&stop_requested, 0, 0);
   try {
     std::thread(wait_for_stop).detach();

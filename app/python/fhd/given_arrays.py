@@ -174,8 +174,11 @@ def weights_of(weights: Any, sample_shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def kspace_of(kspace: Any, sample_shape: tuple[int, ...], shape: tuple[int, ...]) -> tuple[NDArray[Any], int]:
-    """Return k-space [coil]... with the axes of the samples behind, and how many axes, 0 to 2, stand in front of the coil."""
+    """Return k-space [coil]... with the axes of the samples behind, and how many axes, 0 to 2, stand in front of the coil.
+    K-space with the axes of the samples alone is that of one coil."""
     values = complex_of(kspace, "kspace")
+    if values.shape == sample_shape:
+        values = values[None]
     leading = values.ndim - len(sample_shape) - 1
     if leading in (0, 1, 2) and values.shape[leading + 1 :] == sample_shape and values.size > 0:
         return values, leading
@@ -187,15 +190,16 @@ def kspace_of(kspace: Any, sample_shape: tuple[int, ...], shape: tuple[int, ...]
 
 def _remedy_of(found: tuple[int, ...], samples: tuple[int, ...], shape: tuple[int, ...]) -> str:
     """The way from k-space of that shape to one with those samples, where it is known."""
-    count = math.prod(samples)
-    if found == samples:
-        return "; give kspace[None] for one coil"
-    if found[:-1] == samples:
-        return "; give kspace.T" if len(found) == 2 else "; give np.moveaxis(kspace, -1, 0)"
-    if len(found) >= 2 and found[0] * found[1] == count and len(found) == 3:
-        return f"; give np.moveaxis(kspace, -1, 0).reshape({', '.join(map(str, (found[-1], *samples)))})"
-    if len(found) >= 2 and math.prod(found[1:]) == count:
-        return f"; give kspace.reshape({', '.join(map(str, (found[0], *samples)))})"
+    if found == samples[::-1]:
+        return "; give kspace.T"
+    moved = (found[-1], *found[:-1])
+    for start, call in ((found, "kspace"), (moved, "np.moveaxis(kspace, -1, 0)")):
+        if start[1:] == samples:
+            return "; give kspace.T" if len(found) == 2 else f"; give {call}"
+        if start[1:] == samples[::-1]:
+            return f"; give np.swapaxes({call}, -1, -2)"
+        if len(start) != len(samples) + 1 and math.prod(start[1:]) == math.prod(samples):
+            return f"; give {call}.reshape({', '.join(map(str, (start[0], *samples)))})"
     if found[-len(shape) :] == shape:
         return "; it has the shape of the image: k-space of an image is fhd.NDFT(trajectory, shape) @ image"
     return "; each sample of k-space has one position"

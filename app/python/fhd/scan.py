@@ -52,7 +52,7 @@ class ScanArguments(TypedDict, total=False):
 class Scan:
     """A scan of arrays; `fhd.read` gives one of a file. Scans can be pickled: arrays whole, files by their path.
 
-    kspace: [coil][sample], complex; with leading axes [repetition] or [repetition][slice] a series. Where the trajectory
+    kspace: [coil][sample], complex, [sample] of one coil; with leading axes [repetition] or [repetition][slice] a series. Where the trajectory
         is [readout][sample][axis], k-space is [coil][readout][sample].
     trajectory: [sample][axis], columns x, y (and z), in cycles per field of view or in trajectory_unit.
     shape: of the image, [y][x] or [z][y][x]; N: (N, N) or (N, N, N), as the trajectory has columns.

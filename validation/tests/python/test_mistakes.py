@@ -84,7 +84,14 @@ MISTAKES = {
         change("kspace", np.transpose),
         r"^kspace: expected \[coil\]\[\d+\], .* found \[\d+\]\[4\]; give kspace.T$",
     ),
-    "k-space without a coil": (change("kspace", lambda d: d[0]), r"^kspace: .*give kspace\[None\] for one coil$"),
+    "k-space [coil][sample][readout]": (
+        lambda a: {"kspace": a["kspace"].reshape(4, -1, 96).swapaxes(1, 2), "trajectory": a["trajectory"].reshape(-1, 96, 2)},
+        r"^kspace: .*give np.swapaxes\(kspace, -1, -2\)$",
+    ),
+    "k-space [sample][readout][coil]": (
+        lambda a: {"kspace": a["kspace"].reshape(4, -1, 96).T, "trajectory": a["trajectory"].reshape(-1, 96, 2)},
+        r"^kspace: .*give np.swapaxes\(np.moveaxis\(kspace, -1, 0\), -1, -2\)$",
+    ),
     "k-space with readouts, the trajectory flat": (
         change("kspace", lambda d: d.reshape(4, -1, 64)),
         r"^kspace: .*give kspace.reshape\(4, \d+\)$",
@@ -293,3 +300,9 @@ def test_positions_that_are_whole_numbers_are_taken_as_they_are(relative_error):
     whole = np.stack([x, y], -1)
     image = np.arange(64.0).reshape(8, 8) + 0j
     assert np.array_equal(fhd.NDFT(whole, 8) @ image, fhd.NDFT(whole.astype(float), 8) @ image)
+
+
+def test_kspace_without_an_axis_of_coils_is_that_of_one(arrays):
+    of_one = {**arrays, "maps": arrays["maps"][:1]}
+    images = [fhd.reconstruct(**{**of_one, "kspace": k}, **QUICK).image for k in (arrays["kspace"][0], arrays["kspace"][:1])]
+    assert np.array_equal(*images)

@@ -61,6 +61,15 @@ TEST_F(Recon, a_result_of_the_same_scan_is_replaced) {
   EXPECT_EQ(recon("one.h5 -o out"), 0) << "what is left of a result: " << text("err");
 }
 
+TEST_F(Recon, a_run_whose_lines_nobody_reads_writes_its_results) {
+  simulate("one", "");
+  const auto command =
+      tests::program_path() + " recon " + path("one.h5") + " -o " + path("out") + " 2> " + path("err");
+  ASSERT_EQ(std::system((command + " | true").c_str()), 0);
+  EXPECT_TRUE(std::filesystem::exists(path("out.h5"))) << text("err");
+  EXPECT_CONTAINS(text("err"), "standard output");
+}
+
 TEST_F(Recon, a_scan_that_is_simulated_again_is_the_same) {
   simulate("one", "--seed 1");
   ASSERT_DONE(recon("one.h5 -o out"));

@@ -366,7 +366,7 @@ TEST_F(GpuProgram, takes_the_gpu_and_says_so) {
   ASSERT_EQ(run("recon " + path("scan.h5") + " --device cuda --tolerance 0 --verbose -o " + path("gpu")), 0)
       << text("err");
   EXPECT_NE(text("out").find("device    GPU 0: "), std::string::npos) << text("out");
-  EXPECT_NE(text("out").find("MiB  planned"), std::string::npos) << text("out");
+  EXPECT_NE(text("out").find("planned   1 image: "), std::string::npos) << text("out");
   EXPECT_NE(text("gpu.json").find("GPU memory"), std::string::npos);
   ASSERT_EQ(run("recon " + path("scan.h5") + " --tolerance 0 --device cpu -o " + path("cpu")), 0)
       << text("err");
