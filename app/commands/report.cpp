@@ -40,7 +40,11 @@ int ReportCommand::run() const {
       throw UsageError(Error("-o " + path, "a name other than the result's", "the result itself",
                              "choose another -o, such as report.html"));
   io::require_writable_folder(path);
-  io::write_report_page(results, path, force);
+  auto files = results;  // "gre" of 'recon -o gre' is gre.h5
+  for (auto& file : files)
+    if (!std::filesystem::exists(file, status) && std::filesystem::exists(file + ".h5", status))
+      file += ".h5";
+  io::write_report_page(files, path, force);
   print_out("wrote     {}\n", path);
   return 0;
 }

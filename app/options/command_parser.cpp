@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include "app/options/command_table.hpp"
 #include "app/options/nearest_word.hpp"
@@ -49,13 +50,21 @@ void parse_words(CLI::App& parser, const std::vector<std::string>& words) {
 
 std::string usage_error(const CLI::App& app, const std::vector<std::string>& typed, const std::string& reason,
                         bool has_remedy) {
-  const auto is_typed = [&](const CLI::App* each) { return each->get_name() == typed.front(); };
-  const bool is_known = typed.empty() || typed.front().starts_with('-') ||
-                        !app.get_subcommands(is_typed).empty();  // hidden ones too
+  const auto is_command = [&](const std::string& word) {
+    return !app.get_subcommands([&](const CLI::App* each) { return each->get_name() == word; }).empty();
+  };  // hidden ones too
+  const auto begins_with_option = !typed.empty() && typed.front().starts_with('-');
+  if (begins_with_option)
+    if (const auto command = std::find_if(typed.begin(), typed.end(), is_command); command != typed.end())
+      return "options stand behind the command: fhd " + *command + " " + typed.front() + " ...";
+  const bool is_known = typed.empty() || begins_with_option || is_command(typed.front());
   if (!is_known) {
     std::vector<std::string> commands;
     for (const auto* each : shown_commands(app))
       if (each != &app) commands.push_back(each->get_name());
+    std::error_code status;
+    if (std::filesystem::exists(typed.front(), status))
+      return typed.front() + " is a file: 'fhd recon " + typed.front() + "' reconstructs it";
     const auto hint = did_you_mean(typed.front(), commands);
     return "unknown command '" + typed.front() + (hint.empty() ? "'; " + help_of("fhd") : "': " + hint);
   }

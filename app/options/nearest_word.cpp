@@ -42,7 +42,9 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   int equally_near = 0, begun_count = 0;
   for (const auto& each : known) {
     const auto candidate = lower(each);
-    if (typed.size() >= 3 && candidate.starts_with(typed)) begun = each, ++begun_count;
+    const bool is_begun = typed.size() >= 3 && candidate.starts_with(typed);
+    const bool is_longer = candidate.size() >= 4 && typed.starts_with(candidate);
+    if (is_begun || is_longer) begun = each, ++begun_count;
     const auto distance = edit_distance(typed, candidate);
     if (distance > std::max<std::size_t>(1, candidate.size() / 3) || distance > least) continue;
     equally_near = distance < least ? 1 : equally_near + 1;

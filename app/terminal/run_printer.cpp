@@ -72,6 +72,8 @@ void RunPrinter::count(const Report& report) {
   suspicious_ += std::any_of(report.messages.begin(), report.messages.end(), is_suspicion);
   stopped_ += !report.converged;
   residual_ = std::max(residual_, report.data_residual);
+  if (report.verdict && report.verdict->unexplained >= unexplained_)
+    unexplained_ = report.verdict->unexplained, worst_verdict_ = report.verdict->sentence;
   if (!report.certificate) return;
   error_ = std::max(error_, report.certificate->error());
   failed_ += !report.certificate->passed;
@@ -146,7 +148,10 @@ void RunPrinter::print_summary() {
                   failed_ == 0 ? "" : fmt::format(", {} images less accurate than asked", failed_)));
   for (const auto& [kind, count] : warnings_)
     if (count > 1) say("warning", fmt::format("{}: so in {} of {} images", kind.first, count, done_));
-  if (suspicious_ > 0) say("verdict", fmt::format("{} of {} images are suspicious", suspicious_, done_));
+  if (suspicious_ > 0)
+    say("verdict", fmt::format("{} of {} images are suspicious", suspicious_, done_));
+  else if (!worst_verdict_.empty())
+    say("verdict", "the worst of all: " + worst_verdict_);
 }
 
 }  // namespace fhd::app

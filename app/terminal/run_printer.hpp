@@ -40,7 +40,8 @@ class RunPrinter {
   ProgressLine progress_;
   std::size_t total_ = 0, done_ = 0, earlier_ = 0, suspicious_ = 0, suspicions_printed_ = 0;
   std::size_t stopped_ = 0, failed_ = 0;
-  double residual_ = 0, error_ = 0;  ///< the largest
+  double residual_ = 0, error_ = 0, unexplained_ = 0;  ///< the largest
+  std::string worst_verdict_;
   std::set<std::string> printed_;
   /// Images of a long series with a warning of a code and a remedy.
   std::map<std::pair<std::string, std::string>, std::size_t> warnings_;

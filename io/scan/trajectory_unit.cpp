@@ -219,7 +219,7 @@ TrajectoryUnit parse_trajectory_unit(std::string_view text, const std::string& s
   throw Error(
       subject,
       "cycles/FOV, cycles/reconFOV, cycles/voxel, radians/voxel, 1/m, 1/mm, radians/m, radians/mm or kmax",
-      "'" + std::string(text) + "'");
+      "'" + std::string(text) + "'", plain_of(text).starts_with("rad") ? "did you mean radians/voxel?" : "");
 }
 
 InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const UnitReference& reference,

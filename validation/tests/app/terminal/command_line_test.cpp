@@ -22,6 +22,9 @@ TEST_F(CommandLine, an_unknown_command_gets_the_nearest) {
   EXPECT_EQ(refusal("recn scan.h5"), "fhd: unknown command 'recn': did you mean 'recon'?");
   EXPECT_EQ(refusal("Reocn scan.h5 --coils espirit"), "fhd: unknown command 'Reocn': did you mean 'recon'?");
   EXPECT_EQ(refusal("sim"), "fhd: unknown command 'sim': did you mean 'simulate'?");
+  EXPECT_EQ(refusal("reconstruct scan.h5"), "fhd: unknown command 'reconstruct': did you mean 'recon'?");
+  EXPECT_EQ(refusal("-o x recon scan.h5"), "fhd: options stand behind the command: fhd recon -o ...");
+  EXPECT_EQ(refusal("/dev/null"), "fhd: /dev/null is a file: 'fhd recon /dev/null' reconstructs it");
   EXPECT_EQ(refusal("nonsense"), "fhd: unknown command 'nonsense'; see 'fhd --help'");
   EXPECT_EQ(refusal("''"), "fhd: unknown command ''; see 'fhd --help'");
 }
