@@ -74,6 +74,7 @@ class Transform {
  public:
   Transform(const AnyArray& trajectory, std::array<int, 3> matrix_size, std::optional<double> accuracy)
       : matrix_size_(matrix_size), accuracy_(accuracy) {
+    begin_work();
     if (trajectory.ndim() != 2 || trajectory.shape(0) != 3)
       throw Error("trajectory", "[axis][sample] with the axes x, y, z", text_of(trajectory));
     trajectory_.k = copy_of<double, double>(trajectory, {3, static_cast<std::int64_t>(trajectory.shape(1))},
@@ -142,7 +143,7 @@ Array<Complex<double>> maps_of(const AnyArray& maps, std::array<int, 3> n) {
 class Sense {
  public:
   Sense(std::shared_ptr<Transform> transform, const AnyArray& maps)
-      : transform_(std::move(transform)), maps_(maps_of(maps, transform_->matrix_size())) {}
+      : transform_((begin_work(), std::move(transform))), maps_(maps_of(maps, transform_->matrix_size())) {}
   Transform& transform() { return *transform_; }
   Shape range(std::int64_t batch) const { return {batch, maps_.extent(0), transform_->sample_count()}; }
   template <class T>
@@ -175,7 +176,7 @@ class Normal {
  public:
   Normal(std::shared_ptr<Transform> transform, const std::optional<AnyArray>& maps,
          const std::optional<AnyArray>& weights)
-      : transform_(std::move(transform)) {
+      : transform_((begin_work(), std::move(transform))) {
     const auto n = transform_->matrix_size();
     if (maps) {
       maps_ = maps_of(*maps, n);

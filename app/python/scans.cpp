@@ -55,7 +55,6 @@ class LimitsOfOneFile {
 };
 
 std::shared_ptr<ScanHandle> read(const std::string& path, const std::map<std::string, std::string>& given) {
-  begin_work();
   const nb::gil_scoped_release released;
   const LimitsOfOneFile limits;
   const auto options = read_options_of(given);

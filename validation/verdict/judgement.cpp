@@ -73,7 +73,7 @@ void decide_unexplained(Verdict& v) {
 
 /// Decides between an image that leaves as much over as those of scans that are right, and one that leaves more.
 void decide_explained(Verdict& v) {
-  const bool is_whole = v.unexplained <= right_limit;
+  const bool is_whole = std::round(1e3 * v.unexplained) <= 1e3 * right_limit;  // as it is printed
   v.judgement = is_whole ? Judgement::explained : Judgement::partly;
   v.sentence = is_whole
                    ? "the image explains the data: " + left_over(v)

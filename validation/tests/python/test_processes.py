@@ -58,7 +58,7 @@ def in_a_fork(work):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of os.fork, since Python 3.12
-@pytest.mark.parametrize("what", ["recon", "volume", "read", "load", "product", "normal", "weights", "save"])
+@pytest.mark.parametrize("what", ["recon", "volume", "load", "product", "normal", "weights", "save"])
 def test_a_fork_says_that_it_cannot_compute(what, scan, radial, tmp_path):
     a = fhd.NDFT(np.zeros((5, 2)), (8, 8))
     image = np.ones((8, 8), complex)
@@ -67,7 +67,6 @@ def test_a_fork_says_that_it_cannot_compute(what, scan, radial, tmp_path):
     work = {
         "recon": lambda: fhd.recon(scan),
         "volume": lambda: scan.volume(),
-        "read": lambda: fhd.read(radial),
         "load": lambda: fhd.load(tmp_path / "made.h5"),
         "product": lambda: a @ image,
         "normal": lambda: a.normal @ image,
