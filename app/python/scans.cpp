@@ -88,6 +88,7 @@ std::pair<std::array<double, 3>, std::string> scale_of_unit(const std::string& u
                                                             const std::array<double, 3>& largest_k,
                                                             const std::array<int, 3>& matrix_size,
                                                             const std::array<double, 3>& fov_mm) {
+  begin_work();
   constexpr auto subject = "trajectory";
   const Geometry geometry{matrix_size, fov_mm};
   auto found = io::TrajectoryUnit::cycles_per_fov;
