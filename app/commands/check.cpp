@@ -74,7 +74,7 @@ int run(const CheckCommand& command) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   const BatchList list = find_readable_scans(command.scans);
   for (const auto& note : list.notes)
-    if (!command.json) print_out("note      {}\n", note);
+    command.json ? print_error("note: " + note) : print_out("note      {}\n", note);
   for (const auto& scan : list.scans) {
     const auto& path = scan.path;
     RunOptions own = command.options;

@@ -63,7 +63,7 @@ int print_facts(const InfoOptions& options) {
   auto all = nlohmann::ordered_json::array();
   int status = 0;
   for (const auto& note : list.notes)
-    if (!options.json) print_out("note      {}\n", note);
+    options.json ? print_error("note: " + note) : print_out("note      {}\n", note);
   for (const auto& scan : list.scans) try {
       auto facts = io::pulseq::is_sequence(scan.path)
                        ? facts_of_sequence(scan.path)

@@ -104,7 +104,7 @@ function volume(v) {
 }
 /// 1, 2 or 5 times a power of ten, at most x.
 const round = x => { const p = 10 ** Math.floor(Math.log10(x)); return p * (x >= 5 * p ? 5 : x >= 2 * p ? 2 : 1); };
-/// What follows the width of the window (plots, scale bars): drawn once the page has it, and when it changes.
+/// Functions that draw plots and scale bars as wide as the window: called once the page has them, and when its width changes.
 let fits = [];
 const fit_all = () => fits.forEach(f => f());
 window.addEventListener("resize", fit_all);

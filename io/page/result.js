@@ -1,5 +1,5 @@
 // The page: everything else that a result holds, and the index of a batch.
-/// When each stage was at work: a lane each, in the order of their beginnings.
+/// Draws when each stage was at work: a lane each, in the order of their beginnings.
 function timeline(stages) {
   const is_span = p => Array.isArray(p) && p.length === 2 && p.every(x => typeof x === "number" && isFinite(x) && x >= 0);
   const lanes = stages.map(s => ({name: s.name, spans: (Array.isArray(s.spans) ? s.spans : []).filter(is_span)})).filter(s => s.spans.length);

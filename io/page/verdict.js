@@ -1,4 +1,4 @@
-// Whether the arithmetic is right and the image explains the data: banners, certificate, and pictures of what is left over.
+// The certificate and the verdict: banners, tables, and pictures of the data that the image leaves over.
 /// The verdict with its figures, for the top of the page.
 function verdict(r) {
   const c = r.certificate, time = r.seconds > 0 ? [`computed in ${seconds(r.seconds)}`] : [];
@@ -13,7 +13,7 @@ function verdict(r) {
     c.passed ? "Certified: the operators that made this image are as exact as asked." : "Warning: the accuracy check of this result did not pass.",
     make("small", {}, `${many[0]}relative errors: ${figures} (allowed ${number(c.requested)})` + [c.true_residual === null ? null : `true residual ${number(c.true_residual, 2)}`, ...stop, ...time].filter(t => t).map(t => "; " + t).join("")));
 }
-/// Whether the image explains the data, in the words of the program, and what is doubtful; below the certificate.
+/// Returns banners below the certificate: the verdict in the words of the program, and the doubts.
 function model(r) {
   const v = r.verdict, doubts = r.doubts || [], list = [];
   if (doubts.length) list.push(make("div", {class: "verdict fail", role: "alert"}, "Suspicious",
@@ -55,7 +55,7 @@ function by_radius(shells) {
     });
   });
 }
-/// What is left over of each part, a bar each; `first`: [the number of the first, how many each bar holds].
+/// Draws a bar for what is left over of each part; `first`: [the number of the first, how many each bar holds].
 function rest_bars(label, xname, values, first, tip) {
   return small_plot(label, (s, {left, right, top, bottom}) => {
     const high = 105 * Math.max(...values, 1e-9), X = i => left + (i - first[0]) / first[1] / values.length * (right - left), Y = v => bottom - v / high * (bottom - top);
@@ -70,7 +70,7 @@ function rest_bars(label, xname, values, first, tip) {
   });
 }
 const span_of = values => { const a = share(Math.min(...values)), b = share(Math.max(...values)); return a === b ? a : `${a.slice(0, -2)} to ${b}`; };
-/// What the image leaves over of the data: by radius, coil and readout, and the changes of the model that would leave less.
+/// Returns the card of the data that the image leaves over: by radius, coil and readout, and the changes of the model that would leave less.
 function left_over(r) {
   const v = r.verdict;
   if (!v) return null;

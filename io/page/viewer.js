@@ -1,11 +1,11 @@
 // The images of a result, alone and side by side, as films too.
-/// What a key does: of the result that is shown, unless it is meant for a control.
+/// Hands a key to the result that is shown, unless it is meant for a control.
 let keys = null;
 document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
   if ([keys, beside_keys].filter(k => k && k(e.key)).length) e.preventDefault();
 });
-/// Of several results also of those side by side.
+/// The same for results side by side.
 let beside_keys = null;
 /// The level, of 65535, that is shown white: brighter are some noisy pixels.
 function brightness(v) {

@@ -321,9 +321,8 @@ Sentences write_bart(FileSet& files, const std::string& path, const ScanSeries& 
   auto lost = lost_parts(first, true);
   const auto& n = first.geometry.matrix_size;
   if (!pairs.maps)
-    lost.insert(lost.begin(),
-                fmt::format("BART files without sensitivity maps hold no matrix: it is --matrix {},{},{}.",
-                            n[0], n[1], n[2]));
+    lost.insert(lost.begin(), "BART files without sensitivity maps hold no matrix: it is " +
+                                  option_words("matrix", fmt::format("{},{},{}", n[0], n[1], n[2])) + ".");
   lost.insert(lost.begin(), "BART files hold no FOV, position or directions.");
   return lost;
 }

@@ -58,12 +58,14 @@ class Operator(_Map):
 
     shape: tuple[int, ...]
     sample_shape: tuple[int, ...]
-    #: as it was given; a torch tensor that requires a gradient gets one
-    trajectory: Any
-
     #: of fhd._native, with apply(images, samples, is_adjoint)
     _native: Any
     _normal: Optional[Toeplitz] = None
+
+    @property
+    def trajectory(self) -> Any:
+        """The positions in cycles per field of view; a torch tensor that requires a gradient gets one."""
+        raise NotImplementedError
 
     def values(self, values: Any, is_adjoint: bool = False) -> Any:
         """Return A image, or A^H samples, without a record for gradients."""
@@ -182,13 +184,17 @@ class _Transform(Operator):
     ):
         positions, self.shape = positions_of(trajectory, shape)
         scale = _scale_of(positions, self.shape, lengths_of(fov_mm, len(self.shape)), unit)
-        if (scale == 1).all():
-            self.trajectory = trajectory
-        else:
-            positions = positions * scale
-            self.trajectory = trajectory * trajectory.new_tensor(scale) if requires_grad(trajectory) else positions
+        is_scaled = not (scale == 1).all()
+        positions = positions * scale if is_scaled else positions
+        self._scale = scale if is_scaled and requires_grad(trajectory) else None
+        self._positions = positions if is_scaled and self._scale is None else trajectory
         self.sample_shape = positions.shape[:-1]
         self._native: _native.Transform = _native.Transform(padded_trajectory(positions), matrix_size(self.shape), accuracy)
+
+    @property
+    def trajectory(self) -> Any:
+        """The positions in cycles per field of view. A tensor with a gradient is scaled at each use: torch walks back once."""
+        return self._positions if self._scale is None else self._positions * self._positions.new_tensor(self._scale)
 
     def _toeplitz(self) -> Toeplitz:
         return Toeplitz(self)
@@ -257,10 +263,13 @@ class Sense(Operator):
     def __init__(self, transform: _Transform, maps: Any):
         self.transform = transform
         self.shape = transform.shape
-        self.trajectory = transform.trajectory
         self._maps = _maps_of(maps, self.shape)
         self.sample_shape = (self._maps.shape[0], *transform.sample_shape)
         self._native = _native.Sense(transform._native, self._maps)
+
+    @property
+    def trajectory(self) -> Any:
+        return self.transform.trajectory
 
     def __reduce__(self) -> Any:
         return Sense, (self.transform, self._maps.reshape(-1, *self.shape))

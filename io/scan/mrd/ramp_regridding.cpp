@@ -75,7 +75,7 @@ bool RampShape::is_sane(int count) const {
   const double end_us = ramp_up_us + flat_us + ramp_down_us;
   return (mode == 2 || mode == 4) && is_count(count) && is_count(samples) && is_time(ramp_up_us) &&
          is_time(flat_us) && is_time(ramp_down_us) && is_time(delay_us) && adc_us > 0 &&
-         delay_us + adc_us <= 1.01 * end_us;
+         delay_us + adc_us <= 1.01 * end_us && area(*this, delay_us + adc_us) > area(*this, delay_us);
 }
 
 RampRegridding::RampRegridding(const RampShape& shape, int samples, const std::string& subject)
@@ -91,7 +91,6 @@ RampRegridding::RampRegridding(const RampShape& shape, int samples, const std::s
   const double begin = area(shape, shape.delay_us),
                whole = area(shape, shape.delay_us + shape.adc_us) - begin,
                middle = area(shape, shape.delay_us + shape.adc_us / 2), dwell_us = shape.adc_us / samples;
-  if (!(whole > 0)) throw Error(subject, "samples under the readout gradient", "none");
   const double scale = regridded_samples_ / whole;  // whole: as many steps as samples afterwards
   for (int s = 0; s < samples; ++s)
     positions_.push_back((area(shape, shape.delay_us + (s + 0.5) * dwell_us) - middle) * scale);

@@ -85,3 +85,14 @@ def test_second_derivatives_are_refused():
     (gradient,) = torch.autograd.grad((fhd.NDFT(k, SHAPE) @ x).abs().sum(), k, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()
+
+
+def test_an_operator_in_another_unit_goes_backward_again_and_again():
+    k = (trajectory() / 6).requires_grad_()
+    operator = fhd.NDFT(k, (6, 6), trajectory_unit="cycles/voxel")
+    image = normal(6, 6)
+    gradients = [torch.autograd.grad((operator @ image).abs().sum(), k)[0] for _ in range(2)]
+    in_fov = (6 * k.detach()).requires_grad_()
+    expected = 6 * torch.autograd.grad((fhd.NDFT(in_fov, (6, 6)) @ image).abs().sum(), in_fov)[0]
+    for gradient in gradients:
+        torch.testing.assert_close(gradient, expected, rtol=1e-9, atol=1e-9)

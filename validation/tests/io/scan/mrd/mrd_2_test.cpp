@@ -3,7 +3,6 @@
 #include "io/scan/mrd/mrd_2.hpp"
 
 #include <gtest/gtest.h>
-#include <ismrmrd/dataset.h>
 #include <ismrmrd/ismrmrd.h>
 
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "io/files/gzip.hpp"
 #include "io/scan/scan_file.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/io/scan/mrd/spokes.hpp"
 
 namespace fhd::io {
 namespace {
@@ -148,32 +148,7 @@ class Mrd2FileTest : public FolderTest {
  protected:
   /// Ten spokes of two slices and a noise readout, as ISMRMRD and as items.
   Mrd2FileTest() {
-    std::filesystem::remove(path("scan.mrd"));
-    ISMRMRD::Dataset dataset(path("scan.mrd").c_str(), "/dataset", true);
-    dataset.writeHeader(R"(<ismrmrdHeader><encoding><encodedSpace>
-<matrixSize><x>16</x><y>16</y><z>1</z></matrixSize><fieldOfView_mm><x>160</x><y>160</y><z>5</z></fieldOfView_mm>
-</encodedSpace><trajectory>radial</trajectory></encoding><userParameters><userParameterString>
-<name>trajectory_unit</name><value>cycles/FOV</value></userParameterString></userParameters></ismrmrdHeader>)");
-    for (int i = 0; i < 11; ++i) {
-      ISMRMRD::Acquisition acquisition(16, 2, i == 0 ? 0 : 2);
-      acquisition.idx().slice = static_cast<std::uint16_t>(i % 2);
-      acquisition.sample_time_us() = 4;
-      if (i == 0) acquisition.setFlag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT);
-      for (int axis = 0; axis < 3; ++axis) {
-        acquisition.position()[axis] = static_cast<float>(axis + 1);
-        acquisition.read_dir()[axis] = axis == 0;
-        acquisition.phase_dir()[axis] = axis == 1;
-        acquisition.slice_dir()[axis] = axis == 2;
-      }
-      for (std::uint16_t s = 0; s < 16; ++s) {
-        if (i > 0) acquisition.traj(0, s) = static_cast<float>(std::cos(i * 0.7) * (s - 8));
-        if (i > 0) acquisition.traj(1, s) = static_cast<float>(std::sin(i * 0.7) * (s - 8));
-        for (std::uint16_t coil = 0; coil < 2; ++coil)
-          acquisition.data(s, coil) = {static_cast<float>(i), static_cast<float>(s + 100 * coil)};
-      }
-      dataset.appendAcquisition(acquisition);
-      items_.push_back(acquisition_2(acquisition));
-    }
+    for (auto& readout : write_spokes(path("scan.mrd"))) items_.push_back(acquisition_2(readout));
   }
   /// The items in blocks of one, and an end.
   std::string single() const {

@@ -2,7 +2,6 @@
 #include "io/scan/mrd/stream.hpp"
 
 #include <gtest/gtest.h>
-#include <ismrmrd/dataset.h>
 #include <ismrmrd/ismrmrd.h>
 
 #include <bit>
@@ -12,6 +11,7 @@
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/scan_file.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/io/scan/mrd/spokes.hpp"
 
 namespace fhd::io {
 namespace {
@@ -44,33 +44,11 @@ std::string acquisition_message(ISMRMRD::Acquisition& acquisition) {
          bytes(acquisition.getDataPtr(), acquisition.getNumberOfDataElements());
 }
 
-constexpr auto header =
-    R"(<?xml version="1.0"?><ismrmrdHeader xmlns="http://www.ismrm.org/ISMRMRD"><encoding><encodedSpace>
-<matrixSize><x>16</x><y>16</y><z>1</z></matrixSize><fieldOfView_mm><x>160</x><y>160</y><z>5</z></fieldOfView_mm>
-</encodedSpace><trajectory>radial</trajectory></encoding><userParameters><userParameterString>
-<name>trajectory_unit</name><value>cycles/FOV</value></userParameterString></userParameters></ismrmrdHeader>)";
-
 class StreamFileTest : public FolderTest {
  protected:
   /// Ten spokes of two slices and a noise readout.
   StreamFileTest() {
-    std::filesystem::remove(path("scan.mrd"));
-    ISMRMRD::Dataset dataset(path("scan.mrd").c_str(), "/dataset", true);
-    dataset.writeHeader(header);
-    for (int i = 0; i < 11; ++i) {
-      ISMRMRD::Acquisition acquisition(16, 2, i == 0 ? 0 : 2);
-      acquisition.idx().slice = static_cast<std::uint16_t>(i % 2);
-      acquisition.sample_time_us() = 4;
-      if (i == 0) acquisition.setFlag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT);
-      for (std::uint16_t s = 0; s < 16; ++s) {
-        if (i > 0) acquisition.traj(0, s) = static_cast<float>(std::cos(i * 0.7) * (s - 8));
-        if (i > 0) acquisition.traj(1, s) = static_cast<float>(std::sin(i * 0.7) * (s - 8));
-        for (std::uint16_t coil = 0; coil < 2; ++coil)
-          acquisition.data(s, coil) = {static_cast<float>(i), static_cast<float>(s + 100 * coil)};
-      }
-      dataset.appendAcquisition(acquisition);
-      messages_.push_back(acquisition_message(acquisition));
-    }
+    for (auto& readout : write_spokes(path("scan.mrd"))) messages_.push_back(acquisition_message(readout));
   }
   std::string acquisitions() const {
     std::string all;
@@ -104,7 +82,7 @@ class StreamFileTest : public FolderTest {
 };
 
 TEST_F(StreamFileTest, is_read_as_the_same_measurement_in_hdf5) {
-  const auto all = text(3, header) + acquisitions();
+  const auto all = text(3, header_of_spokes) + acquisitions();
   const std::string streams[]{
       all + close_message,
       all,  // a client that ended without a word
@@ -112,10 +90,10 @@ TEST_F(StreamFileTest, is_read_as_the_same_measurement_in_hdf5) {
       text(2, "{\"parameters\": {}}") + all + close_message,
       text(5, "hello") + all + text(5, "bye") + close_message,
       configuration("default") + text(2, std::string(60000, ' ')) + all + close_message,
-      text(3, std::string(header) + '\0') + acquisitions() + close_message,
-      text(3, "\xEF\xBB\xBF" + std::string(header)) + waveform() + acquisitions() + waveform() +
+      text(3, std::string(header_of_spokes) + '\0') + acquisitions() + close_message,
+      text(3, "\xEF\xBB\xBF" + std::string(header_of_spokes)) + waveform() + acquisitions() + waveform() +
           close_message,
-      text(3, "\n  " + std::string(header).substr(21)) + acquisitions() + close_message,
+      text(3, "\n  " + std::string(header_of_spokes).substr(21)) + acquisitions() + close_message,
       all + close_message + "what follows the end"};
   for (const auto& stream : streams) {
     expect_the_scan(written(stream));
@@ -126,7 +104,7 @@ TEST_F(StreamFileTest, is_read_as_the_same_measurement_in_hdf5) {
 }
 
 TEST_F(StreamFileTest, becomes_another_format_with_its_flags) {
-  written(text(3, header) + acquisitions() + close_message);
+  written(text(3, header_of_spokes) + acquisitions() + close_message);
   const auto file = open_scan(path("scan.stream"));
   convert_scan(*file, path("scan.stream"), {}, path("copy.mrd"), ScanFormat::ismrmrd);
   const auto copy = open_scan(path("copy.mrd"));
@@ -135,7 +113,7 @@ TEST_F(StreamFileTest, becomes_another_format_with_its_flags) {
 }
 
 TEST_F(StreamFileTest, that_is_damaged_is_refused_in_a_line_that_names_the_part) {
-  const auto head = text(3, header);
+  const auto head = text(3, header_of_spokes);
   const auto refused = [&](const std::string& stream, const std::string& part) {
     const auto line = error_of([&] { open_scan(written(stream)); });
     EXPECT_CONTAINS(line, part);
