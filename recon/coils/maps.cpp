@@ -76,13 +76,14 @@ std::int64_t voxels_with_maps(const Array<Complex<float>>& maps) {
 }
 
 /// Adds the defect of one plane, or volume, at a point of its region to those before.
-void add_defect(const std::optional<MapDefect>& found, const std::array<int, 3>& points,
-                const std::array<int, 3>& size, std::int64_t plane, std::optional<MapDefect>& all) {
+void add_defect(const SmoothReference& reference, const std::array<int, 3>& size, std::int64_t plane,
+                std::optional<MapDefect>& all) {
+  const auto& found = reference.defect;
   if (!found) return;
   MapDefect defect = *found;
   for (int axis = 0; axis < 3; ++axis) {
-    const double fraction =
-        (found->voxel[axis] + 0.5 - points[axis] / 2) / points[axis];  // between two points
+    const auto points = static_cast<int>(reference.vectors.extent(3 - axis));
+    const double fraction = (found->voxel[axis] + 0.5 - points / 2) / points;  // between two points
     defect.voxel[axis] =
         std::clamp(size[axis] / 2 + static_cast<int>(std::lround(fraction * size[axis])), 0, size[axis] - 1);
   }
@@ -143,7 +144,7 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, MapSetCount sets, 
     const auto field = field_of(of, method);
     tell(2);
     const auto reference = smooth_reference(of, field, component, device);
-    add_defect(reference.defect, of.matrix_size(), size, plane, estimate.defect);
+    add_defect(reference, size, plane, estimate.defect);
     dominant_eigenvectors(field, {size, mask, reference.vectors, least_eigenvalue}, plane, device, maps);
     if (looks_for_second)
       dominant_eigenvectors(field, {size, mask, constant, least_eigenvalue, &maps}, plane, device,

@@ -54,6 +54,8 @@ class RowsOfField {
     const auto& points = request.reference;
     reference_plane_.resize(points.extent(0) * points.extent(2) * points.extent(3));
     reference_row_.resize(points.extent(0) * points.extent(3));
+    for (int x = 0; x < request.matrix_size[0]; ++x)
+      place_.push_back(grid_place(x, request.matrix_size[0], static_cast<int>(points.extent(3))));
     start_real_.resize(field.coils * along_x.stride), start_imag_.resize(field.coils * along_x.stride);
     const std::int64_t row_terms = field.pair_count() * along_x.terms;
     plane_.resize(row_terms * along_y.terms);
@@ -109,12 +111,14 @@ class RowsOfField {
     const auto n = request_.matrix_size;
     interpolate(reference_plane_.data(), coils, points_y, points_x,
                 grid_place(y, n[1], static_cast<int>(points_y)), reference_row_.data());
-    for (int x = 0; x < n[0]; ++x) {
-      const GridPlace at = grid_place(x, n[0], static_cast<int>(points_x));
-      for (std::int64_t c = 0; c < coils; ++c) {
-        const Complex<float>* row = reference_row_.data() + c * points_x;
-        start_real_[c * along_x_.stride + x] = (1 - at.share) * row[at.low].re + at.share * row[at.high].re;
-        start_imag_[c * along_x_.stride + x] = (1 - at.share) * row[at.low].im + at.share * row[at.high].im;
+    for (std::int64_t c = 0; c < coils; ++c) {
+      const Complex<float>* row = reference_row_.data() + c * points_x;
+      float *real = start_real_.data() + c * along_x_.stride,
+            *imag = start_imag_.data() + c * along_x_.stride;
+      for (int x = 0; x < n[0]; ++x) {
+        const GridPlace& at = place_[x];
+        real[x] = (1 - at.share) * row[at.low].re + at.share * row[at.high].re;
+        imag[x] = (1 - at.share) * row[at.low].im + at.share * row[at.high].im;
       }
     }
   }
@@ -148,6 +152,7 @@ class RowsOfField {
   const MatrixField& field_;
   const EigenvectorRequest& request_;
   std::vector<Complex<float>> reference_plane_, reference_row_;
+  std::vector<GridPlace> place_;  ///< of the reference along a row
   std::vector<float> start_real_, start_imag_;
   const AxisPhases &along_x_, &along_y_, &along_z_;
   std::vector<Complex<float>> plane_, sums_;

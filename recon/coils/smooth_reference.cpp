@@ -102,79 +102,132 @@ std::vector<Complex<float>> turns_of_front(const Links& links) {
   return turns;
 }
 
-double angle_of(Complex<float> z) { return z.re == 0 && z.im == 0 ? 0 : std::atan2(z.im, z.re); }
+/// The angle between a point and the next one along each axis, arg(v^H v'), and what it counts.
+struct Angles {
+  std::vector<double> angle[3], weight[3];  ///< weight 0: there is no next point
 
-/// Spreads the angles between neighbours that are left.
-void relax(const Links& links, std::vector<Complex<float>>& turns) {
-  constexpr int sweeps = 40;
-  constexpr double over_relaxation = 1.8, least_weight = 1e-3;
-  struct Link {
-    double weight = 0, angle = 0;
-  };
-  std::vector<Link> after[3];  // of p and the next point
-  for (int axis = 0; axis < 3; ++axis) {
-    after[axis].resize(links.points());
-    for (std::int64_t p = 0; p < links.points(); ++p)
-      if (links.has_next(links.position(p), axis)) {
+  Angles(const Links& links, const std::vector<Complex<float>>& turns) {
+    constexpr double least_weight = 1e-3;
+    for (int axis = 0; axis < 3; ++axis) {
+      angle[axis].resize(links.points()), weight[axis].resize(links.points());
+      if (links.matrix_size()[axis] == 1) continue;
+      for (std::int64_t p = 0; p < links.points(); ++p) {
+        if (!links.has_next(links.position(p), axis)) continue;
         const std::int64_t q = links.next(p, axis);
-        after[axis][p] = {std::clamp(std::min(links.energy(p), links.energy(q)), least_weight, 1.0),
-                          angle_of(conj(turns[p]) * turns[q] * links.product(p, axis))};
+        const auto z = conj(turns[p]) * turns[q] * links.product(p, axis);
+        angle[axis][p] = z.re == 0 && z.im == 0 ? 0 : std::atan2(z.im, z.re);
+        weight[axis][p] = std::clamp(std::min(links.energy(p), links.energy(q)), least_weight, 1.0);
       }
-  }
-  std::vector<double> angle(links.points());
-  for (int sweep = 0; sweep < sweeps; ++sweep)
-    for (std::int64_t p = 0; p < links.points(); ++p) {
-      double weights = 0, sum = 0;
-      for (int axis = 0; axis < 3; ++axis) {
-        const std::int64_t step = links.next(0, axis);
-        if (const Link& link = after[axis][p]; link.weight > 0)
-          weights += link.weight, sum += link.weight * (angle[p + step] + link.angle);
-        if (p < step) continue;
-        if (const Link& link = after[axis][p - step]; link.weight > 0)
-          weights += link.weight, sum += link.weight * (angle[p - step] - link.angle);
-      }
-      if (weights > 0) angle[p] += over_relaxation * (sum / weights - angle[p]);
     }
+  }
+};
+
+/// Spreads the angles between neighbours that are left: turns the points, and sets the angles after it, -pi ... pi.
+void relax(const Links& links, std::vector<Complex<float>>& turns, Angles& between) {
+  constexpr int sweeps = 20;
+  constexpr double over_relaxation = 1.8;
+  const std::int64_t points = links.points(),
+                     margin = links.next(0, 2);  // neighbours that are not there weigh nothing
+  const auto each_axis = [&](auto body) {
+    for (int axis = 0; axis < 3; ++axis)
+      if (links.matrix_size()[axis] > 1)
+        body(links.next(0, axis), between.angle[axis].data(), between.weight[axis].data(), axis);
+  };
+  struct Point {
+    float before[3] = {}, after[3] = {};  ///< weights of its neighbours over the sum of them
+    float wanted = 0;                     ///< turn, if those of all neighbours were 0
+  };
+  std::vector<Point> equations(points);
+  std::vector<float> sums(points), turn_with_margin(points + 2 * margin);
+  float* turn = turn_with_margin.data() + margin;
+  each_axis([&](std::int64_t step, const double* angle, const double* weight, int axis) {
+    for (std::int64_t p = 0; p < points; ++p) {
+      if (weight[p] == 0) continue;
+      const auto w = static_cast<float>(weight[p]), moment = static_cast<float>(weight[p] * angle[p]);
+      equations[p].after[axis] = equations[p + step].before[axis] = w;
+      equations[p].wanted += moment, equations[p + step].wanted -= moment;
+      sums[p] += w, sums[p + step] += w;
+    }
+  });
+  for (std::int64_t p = 0; p < points; ++p) {
+    const float share = sums[p] > 0 ? 1 / sums[p] : 0;
+    equations[p].wanted *= share;
+    for (int axis = 0; axis < 3; ++axis)
+      equations[p].before[axis] *= share, equations[p].after[axis] *= share;
+  }
+  const std::int64_t y = links.next(0, 1), z = links.next(0, 2);
+  for (int sweep = 0; sweep < sweeps; ++sweep)
+    for (std::int64_t p = 0; p < points; ++p) {
+      const Point& e = equations[p];
+      const float wanted = e.wanted + e.before[0] * turn[p - 1] + e.after[0] * turn[p + 1] +
+                           e.before[1] * turn[p - y] + e.after[1] * turn[p + y] + e.before[2] * turn[p - z] +
+                           e.after[2] * turn[p + z];
+      turn[p] += static_cast<float>(over_relaxation) * (wanted - turn[p]);
+    }
+  each_axis([&](std::int64_t step, double* angle, const double* weight, int) {
+    for (std::int64_t p = 0; p < points; ++p)
+      if (weight[p] > 0) angle[p] = std::remainder(angle[p] + turn[p + step] - turn[p], 2 * std::numbers::pi);
+  });
   for (std::int64_t p = 0; p < links.points(); ++p)
-    turns[p] = turns[p] * Complex<float>(Complex<double>(std::cos(angle[p]), std::sin(angle[p])));
+    turns[p] = turns[p] * Complex<float>(Complex<double>(std::cos(turn[p]), std::sin(turn[p])));
 }
 
-/// Returns the place of most signal where neighbours are as good as orthogonal or phases wind, if there is one. A square of
-/// orthogonal neighbours has no phase: it is a jump.
-std::optional<MapDefect> defect_of(const Links& links, const std::vector<Complex<float>>& turns) {
+/// Returns the place of most signal where neighbours are as good as orthogonal, or phases wind about a square of them, if
+/// there is one. A square that holds a jump has no phase.
+std::optional<MapDefect> defect_of(const Links& links, const Angles& between) {
   constexpr double tissue = 0.02;  // of its energy: a seventh of its magnitude
   std::optional<MapDefect> worst;
   double most = 0;
   std::int64_t count = 0;
-  const auto take = [&](MapDefect::Kind kind, const Position& at, double energy) {
+  const auto take = [&](MapDefect::Kind kind, std::int64_t p, double energy) {
     ++count;
-    if (energy > most) worst = MapDefect{kind, at}, most = energy;
+    if (energy > most) worst = MapDefect{kind, links.position(p)}, most = energy;
   };
-  const auto angle = [&](std::int64_t p, int axis) {
-    return angle_of(conj(turns[p]) * turns[links.next(p, axis)] * links.product(p, axis));
-  };
-  for (std::int64_t p = 0; p < links.points(); ++p) {
-    const Position at = links.position(p);
+  const auto jumps = [&](std::int64_t p, int axis) { return abs(links.product(p, axis)) < least_overlap; };
+  for (std::int64_t p = 0; p < links.points(); ++p)
     for (int a = 0; a < 3; ++a) {
-      if (!links.has_next(at, a)) continue;
+      if (between.weight[a][p] == 0 || links.energy(p) <= tissue) continue;
       const std::int64_t along = links.next(p, a);
       const double energy = std::min(links.energy(p), links.energy(along));
-      if (energy > tissue && abs(links.product(p, a)) < least_overlap)
-        take(MapDefect::Kind::jump, at, energy);
+      if (energy > tissue && jumps(p, a)) take(MapDefect::Kind::jump, p, energy);
       for (int b = a + 1; b < 3; ++b) {
-        if (!links.has_next(at, b)) continue;
+        if (between.weight[b][p] == 0) continue;
         const std::int64_t across = links.next(p, b);
         const double of_square = std::min({energy, links.energy(across), links.energy(links.next(along, b))});
-        const double overlap = std::min({abs(links.product(p, a)), abs(links.product(p, b)),
-                                         abs(links.product(across, a)), abs(links.product(along, b))});
-        if (of_square > tissue && overlap >= least_overlap &&
-            std::abs(angle(p, a) + angle(along, b) - angle(across, a) - angle(p, b)) > std::numbers::pi)
-          take(MapDefect::Kind::vortex, at, of_square);
+        if (of_square <= tissue || jumps(p, a) || jumps(p, b) || jumps(across, a) || jumps(along, b))
+          continue;
+        const double around =
+            between.angle[a][p] + between.angle[b][along] - between.angle[a][across] - between.angle[b][p];
+        if (std::abs(around) > std::numbers::pi) take(MapDefect::Kind::vortex, p, of_square);
       }
     }
-  }
   if (worst) worst->count = count;
   return worst;
+}
+
+/// Returns the images of low resolution at every second point along axes of many, [coil][z][y][x].
+Array<Complex<float>> images_of(const CalibrationRegion& region) {
+  auto images = windowed(region);
+  centred_fft(images, +1);
+  const auto n = region.matrix_size();
+  constexpr int many = 24;
+  std::array<int, 3> m;
+  std::array<std::vector<int>, 3> from;
+  for (int axis = 0; axis < 3; ++axis) {
+    m[axis] = n[axis] < many ? n[axis] : n[axis] / 2;
+    for (int i = 0; i < m[axis]; ++i) {
+      const double at = static_cast<double>(i - m[axis] / 2) * n[axis] / m[axis];
+      from[axis].push_back(std::clamp(n[axis] / 2 + static_cast<int>(std::lround(at)), 0, n[axis] - 1));
+    }
+  }
+  Array<Complex<float>> fewer({images.extent(0), m[2], m[1], m[0]});
+  const std::int64_t points = images.size() / images.extent(0), kept = fewer.size() / fewer.extent(0);
+  for (std::int64_t coil = 0; coil < fewer.extent(0); ++coil)
+    for_each_position(m, [&](const Position& at) {
+      fewer.data()[coil * kept + row_major(at, m)] =
+          images.data()[coil * points + row_major({from[0][at[0]], from[1][at[1]], from[2][at[2]]}, n)];
+    });
+  return fewer;
 }
 
 }  // namespace
@@ -182,26 +235,31 @@ std::optional<MapDefect> defect_of(const Links& links, const std::vector<Complex
 AlignedPhases align_phases(const Array<Complex<float>>& vectors, const std::vector<double>& energy) {
   const Links links(vectors, energy);
   AlignedPhases phases{turns_of_front(links)};
-  relax(links, phases.turns);
-  phases.defect = defect_of(links, phases.turns);
+  Angles between(links, phases.turns);
+  relax(links, phases.turns, between);
+  phases.defect = defect_of(links, between);
   return phases;
 }
 
 SmoothReference smooth_reference(const CalibrationRegion& region, const MatrixField& field,
                                  const std::vector<Complex<float>>& component, Device device) {
-  auto images = windowed(region);
-  centred_fft(images, +1);
+  const auto images = images_of(region);
   const std::int64_t coils = images.extent(0), points = images.size() / coils;
   std::vector<double> energy(points);
   for (std::int64_t i = 0; i < images.size(); ++i)
     energy[i % points] += norm(Complex<double>(images.data()[i]));
+  const std::array n{static_cast<int>(images.extent(3)), static_cast<int>(images.extent(2)),
+                     static_cast<int>(images.extent(1))};
   SmoothReference reference{Array<Complex<float>>(images.shape())};
-  const Array<std::uint8_t> everywhere = [&] {
-    Array<std::uint8_t> mask({images.extent(1), images.extent(2), images.extent(3)});
-    std::fill(mask.begin(), mask.end(), MapMask::tissue);
-    return mask;
-  }();
-  dominant_eigenvectors(field, {region.matrix_size(), everywhere, images, 0}, 0, device, reference.vectors);
+  constexpr double much_darker = 3e-4;  // than tissue: eigenvectors there take long, and nobody asks for them
+  const double least = much_darker * energy_of_tissue(energy);
+  Array<std::uint8_t> mask({images.extent(1), images.extent(2), images.extent(3)});
+  for (std::int64_t p = 0; p < points; ++p)
+    mask.data()[p] = energy[p] > least ? MapMask::tissue : MapMask::air;
+  dominant_eigenvectors(field, {n, mask, images, 0}, 0, device, reference.vectors);
+  for (std::int64_t i = 0; i < images.size(); ++i)
+    if (const std::int64_t p = i % points; mask.data()[p] == MapMask::air && energy[p] > 0)
+      reference.vectors.data()[i] = static_cast<float>(1 / std::sqrt(energy[p])) * images.data()[i];
   auto phases = align_phases(reference.vectors, energy);
   Complex<double> sum;
   for (std::int64_t i = 0; i < images.size(); ++i) {

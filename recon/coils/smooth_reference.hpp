@@ -21,7 +21,7 @@ struct MapDefect {
   std::array<int, 3> voxel{};  ///< x, y, z of the matrix
   std::int64_t count = 0;      ///< of all such places, of which this one has the most signal
 };
-/// Neighbours of the grid are FOV/24 ... FOV/40 apart; maps of coils turn by less between them.
+/// Neighbours of the grid are FOV/14 ... FOV/24 apart; maps of coils turn by less between them.
 inline constexpr double least_overlap = 0.5;
 
 /// Phases of unit vectors, or vectors 0, at the points of a grid.
@@ -39,7 +39,7 @@ struct AlignedPhases {
 /// [coil][z][y][x]; `energy` of the signal, [z][y][x].
 AlignedPhases align_phases(const Array<Complex<float>>& vectors, const std::vector<double>& energy);
 
-/// Vectors [coil][z][y][x] on the matrix of the region: eigenvectors of the field to the largest eigenvalue, sought from the
+/// Vectors [coil][z][y][x] on every second point of the matrix of the region: eigenvectors of the field to the largest eigenvalue, sought from the
 /// images of low resolution, so that of two eigenvalues that are nearly the same the one counts that has the signal; phases are aligned,
 /// and the sum over the grid weighted by `component` [coil], conjugated, and by energy is real and positive.
 struct SmoothReference {
