@@ -90,7 +90,7 @@ std::vector<Complex<float>> turns_of_front(const Links& links) {
         sum += (links.energy(q) + 1e-12) * Complex<double>(turns[q] * product);
         return;
       }
-      constexpr double slow = 1e-3, slowest = 1e3;
+      constexpr double slow = 1e-4, slowest = 1e3;
       const double later =
           here + std::min(1 + slow / std::max(links.energy(q), 1e-12), slowest) / links.matrix_size()[axis];
       if (later < time[q]) front.push({time[q] = later, q});
@@ -250,6 +250,9 @@ bool breaks(const Array<Complex<float>>& maps, MapDefect::Kind kind, const Posit
     const auto z = product(p, axis);
     return z.re == 0 && z.im == 0 ? 0 : std::atan2(z.im, z.re);
   };
+  const auto has_map = [&](std::int64_t p) {
+    return sum_of_squares(maps.data(), maps.size(), volume, p) > 0;
+  };
   bool is_found = false;
   for_each_position(
       {last[0] - first[0] + 1, last[1] - first[1] + 1, last[2] - first[2] + 1}, [&](Position at) {
@@ -258,7 +261,8 @@ bool breaks(const Array<Complex<float>>& maps, MapDefect::Kind kind, const Posit
         for (int a = 0; a < 3 && !is_found; ++a) {
           if (at[a] == last[a]) continue;
           const float overlap = abs(product(p, a));
-          if (kind == MapDefect::Kind::jump) is_found = overlap > 0 && overlap < least_overlap_of_voxels;
+          if (kind == MapDefect::Kind::jump)
+            is_found = overlap < least_overlap_of_voxels && has_map(p) && has_map(p + step[a]);
           for (int b = a + 1; b < 3 && kind == MapDefect::Kind::vortex && !is_found; ++b)
             is_found = at[b] < last[b] &&
                        std::abs(angle(p, a) + angle(p + step[a], b) - angle(p + step[b], a) - angle(p, b)) >
