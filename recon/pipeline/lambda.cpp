@@ -194,6 +194,21 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
   context.log.report.lambda = lambda * model.map_unit * model.map_unit;
 }
 
+namespace {
+
+/// Returns whether the sum of squares of the maps is about the same wherever it is not 0, as of maps that are found in a scan.
+template <class T>
+bool is_even(const SenseEncoding<T>& sense) {
+  double count = 0, squares = 0, fourths = 0;
+  for (const auto& root : root_sum_of_squares(sense.maps()).to(Device::cpu())) {
+    const double square = double{root.re} * root.re;
+    count += square > 0, squares += square, fourths += square * square;
+  }
+  return count * fourths <= 1.1 * squares * squares;
+}
+
+}  // namespace
+
 template <class T>
 bool adapt_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                   const Array<Complex<T>>& fhd, Array<Complex<T>>& image, const Context& context) {
@@ -205,7 +220,9 @@ bool adapt_lambda(Model<T>& model, const Measurements<T>& data, const Array<Comp
       lattice_sampling(data.scan.trajectory, matrix_size).reduction < 2)
     return false;
   // A grid, so that noise and rounding as a rule do not change lambda from volume to volume.
-  constexpr double factor = 40, most = 0.5, grid = 1.2;
+  // Where the sum of squares of the maps is uneven, a large lambda would shade the image.
+  constexpr double factor = 40, grid = 1.2;
+  const double most = is_even(*model.sense) ? 0.5 : OfMeanEigenvalue{}.share;
   double share = 0;
   context.log.stage("first image", [&] {
     find_first_image(model, fhd, image, context);
@@ -216,8 +233,10 @@ bool adapt_lambda(Model<T>& model, const Measurements<T>& data, const Array<Comp
   share = std::pow(grid, std::round(std::log(std::clamp(share, least_penalty, most)) / std::log(grid)));
   model.problem.terms.front().weight = share * model.mean_eigenvalue;
   context.log.report.lambda = share * model.mean_eigenvalue * model.map_unit * model.map_unit;
-  context.log.note("lambda", "lambda is " + short_number(share) +
-                                 " of the mean eigenvalue, from what a first image leaves of the samples");
+  const std::string words = short_number(share) + " of the mean eigenvalue";
+  for (auto& [name, value] : context.log.report.settings)
+    if (name == "lambda") value = words;
+  context.log.note("lambda", "lambda is " + words + ", from what a first image leaves of the samples");
   return true;
 }
 
