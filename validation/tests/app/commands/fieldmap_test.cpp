@@ -69,7 +69,7 @@ TEST_F(FieldMapCommand, finds_the_field_that_recon_then_corrects) {
   const double unspoiled = magnitude_error(recon("even", ""), truth);
   EXPECT_LE(corrected, 1.2 * unspoiled);
 
-  // The same as NIfTI, and one of half the matrix, which is interpolated.
+  // A NIfTI file has the same values; a map of half the matrix is interpolated.
   ASSERT_DONE(run("fieldmap echoes.h5 -o b0.nii.gz --device cpu"));
   const auto nifti = io::read_nifti_volume(path("b0.nii.gz")).values;
   ASSERT_EQ(nifti.size(), found.size());
