@@ -98,11 +98,11 @@ function left_over(r) {
   const readouts = list_of(v.by_readout), each = v.readouts_per_group;
   if (readouts.length > 1 && readouts.every(is_number) && each >= 1)
     panel(rest_bars("what is left over, by readout", "readout", readouts, [0, each], i => (each > 1 ? `readouts from ${i * each} on` : `readout ${i}`) + `: ${share(readouts[i])}`), each > 1 ? `By readout, ${each} to a bar.` : "By readout.", `${span_of(readouts)} of the mean signal.`);
-  const changes = list_of(v.changes).filter(c => c && is_number(c.share_of_rest) && is_number(c.amount));
+  const changes = list_of(v.changes).filter(c => c && is_number(c.share_of_rest) && typeof c.text === "string");
   if (changes.length) {
     const bars = make("div", {class: "changes"});
     for (const c of changes)
-      bars.append(make("div", {}, make("span", {}, `${c.what}, by ${number(c.amount, 2)} ${c.unit}`), make("span", {class: "num"}, percent(c.share_of_rest)),
+      bars.append(make("div", {}, make("span", {}, c.text), make("span", {class: "num"}, percent(c.share_of_rest)),
         make("div", {class: "whole"}, make("div", {class: "bar", style: `width:${Math.min(100, 100 * c.share_of_rest)}%`}))));
     const best = changes.reduce((a, c) => c.share_of_rest > a.share_of_rest ? c : a);
     panel(bars, "Would another model leave less?", best.share_of_rest < .005 ? "None of these small changes would." : `Each bar is the share of the power of what is left over that such a small change would take off; the most is ${percent(best.share_of_rest)}.`);

@@ -63,15 +63,15 @@ static Json misfits_json(const std::vector<Misfit>& misfits, bool noise_is_known
   return all;
 }
 
-static void to_json(Json& json, const ModelChange& c) {
-  json = {{"what", c.what},
-          {"amount", c.amount},
-          {"unit", c.unit},
-          {"share_of_rest", c.share},
-          {"deviations", positive(c.deviations)}};
+static void to_json(Json& json, const Finding& f) {
+  json = {{"code", f.code},
+          {"text", f.text},
+          {"amount", f.unit.empty() ? Json() : Json(f.amount)},
+          {"uncertainty", positive(f.uncertainty)},
+          {"unit", f.unit},
+          {"share_of_rest", f.share},
+          {"image_change", checked(f.image_change)}};
 }
-
-FHD_JSON_FIELDS(Cause, code, text)
 
 static void to_json(Json& json, const Verdict& v) {
   constexpr const char* judgements[] = {"explained", "explained in part", "untested", "not converged",

@@ -81,19 +81,15 @@ struct Misfit {
   double beyond_noise = -1;  ///< what of `unexplained` is more than noise; < 0 where that is not known
 };
 
-/// A change of the model that the residual points to: d - E rho ~ amount dE/da rho.
-struct ModelChange {
-  std::string what;   ///< "gradient delay", ...
-  double amount = 0;  ///< in `unit`; a first step: right in sign, and within a factor of a few
-  std::string unit;
-  double share = 0;       ///< of |d - E rho|^2 that it explains, noise taken off
-  double deviations = 0;  ///< the step in standard deviations of what noise makes of it; 0 where not known
-};
-
-/// A likely cause of unexplained data.
-struct Cause {
-  std::string code;  ///< codes::delays, codes::folding, "axes", "scale", "order", ...
-  std::string text;
+/// A change of the model that the data ask for, or a mistake that explains what an image leaves over of them.
+struct Finding {
+  std::string code;   ///< codes::delays, codes::folding, "axes", "scale", "order", "motion", ...
+  std::string text;   ///< one sentence without a full stop: what, how much and how uncertain, with a unit
+  double amount = 0;  ///< in `unit`
+  double uncertainty = 0;    ///< standard deviation of `amount`; 0 where not known
+  std::string unit{};        ///< empty where the finding has no size
+  double share = 0;          ///< of |d - E rho|^2 that it explains, noise taken off
+  double image_change = -1;  ///< |change of rho| / |rho| when it is undone; < 0: not known
 };
 
 /// A judgement whether E rho, with the trajectory, maps and field map as given, explains the samples to within their
@@ -108,8 +104,8 @@ struct Verdict {
     unexplained  ///< data not explained
   };
   Judgement judgement = Judgement::untested;
-  std::string sentence;        ///< why, for a reader
-  std::optional<Cause> cause;  ///< the likeliest of unexplained data; empty: not known, or not sought
+  std::string sentence;          ///< why, for a reader
+  std::optional<Finding> cause;  ///< the likeliest of unexplained data; empty: not known, or not sought
   /// sqrt(sum (|d - E rho|^2 - 1.2 noise) / sum |d|^2) over the shells with more values than unknowns, without what
   /// lambda takes off the image.
   double unexplained = 0;
@@ -123,7 +119,7 @@ struct Verdict {
   /// and of all samples. Empty where the trajectory has one readout.
   std::vector<double> by_readout;
   std::int64_t readouts_per_group = 0;
-  std::vector<ModelChange> changes;
+  std::vector<Finding> changes;
   double border = 0;   ///< root mean square of |rho| along the border of the FOV over that of all voxels
   double air = 0;      ///< the same of the tenth of the voxels with the least |rho|
   double centre = 0;   ///< |rho| at the centre of the FOV over the largest elsewhere

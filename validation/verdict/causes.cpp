@@ -437,18 +437,18 @@ double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
 }
 
 /// Returns the cause that positions fill hardly more than the centre of k-space, and all of it in another unit.
-std::optional<Cause> cause_of_unit(const Scan& scan) {
+std::optional<Finding> cause_of_unit(const Scan& scan) {
   const auto largest = io::largest_magnitude(scan.trajectory.k);
   const auto unit = io::likelier_unit(io::TrajectoryUnit::cycles_per_fov, largest, scan.geometry);
   if (!unit) return {};
-  return Cause{"unit",
-               fmt::format("the unit of the trajectory: |k| of at most {:.4g} fills k-space if it is in {}",
-                           *std::max_element(largest.begin(), largest.end()), io::name_of(*unit))};
+  return Finding{"unit",
+                 fmt::format("the unit of the trajectory: |k| of at most {:.4g} fills k-space if it is in {}",
+                             *std::max_element(largest.begin(), largest.end()), io::name_of(*unit))};
 }
 
 /// Returns a cause that the positions or the samples show: another unit, many samples of one largest magnitude, or single
 /// ones far above their neighbours.
-std::optional<Cause> evident_cause(const Scan& scan) {
+std::optional<Finding> evident_cause(const Scan& scan) {
   if (auto unit = cause_of_unit(scan)) return unit;
   const Index count = sample_count(scan);
   const auto& values = scan.kspace.values;
@@ -456,7 +456,7 @@ std::optional<Cause> evident_cause(const Scan& scan) {
   for (const auto& d : values) most = std::max<double>(most, norm(d));
   const auto at_most =
       std::count_if(values.begin(), values.end(), [&](auto d) { return norm(d) > 0.9999 * most; });
-  if (at_most >= 16) return Cause{"readouts", "samples clipped by the receiver"};
+  if (at_most >= 16) return Finding{"readouts", "samples clipped by the receiver"};
   const auto energy = doctor::energies(scan.kspace);
   const double largest = *std::max_element(energy.begin(), energy.end());
   constexpr double near_centre = 4;  // cycles/FOV: there the signal itself has peaks
@@ -469,7 +469,7 @@ std::optional<Cause> evident_cause(const Scan& scan) {
       ++spikes;
   }
   if (spikes >= 4)
-    return Cause{"readouts", "spikes: single samples of far more energy than their neighbours"};
+    return Finding{"readouts", "spikes: single samples of far more energy than their neighbours"};
   return {};
 }
 
@@ -479,18 +479,18 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts)
   return Alternatives(scan, starts)();
 }
 
-std::optional<Cause> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s) {
+std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s) {
   if (auto evident = evident_cause(scan)) return evident;
   const auto begin = std::chrono::steady_clock::now();
   const auto starts = readout_starts(scan.trajectory);
   const double as_told = misfit(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
-  std::optional<Cause> cause;
+  std::optional<Finding> cause;
   if (const double left = misfit_of_two_sets(scan, coils); left < least)
     least = left,
-    cause = Cause{codes::folding,
-                  "the object is larger than the field of view and folds, which one set of maps "
-                  "does not describe"};
+    cause = Finding{codes::folding,
+                    "the object is larger than the field of view and folds, which one set of maps "
+                    "does not describe"};
   for (const auto& [likely, undo] : alternatives_of(scan, starts)) {
     Scan without(scan);
     without.kspace.in_double = {};

@@ -15,7 +15,7 @@ namespace fhd::validation {
 
 /// A possible cause, and a function that undoes it.
 struct Alternative {
-  Cause cause;
+  Finding cause;
   std::function<void(Scan&)> undo;
 };
 
@@ -27,6 +27,6 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const std::vector<std
 /// or a third of it. Empty where none does. Takes about 20 ms for an alternative in 2D, 300 in 3D, of which there are
 /// some 60; begins no more after `budget_s`. Takes as much memory as the scan. `coils` says whether the maps of the scan
 /// are used. An alternative that cannot be tried is no error.
-std::optional<Cause> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s);
+std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s);
 
 }  // namespace fhd::validation

@@ -38,25 +38,24 @@ int odd_coil(const Verdict& v) {
 }
 
 /// Returns a cause that the figures alone show.
-std::optional<Cause> cause_of(const Verdict& v) {
-  const auto share = [&](const char* what) {
-    const auto* change = change_of(v, what);
+std::optional<Finding> cause_of(const Verdict& v) {
+  const auto share = [&](const char* code) {
+    const auto* change = change_of(v, code);
     return change ? change->share : 0;
   };
-  const auto *delay = change_of(v, "gradient delay"), *frequency = change_of(v, "frequency offset");
+  const auto *delay = change_of(v, codes::delays), *frequency = change_of(v, "frequency");
   if (delay && delay->share > 0.3)
-    return Cause{codes::delays, fmt::format("a gradient delay: the trajectory is {} the data",
-                                            delay->amount < 0 ? "ahead of" : "behind")};
+    return Finding{codes::delays, fmt::format("a gradient delay: the trajectory is {} the data",
+                                              delay->amount < 0 ? "ahead of" : "behind")};
   if (frequency && frequency->share > 0.3)
-    return Cause{"frequency",
-                 fmt::format("a frequency offset of about {:.2g} {}", frequency->amount, frequency->unit)};
-  if (share("gain of a coil") > 0.3)
-    return Cause{"gain", "the gain or the sign of a coil is not that of its map"};
+    return Finding{"frequency",
+                   fmt::format("a frequency offset of about {:.2g} {}", frequency->amount, frequency->unit)};
+  if (share("gain") > 0.3) return Finding{"gain", "the gain or the sign of a coil is not that of its map"};
   return {};
 }
 
 void decide_unexplained(Verdict& v) {
-  const auto* signal = change_of(v, "signal of the readouts");
+  const auto* signal = change_of(v, "signal");
   if (signal && signal->share > varying_limit) {
     v.judgement = Judgement::varies;
     v.sentence = fmt::format(
@@ -95,9 +94,9 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
                            : option_words("trajectory-correction", "auto");
 }
 
-const ModelChange* change_of(const Verdict& verdict, const char* what) {
+const Finding* change_of(const Verdict& verdict, std::string_view code) {
   for (const auto& change : verdict.changes)
-    if (change.what == what) return &change;
+    if (change.code == code) return &change;
   return nullptr;
 }
 
@@ -111,7 +110,7 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   if (solver_residual > convergence_limit && iterations < few_iterations) return say_not_converged();
   if (v.offset > offset_limit) {
     v.judgement = Judgement::unexplained;
-    v.cause = Cause{"offset", "a constant offset of the receiver"};
+    v.cause = Finding{"offset", "a constant offset of the receiver"};
     v.sentence =
         fmt::format("one constant in all samples of a coil makes up {} of the signal", percent(v.offset));
     return;
@@ -119,16 +118,17 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   if (!(v.unexplained <= unexplained_limit)) return decide_unexplained(v);
   if (v.centre > centre_limit) {
     v.judgement = Judgement::unexplained;
-    v.cause = Cause{"offset", "a constant offset of the receiver"};
+    v.cause = Finding{"offset", "a constant offset of the receiver"};
     v.sentence = fmt::format(
         "one voxel at the centre of the field of view is {:.0f} times brighter than all others", v.centre);
     return;
   }
-  const auto* field = change_of(v, "field map");
-  if (field && std::abs(field->amount) > 100 * field_map_limit && field->deviations > 5) {
+  const auto* field = change_of(v, "field_map");
+  if (field && std::abs(field->amount) > 100 * field_map_limit &&
+      std::abs(field->amount) > 5 * field->uncertainty && field->uncertainty > 0) {
     v.judgement = Judgement::unexplained;
-    v.cause = Cause{"field_map", field->amount < 0 ? "the sign of the field map"
-                                                   : "the unit of the field map (rad/s or Hz)"};
+    v.cause = Finding{"field_map", field->amount < 0 ? "the sign of the field map"
+                                                     : "the unit of the field map (rad/s or Hz)"};
     v.sentence =
         fmt::format("the samples left over ask for a field map that is {} by some {:.0f} %",
                     field->amount < 0 ? "smaller, or of the other sign," : "larger", std::abs(field->amount));
@@ -136,7 +136,7 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   }
   if (const int coil = odd_coil(v); coil >= 0) {
     v.judgement = Judgement::unexplained;
-    v.cause = Cause{"coil", "one coil does not fit the others"};
+    v.cause = Finding{"coil", "one coil does not fit the others"};
     v.sentence = fmt::format(
         "the model does not explain coil {} (as used): {} of its signal is left over, noise included", coil,
         percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained));

@@ -30,7 +30,7 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought);
 /// Fills judgement, sentence and, where the figures alone show it, cause; `solver_residual` as in Certificate.
 void decide(Verdict& verdict, double solver_residual, int iterations);
 
-/// Returns the change of this name; null where it was not tried.
-const ModelChange* change_of(const Verdict& verdict, const char* what);
+/// Returns the change with this code; null where it was not tried.
+const Finding* change_of(const Verdict& verdict, std::string_view code);
 
 }  // namespace fhd::validation

@@ -1,5 +1,7 @@
 #include "validation/verdict/verdict.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -349,9 +351,12 @@ class Judge {
     }
     a = std::sqrt(amplitude / positive(weight)), b = std::sqrt(phase / positive(weight));
     if (count > 1) {
-      v.changes.push_back({"signal of the readouts", 100 * a, "%", share(amplitude, count / 2, v)});
-      v.changes.push_back(
-          {"phase of the readouts", b * 180 / std::numbers::pi, "degrees", share(phase, count / 2, v)});
+      v.changes.push_back({"signal", fmt::format("the signal of the readouts differs by {:.2g} %", 100 * a),
+                           100 * a, 0, "%", share(amplitude, count / 2, v)});
+      const double degrees = b * 180 / std::numbers::pi;
+      v.changes.push_back({"phase",
+                           fmt::format("the phase of the readouts differs by {:.2g} degrees", degrees),
+                           degrees, 0, "degrees", share(phase, count / 2, v)});
     }
     for (const Gain& g : coil_gains_) {
       if (g.prediction <= 0) continue;
@@ -359,7 +364,8 @@ class Judge {
       largest = std::max(largest, std::abs(g.product) / g.prediction);
     }
     if (coil_gains_.size() > 1)
-      v.changes.push_back({"gain of a coil", 100 * largest, "%", share(coils, 1, v)});
+      v.changes.push_back({"gain", fmt::format("the gain of a coil differs by {:.2g} %", 100 * largest),
+                           100 * largest, 0, "%", share(coils, 1, v)});
   }
 
   /// Re <v, r> and |v|^2 of v = weight(m) values(c, m).
@@ -378,13 +384,13 @@ class Judge {
       }
     return {onto, square};
   }
-  void add_change(Verdict& v, const char* what, const Projection& p, double unit_factor,
+  void add_change(Verdict& v, const char* code, const char* what, const Projection& p, double unit_factor,
                   const char* unit) const {
     if (p.square <= 0) return;
-    v.changes.push_back(
-        {what, p.onto / p.square * unit_factor, unit, share(p.onto * p.onto / p.square, 1, v)});
-    if (v.noise_variance > 0)
-      v.changes.back().deviations = std::abs(p.onto) / std::sqrt(p.square * v.noise_variance / 2);
+    const double amount = p.onto / p.square * unit_factor,
+                 uncertainty = std::sqrt(v.noise_variance / 2 / p.square) * std::abs(unit_factor);
+    v.changes.push_back({code, fmt::format("{} of {:.2g} \u00b1 {:.1g} {}", what, amount, uncertainty, unit),
+                         amount, uncertainty, unit, share(p.onto * p.onto / p.square, 1, v)});
   }
 
   Array<Complex<T>> encoded(const std::function<double(Index)>& factor) const {
@@ -403,14 +409,14 @@ class Judge {
     if (!(v.unexplained <= unexplained_limit)) {
       try_delays(v);
       const auto time = times(e_, starts_);
-      add_change(v, "frequency offset",
+      add_change(v, "frequency", "a frequency offset",
                  project(e_.predicted, [&](Index m) { return -i * time[static_cast<std::size_t>(m)]; }),
                  0.5 / std::numbers::pi, e_.sample_time_s ? "Hz" : "turns per readout");
     }
     if (e_.field_map == nullptr) return;
     const auto turned = encoded([&](Index p) { return (*e_.field_map)[p]; });
-    add_change(v, "field map", project(turned, [&](Index m) { return -i * (*e_.sample_time_s)[m]; }), 100,
-               "%");
+    add_change(v, "field_map", "a change of the field map",
+               project(turned, [&](Index m) { return -i * (*e_.sample_time_s)[m]; }), 100, "%");
   }
 
   /// Delays of the readouts along every axis at once: sum_b <v_a, v_b> tau_b = <v_a, r>.
@@ -431,7 +437,8 @@ class Judge {
       explained += found.onto * found.onto / found.square;
       if (std::abs(found.onto / found.square) > std::abs(largest)) largest = found.onto / found.square;
     }
-    v.changes.push_back({"gradient delay", largest, "samples", share(explained, 2, v)});
+    v.changes.push_back({codes::delays, fmt::format("a gradient delay of {:.2g} samples", largest), largest,
+                         0, "samples", share(explained, 2, v)});
   }
 
   const VerifierInput<T>& e_;
