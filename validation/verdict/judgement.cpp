@@ -43,20 +43,13 @@ std::optional<Finding> cause_of(const Verdict& v) {
     const auto* change = change_of(v, code);
     return change ? change->share : 0;
   };
-  const auto *delay = change_of(v, codes::delays), *frequency = change_of(v, "frequency");
-  if (delay && delay->share > 0.3)
-    return Finding{codes::delays, fmt::format("a gradient delay: the trajectory is {} the data",
-                                              delay->amount < 0 ? "ahead of" : "behind")};
-  if (frequency && frequency->share > 0.3)
-    return Finding{"frequency",
-                   fmt::format("a frequency offset of about {:.2g} {}", frequency->amount, frequency->unit)};
   if (share("gain") > 0.3) return Finding{"gain", "the gain or the sign of a coil is not that of its map"};
   return {};
 }
 
 void decide_unexplained(Verdict& v) {
   const auto* signal = change_of(v, "signal");
-  if (signal && signal->share > varying_limit) {
+  if (!v.cause && signal && signal->share > varying_limit) {
     v.judgement = Judgement::varies;
     v.sentence = fmt::format(
         "the signal changes from readout to readout (contrast, or a drift), and one image is its average: "
@@ -66,7 +59,7 @@ void decide_unexplained(Verdict& v) {
     return;
   }
   v.judgement = Judgement::unexplained;
-  v.cause = cause_of(v);
+  if (!v.cause) v.cause = cause_of(v);
   v.sentence = "the model does not explain the data: " + left_over(v);
 }
 
@@ -116,6 +109,12 @@ void decide(Verdict& v, double solver_residual, int iterations) {
     return;
   }
   if (!(v.unexplained <= unexplained_limit)) return decide_unexplained(v);
+  if (v.cause) {
+    v.judgement = Judgement::unexplained;
+    v.sentence = fmt::format("the data contradict the model, which changes the image by some {:.0f} %",
+                             100 * v.cause->image_change);
+    return;
+  }
   if (v.centre > centre_limit) {
     v.judgement = Judgement::unexplained;
     v.cause = Finding{"offset", "a constant offset of the receiver"};

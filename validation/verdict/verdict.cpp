@@ -11,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "validation/verdict/hypotheses.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/readouts.hpp"
 
@@ -151,7 +152,10 @@ class Judge {
     divide_by_readouts(v);
     v.offset = offset();
     compare_gains(v);
-    if (total_.rest > 0 && e_.encode) try_changes(v);
+    if (total_.rest > 0 && e_.encode && e_.field_map) try_field_map(v);
+    auto tests = test_hypotheses(e_, starts_, times(e_, starts_), v.noise_variance);
+    v.changes.insert(v.changes.end(), tests.changes.begin(), tests.changes.end());
+    v.cause = std::move(tests.cause);
     look_at_image(e_, v);
     return v;
   }
@@ -403,42 +407,10 @@ class Judge {
     return e_.encode(image);
   }
 
-  /// Only what is needed for a judgement: each takes one or more products with E.
-  void try_changes(Verdict& v) const {
-    const Value i(0, 1);
-    if (!(v.unexplained <= unexplained_limit)) {
-      try_delays(v);
-      const auto time = times(e_, starts_);
-      add_change(v, "frequency", "a frequency offset",
-                 project(e_.predicted, [&](Index m) { return -i * time[static_cast<std::size_t>(m)]; }),
-                 0.5 / std::numbers::pi, e_.sample_time_s ? "Hz" : "turns per readout");
-    }
-    if (e_.field_map == nullptr) return;
+  void try_field_map(Verdict& v) const {
     const auto turned = encoded([&](Index p) { return (*e_.field_map)[p]; });
     add_change(v, "field_map", "a change of the field map",
-               project(turned, [&](Index m) { return -i * (*e_.sample_time_s)[m]; }), 100, "%");
-  }
-
-  /// Delays of the readouts along every axis at once: sum_b <v_a, v_b> tau_b = <v_a, r>.
-  void try_delays(Verdict& v) const {
-    const auto steps = steps_along_readouts(e_.trajectory, starts_);
-    const Value i(0, 1);
-    const auto& n = e_.matrix_size;
-    double explained = 0, largest = 0;
-    for (int axis = 0; axis < 3; ++axis) {
-      const double* step = steps.data() + axis * samples_;
-      if (!is_long(axis) || std::all_of(step, step + samples_, [](double x) { return x == 0; })) continue;
-      const Index stride = axis == 0 ? 1 : axis == 1 ? n[0] : Index{n[0]} * n[1];
-      const int length = n[static_cast<std::size_t>(axis)];
-      const auto moment =
-          encoded([&](Index p) { return static_cast<double>(p / stride % length - length / 2) / length; });
-      const auto found = project(moment, [&](Index m) { return -i * (2 * std::numbers::pi * step[m]); });
-      if (found.square <= 0) continue;
-      explained += found.onto * found.onto / found.square;
-      if (std::abs(found.onto / found.square) > std::abs(largest)) largest = found.onto / found.square;
-    }
-    v.changes.push_back({codes::delays, fmt::format("a gradient delay of {:.2g} samples", largest), largest,
-                         0, "samples", share(explained, 2, v)});
+               project(turned, [&](Index m) { return Value(0, -1) * (*e_.sample_time_s)[m]; }), 100, "%");
   }
 
   const VerifierInput<T>& e_;

@@ -1,0 +1,405 @@
+#include "validation/verdict/hypotheses.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+
+#include "recon/array/linear_algebra.hpp"
+#include "validation/verdict/hypothesis_list.hpp"
+#include "validation/verdict/readouts.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+using Matrix = Array<Complex<double>>;
+
+double energy_of(const Matrix& a) {
+  double sum = 0;
+  for (const auto& value : a) sum += norm(value);
+  return sum;
+}
+
+/// A symmetric positive definite system of a few unknowns.
+struct System {
+  std::size_t count;
+  std::vector<double> matrix, right;
+  explicit System(std::size_t n) : count(n), matrix(n * n), right(n) {}
+};
+struct Solution {
+  std::vector<double> sizes, inverse;  ///< the inverse matrix as well
+  double explained = 0;                ///< right^T inverse right
+};
+
+/// Returns the solution; empty where an unknown changes nothing that is not changed by the others.
+std::optional<Solution> solved(const System& system) {
+  const std::size_t n = system.count;
+  std::vector<double> scale(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(system.matrix[i * n + i] > 0)) return {};
+    scale[i] = 1 / std::sqrt(system.matrix[i * n + i]);
+  }
+  Matrix scaled({static_cast<Index>(n), static_cast<Index>(n)});
+  for (std::size_t i = 0; i < n * n; ++i)
+    scaled[static_cast<Index>(i)] = {system.matrix[i] * scale[i / n] * scale[i % n], 0};
+  const auto factor = inverse_cholesky_factor(std::move(scaled));
+  if (!factor) return {};
+  Solution s{std::vector<double>(n), std::vector<double>(n * n)};
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t row = std::max(i, j); row < n; ++row)
+        sum += (*factor)[static_cast<Index>(row * n + i)].re * (*factor)[static_cast<Index>(row * n + j)].re;
+      s.inverse[i * n + j] = sum * scale[i] * scale[j];
+      s.sizes[i] += s.inverse[i * n + j] * system.right[j];
+    }
+  for (std::size_t i = 0; i < n; ++i) s.explained += s.sizes[i] * system.right[i];
+  return s;
+}
+
+/// Returns how much of the image a change concerns: |change of rho| / |rho|, from the phase that it gives samples, shell by
+/// shell of k-space, each with the energy of the image there.
+template <class T>
+class ImageChange {
+ public:
+  ImageChange(const VerifierInput<T>& e, const CentralSamples& s, const std::vector<double>& time,
+              const std::array<double, 3>& extent)
+      : e_(e),
+        s_(s),
+        time_(time),
+        extent_(extent),
+        steps_(steps_along_readouts(e.trajectory, s.readout_starts)) {
+    const Index all = e.trajectory.sample_count();
+    shell_of_.resize(static_cast<std::size_t>(all));
+    int axes = 0;
+    for (const int n : e.matrix_size) axes += n > 1;
+    std::array<double, shells> data{}, count{};
+    for (Index m = 0; m < all; ++m) {
+      double square = 0;
+      for (Index axis = 0; axis < 3; ++axis)
+        if (const int n = e.matrix_size[static_cast<std::size_t>(axis)]; n > 1)
+          square += std::pow(2 * e.trajectory.k[axis * all + m] / n, 2);
+      const auto shell = std::min(shells - 1, static_cast<std::size_t>(std::sqrt(square) * (shells - 1)));
+      shell_of_[static_cast<std::size_t>(m)] = static_cast<std::uint8_t>(shell);
+      ++count[shell];
+      for (Index coil = 0; coil < e.coil_count; ++coil)
+        data[shell] += norm(Complex<double>(e.predicted[coil * all + m]));
+    }
+    for (std::size_t shell = 0; shell < shells; ++shell)
+      if (count[shell] > 0)
+        weight_[shell] =
+            data[shell] / count[shell] *
+            (std::pow(static_cast<double>(shell) + 1, axes) - std::pow(static_cast<double>(shell), axes));
+    count_ = count;
+  }
+
+  double operator()(const Pattern& pattern) const {
+    const Index all = e_.trajectory.sample_count();
+    std::array<double, shells> sum{};
+    for (Index j = 0; j < s_.readout_count; ++j) {
+      const Sizes& sizes = pattern[s_.group_of(j)];
+      for (Index m = s_.readout_starts[static_cast<std::size_t>(j)];
+           m < s_.readout_starts[static_cast<std::size_t>(j) + 1]; ++m)
+        sum[shell_of_[static_cast<std::size_t>(m)]] += std::min(2.0, square_of(sizes, m, all));
+    }
+    double changed = 0, whole = 0;
+    for (std::size_t shell = 0; shell < shells; ++shell)
+      if (count_[shell] > 0) changed += weight_[shell] * sum[shell] / count_[shell], whole += weight_[shell];
+    return whole > 0 ? std::sqrt(changed / whole) : 0;
+  }
+
+ private:
+  static constexpr std::size_t shells = 17;
+
+  /// Returns |change of a sample|^2 over |its value|^2, while that is small.
+  double square_of(const Sizes& sizes, Index m, Index all) const {
+    constexpr double two_pi = 2 * std::numbers::pi;
+    std::array<double, 3> k{}, moved{};
+    double phase = sizes[change::phase] - sizes[change::offset] * time_[static_cast<std::size_t>(m)];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const Index i = static_cast<Index>(axis) * all + m;
+      k[axis] = e_.trajectory.k[i];
+      moved[axis] = sizes[change::scale + axis] * k[axis] - sizes[change::delay + axis] * steps_[i];
+      phase -= two_pi * k[axis] * sizes[change::shift + axis];
+    }
+    double square = phase * phase + sizes[change::gain] * sizes[change::gain];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      moved[(axis + 1) % 3] -= sizes[change::turn + axis] * k[(axis + 2) % 3];
+      moved[(axis + 2) % 3] += sizes[change::turn + axis] * k[(axis + 1) % 3];
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis) square += std::pow(two_pi * extent_[axis] * moved[axis], 2);
+    return square;
+  }
+
+  const VerifierInput<T>& e_;
+  const CentralSamples& s_;
+  const std::vector<double>& time_;
+  std::array<double, 3> extent_;
+  Array<double> steps_;
+  std::vector<std::uint8_t> shell_of_;
+  std::array<double, shells> weight_{}, count_{};
+};
+
+/// A hypothesis with sizes.
+struct Fit {
+  const Hypothesis* hypothesis = nullptr;
+  std::vector<double> sizes{}, deviations{};
+  double share = 0;
+  double score() const {  // a further unknown has to explain something
+    constexpr double price = 0.02;
+    return share - price * static_cast<double>(sizes.size());
+  }
+  /// The largest size over its deviation.
+  double certainty() const {
+    double most = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (deviations[i] > 0) most = std::max(most, std::abs(sizes[i]) / deviations[i]);
+    return most;
+  }
+};
+
+template <class T>
+class Tests {
+ public:
+  Tests(const VerifierInput<T>& e, const std::vector<Index>& starts, const std::vector<double>& time,
+        double noise_variance)
+      : e_(e), time_(time), s_(central_samples(e, starts, time)), noise_(noise_variance) {}
+
+  HypothesisTests operator()() {
+    HypothesisTests result;
+    if (s_.empty()) return result;
+    const CentreModel model(s_, s_.data, Pattern(s_.group_count()));
+    if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(s_.data.size())) return result;
+    const auto all = hypotheses_for(s_, e_.matrix_size);
+    auto fits = first_steps(model, all);
+    image_change_.emplace(e_, s_, time_, model.extent());
+    for (const auto& fit : fits) result.changes.push_back(finding_of(fit));
+    // The data as the model of the whole image sees them: what the small one cannot hold is no mistake.
+    data_ = model.prediction();
+    for (Index i = 0; i < data_.size(); ++i) data_[i] += s_.rest[i];
+    result.cause = likeliest(fits);
+    return result;
+  }
+
+ private:
+  /// Share of an energy of what is beyond noise.
+  double share(double explained, double before, double freedom) const {
+    const double beyond = before - std::min(noise_ * freedom, 0.9 * before);
+    return beyond > 0 ? explained / beyond : 0;
+  }
+
+  /// Returns the best fit of each code, kind and time by the linear problem, those that explain most first.
+  std::vector<Fit> first_steps(const CentreModel& model, const std::vector<Hypothesis>& all) {
+    std::vector<std::size_t> kinds;
+    for (std::size_t kind = 0; kind < change::count; ++kind)
+      if (kind >= change::phase && kind <= change::offset) {
+        kinds.push_back(kind);
+      } else if (e_.matrix_size[kind % 3] > 1 || (kind >= change::turn && kind < change::delay)) {
+        kinds.push_back(kind);
+      }
+    const auto products = model.products(kinds, s_.rest);
+    const auto rest = model.unexplained(s_.rest);
+    const double before = energy_of(rest);
+    std::vector<Fit> best;
+    for (const auto& h : all) {
+      auto fit = linear(products, kinds, h, before, model.freedom());
+      if (!fit) continue;
+      const auto same = std::find_if(best.begin(), best.end(), [&](const Fit& other) {
+        return other.hypothesis->code == h.code && other.hypothesis->kind == h.kind &&
+               other.hypothesis->when == h.when && other.hypothesis->axes == h.axes;
+      });
+      if (same == best.end())
+        best.push_back(*fit);
+      else if (fit->score() > same->score())
+        *same = *fit;
+    }
+    std::stable_sort(best.begin(), best.end(),
+                     [](const Fit& a, const Fit& b) { return a.score() > b.score(); });
+    return best;
+  }
+
+  std::optional<Fit> linear(const CentreModel::Products& products, const std::vector<std::size_t>& kinds,
+                            const Hypothesis& h, double before, double freedom) const {
+    const std::size_t count = h.patterns.size(), n = products.count;
+    System system(count);
+    std::vector<std::vector<std::pair<std::size_t, double>>> weights(count);  // element, weight
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t g = 0; g < s_.group_count(); ++g)
+        for (std::size_t k = 0; k < kinds.size(); ++k)
+          if (const double w = h.patterns[i][g][kinds[k]]; w != 0)
+            weights[i].emplace_back(g * kinds.size() + k, w);
+    for (std::size_t i = 0; i < count; ++i) {
+      double bare = 0;
+      for (const auto& [a, wa] : weights[i]) system.right[i] += wa * products.onto[a];
+      for (std::size_t j = 0; j < count; ++j)
+        for (const auto& [a, wa] : weights[i])
+          for (const auto& [b, wb] : weights[j]) {
+            system.matrix[i * count + j] += wa * wb * products.gram[a * n + b];
+            if (i == j) bare += wa * wb * products.bare[a * n + b];
+          }
+      constexpr double visible = 1e-3;  // of the change; the image absorbs the rest
+      if (!(system.matrix[i * count + i] > visible * bare)) return {};
+    }
+    const auto solution = solved(system);
+    if (!solution) return {};
+    Fit fit{&h, solution->sizes};
+    const double variance = (before - solution->explained) / (2 * freedom);
+    for (std::size_t i = 0; i < count; ++i)
+      fit.deviations.push_back(std::sqrt(std::max(0.0, variance) * solution->inverse[i * count + i]));
+    fit.share = share(solution->explained, before, freedom);
+    return fit;
+  }
+
+  Finding finding_of(const Fit& fit) const {
+    auto finding =
+        in_words(*fit.hypothesis, fit.sizes, fit.deviations, e_.matrix_size, s_, e_.sample_time_s != nullptr);
+    finding.share = fit.share;
+    finding.image_change = (*image_change_)(fit.hypothesis->of(fit.sizes));
+    return finding;
+  }
+
+  /// Solves for the sizes of the hypotheses that explain most, and returns the best if it is a mistake.
+  std::optional<Finding> likeliest(const std::vector<Fit>& fits) {
+    constexpr std::size_t most_tried = 5;
+    constexpr double worth_a_try = 0.1;
+    std::optional<CentreModel> told;
+    std::optional<Fit> best;
+    std::size_t tried = 0;
+    for (const auto& first : fits) {
+      if (first.share < worth_a_try || tried == most_tried) break;
+      if (first.certainty() < certain ||
+          (*image_change_)(first.hypothesis->of(first.sizes)) < image_change_limit / 2)
+        continue;
+      ++tried;
+      if (!told) told.emplace(s_, data_, Pattern(s_.group_count()));
+      auto fit = refined(first, *told);
+      if (fit && (!best || fit->score() > best->score())) best = std::move(fit);
+    }
+    if (!best || best->share < share_limit || best->certainty() < certain) return {};
+    if (best->hypothesis->when == When::step && move_boundary(*best, *told))
+      if (auto fit = refined(*best, *told)) best = std::move(fit);
+    auto finding = finding_of(*best);
+    if (finding.image_change < image_change_limit) return {};
+    return finding;
+  }
+
+  /// Moves the first readout of a step to where the rest is least; returns whether it moved.
+  bool move_boundary(const Fit& fit, const CentreModel& told) {
+    const Hypothesis& h = *fit.hypothesis;
+    const auto block = static_cast<std::size_t>(h.block);
+    const CentreModel model(s_, data_, h.of(fit.sizes));
+    const CentreModel changed(s_, data_, Pattern(s_.group_count(), h.of(fit.sizes).back()));
+    if (!model.is_regular()) return false;
+    const auto without = told.rest_of(model.image()), with = changed.rest_of(model.image());
+    std::vector<double> gain(static_cast<std::size_t>(s_.readout_count));  // of the change, by readout
+    const Index coils = s_.data.extent(1);
+    for (Index i = 0; i < without.size(); ++i)
+      gain[static_cast<std::size_t>(s_.readouts[static_cast<std::size_t>(i / coils)])] +=
+          norm(without[i]) - norm(with[i]);
+    Index best = s_.block_starts[block];
+    double sum = 0, most = -std::numeric_limits<double>::infinity();
+    for (Index j = s_.block_starts[block + 1]; j-- > s_.block_starts[block - 1] + 1;) {
+      sum += gain[static_cast<std::size_t>(j)];
+      if (sum > most) most = sum, best = j;
+    }
+    const bool moves = best != s_.block_starts[block];
+    s_.block_starts[block] = best;
+    return moves;
+  }
+
+  /// Gauss and Newton from a first step on.
+  std::optional<Fit> refined(const Fit& first, const CentreModel& told) const {
+    const Hypothesis& h = *first.hypothesis;
+    Fit fit = first;
+    double misfit = told.misfit();
+    std::vector<double> before(first.sizes.size(), 0.0), step = first.sizes;
+    constexpr int most_steps = 6;
+    for (int i = 0; i < most_steps; ++i) {
+      for (std::size_t j = 0; j < step.size(); ++j) fit.sizes[j] = before[j] + step[j];
+      const CentreModel model(s_, data_, h.of(fit.sizes));
+      if (!model.is_regular()) return {};
+      if (model.misfit() > misfit) {
+        for (double& value : step) value /= 3;
+        continue;
+      }
+      misfit = model.misfit();
+      before = fit.sizes;
+      auto next = step_from(model, h);
+      if (!next) return {};
+      fit.deviations = next->deviations;
+      step = next->sizes;
+      double longest = 0;
+      for (std::size_t j = 0; j < step.size(); ++j)
+        longest = std::max(longest,
+                           std::abs(step[j]) / std::max(0.3 * fit.deviations[j], 0.01 * std::abs(before[j])));
+      if (longest < 1) break;
+    }
+    fit.sizes = before;
+    fit.share = share(told.misfit() - misfit, told.misfit(), told.freedom());
+    return fit;
+  }
+
+  /// One step, with deviations that count what is left over readout by readout (a sandwich).
+  std::optional<Fit> step_from(const CentreModel& model, const Hypothesis& h) const {
+    const std::size_t count = h.patterns.size();
+    System system(count);
+    std::vector<Matrix> left;
+    for (const auto& pattern : h.patterns) left.push_back(model.unexplained(model.change_of(pattern)));
+    const Index coils = s_.data.extent(1);
+    std::vector<std::vector<double>> scores(static_cast<std::size_t>(clusters()), std::vector<double>(count));
+    for (Index i = 0; i < s_.count(); ++i)
+      for (std::size_t a = 0; a < count; ++a)
+        for (Index j = i * coils; j < (i + 1) * coils; ++j) {
+          const auto &v = left[a][j], &r = model.rest()[j];
+          const double onto = v.re * r.re + v.im * r.im;
+          system.right[a] += onto;
+          scores[static_cast<std::size_t>(cluster_of(i))][a] += onto;
+          for (std::size_t b = 0; b < count; ++b)
+            system.matrix[a * count + b] += v.re * left[b][j].re + v.im * left[b][j].im;
+        }
+    const auto solution = solved(system);
+    if (!solution) return {};
+    Fit fit{&h, solution->sizes};
+    for (std::size_t a = 0; a < count; ++a) {
+      double square = 0;
+      for (const auto& score : scores) {
+        double of = 0;
+        for (std::size_t b = 0; b < count; ++b) of += solution->inverse[a * count + b] * score[b];
+        square += of * of;
+      }
+      fit.deviations.push_back(std::sqrt(square * static_cast<double>(clusters()) /
+                                         std::max<double>(1, static_cast<double>(clusters()) - 1)));
+    }
+    return fit;
+  }
+
+  /// Parts of the samples whose rests may depend on each other: readouts, or pieces of a few of them.
+  Index clusters() const { return s_.readout_count >= 24 ? s_.readout_count : 48; }
+  Index cluster_of(Index i) const {
+    return s_.readout_count >= 24 ? s_.readouts[static_cast<std::size_t>(i)] : i * 48 / s_.count();
+  }
+
+  const VerifierInput<T>& e_;
+  const std::vector<double>& time_;
+  CentralSamples s_;
+  double noise_;
+  Matrix data_;
+  std::optional<ImageChange<T>> image_change_;
+};
+
+}  // namespace
+
+template <class T>
+HypothesisTests test_hypotheses(const VerifierInput<T>& input, const std::vector<Index>& starts,
+                                const std::vector<double>& time, double noise_variance) {
+  return Tests<T>(input, starts, time, noise_variance)();
+}
+
+template HypothesisTests test_hypotheses(const VerifierInput<float>&, const std::vector<Index>&,
+                                         const std::vector<double>&, double);
+template HypothesisTests test_hypotheses(const VerifierInput<double>&, const std::vector<Index>&,
+                                         const std::vector<double>&, double);
+
+}  // namespace fhd::validation
