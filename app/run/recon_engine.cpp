@@ -108,9 +108,11 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   if (!report.verdict) return;
   Verdict& verdict = *report.verdict;
   if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
-  if (!verdict.cause && seeks_cause) {
+  constexpr double no_doubt = 0.7;  // of what is left over
+  if (seeks_cause && !(verdict.cause && verdict.cause->share > no_doubt)) {
     const auto begin = Clock::now();
-    verdict.cause = validation::likeliest_cause(scan, coils, std::max(15.0, report.seconds));
+    verdict.cause =
+        validation::likeliest_cause(scan, coils, std::move(verdict.cause), std::max(15.0, report.seconds));
     add_stage(report, "search of a cause", seconds_since(begin));
   }
   if (verdict.judgement == Judgement::varies) {

@@ -479,13 +479,15 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts)
   return Alternatives(scan, starts)();
 }
 
-std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s) {
+std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coils,
+                                       std::optional<Finding> known, double budget_s) {
   if (auto evident = evident_cause(scan)) return evident;
   const auto begin = std::chrono::steady_clock::now();
   const auto starts = readout_starts(scan.trajectory);
   const double as_told = misfit(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
-  std::optional<Finding> cause;
+  if (known) least = std::min(least, 0.8 * as_told * std::sqrt(std::max(0.0, 1 - known->share)));
+  std::optional<Finding> cause = std::move(known);
   if (const double left = misfit_of_two_sets(scan, coils); left < least)
     least = left,
     cause = Finding{codes::folding,

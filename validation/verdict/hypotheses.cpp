@@ -179,7 +179,7 @@ class Tests {
     // The data as the model of the whole image sees them: what the small one cannot hold is no mistake.
     data_ = model.prediction();
     for (Index i = 0; i < data_.size(); ++i) data_[i] += s_.rest[i];
-    result.cause = likeliest(fits);
+    result.cause = likeliest(fits, all);
     return result;
   }
 
@@ -261,10 +261,11 @@ class Tests {
   }
 
   /// Solves for the sizes of the hypotheses that explain most, and returns the best if it is a mistake.
-  std::optional<Finding> likeliest(const std::vector<Fit>& fits) {
+  std::optional<Finding> likeliest(const std::vector<Fit>& fits, const std::vector<Hypothesis>& all) {
     constexpr std::size_t most_tried = 5;
     constexpr double worth_a_try = 0.1;
-    std::optional<CentreModel> told;
+    const CentreModel told(s_, data_, Pattern(s_.group_count()));
+    if (told.misfit() <= noise_ * told.freedom()) return {};
     std::optional<Fit> best;
     std::size_t tried = 0;
     for (const auto& first : fits) {
@@ -273,16 +274,37 @@ class Tests {
           (*image_change_)(first.hypothesis->of(first.sizes)) < image_change_limit / 2)
         continue;
       ++tried;
-      if (!told) told.emplace(s_, data_, Pattern(s_.group_count()));
-      auto fit = refined(first, *told);
+      auto fit = refined(first, told);
       if (fit && (!best || fit->score() > best->score())) best = std::move(fit);
     }
+    if (auto fit = long_delay(all, told); fit && (!best || fit->score() > best->score()))
+      best = std::move(fit);
     if (!best || best->share < share_limit || best->certainty() < certain) return {};
-    if (best->hypothesis->when == When::step && move_boundary(*best, *told))
-      if (auto fit = refined(*best, *told)) best = std::move(fit);
+    if (best->hypothesis->when == When::step && move_boundary(*best, told))
+      if (auto fit = refined(*best, told)) best = std::move(fit);
     auto finding = finding_of(*best);
     if (finding.image_change < image_change_limit) return {};
     return finding;
+  }
+
+  /// Returns delays that lie beyond the reach of a first step, where much is left over.
+  std::optional<Fit> long_delay(const std::vector<Hypothesis>& all, const CentreModel& told) const {
+    constexpr double much = 0.02;  // of |d|^2
+    if (told.misfit() < much * energy_of(data_)) return {};
+    const auto is_of = [](const Hypothesis& h, bool alike) {
+      return h.kind == change::delay && h.when == When::all && (h.axes.size() == 1) == alike;
+    };
+    const auto alike = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, true); }),
+               by_axis = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, false); });
+    double least = 0.8 * told.misfit(), start = 0;
+    for (const double delay : {-8., -5., -3., -1.5, 1.5, 3., 5., 8.}) {
+      const CentreModel model(s_, data_, alike->of({delay}));
+      if (model.is_regular() && model.misfit() < least) least = model.misfit(), start = delay;
+    }
+    if (start == 0) return {};
+    auto common = refined({&*alike, {start}}, told);
+    auto each = refined({&*by_axis, std::vector<double>(by_axis->axes.size(), start)}, told);
+    return !common || (each && each->score() > common->score()) ? each : common;
   }
 
   /// Moves the first readout of a step to where the rest is least; returns whether it moved.
