@@ -51,6 +51,16 @@ std::vector<Index> numbers_within(const Trajectory& trajectory, const std::array
   return numbers;
 }
 
+/// Returns the voxel of a matrix that is nearest to one of the grid.
+Index nearest_voxel(const SmallGrid& grid, Index of, const std::array<int, 3>& n) {
+  Index at = 0;
+  for (std::size_t axis = 3; axis-- > 0;) {
+    const auto place = std::lround(grid.position(of, axis) * n[axis]) + n[axis] / 2;
+    at = at * n[axis] + std::clamp<Index>(place, 0, n[axis] - 1);
+  }
+  return at;
+}
+
 /// Returns maps [coil][voxel] at the voxels of the grid, each the nearest one; ones without maps.
 template <class T>
 Matrix nearest_maps(const VerifierInput<T>& e, const SmallGrid& grid) {
@@ -58,11 +68,7 @@ Matrix nearest_maps(const VerifierInput<T>& e, const SmallGrid& grid) {
   const auto& n = e.matrix_size;
   const Index voxels = Index{n[0]} * n[1] * n[2];
   for (Index q = 0; q < grid.count(); ++q) {
-    Index at = 0;
-    for (std::size_t axis = 3; axis-- > 0;) {
-      const auto place = std::lround(grid.position(q, axis) * n[axis]) + n[axis] / 2;
-      at = at * n[axis] + std::clamp<Index>(place, 0, n[axis] - 1);
-    }
+    const Index at = nearest_voxel(grid, q, n);
     for (Index coil = 0; coil < e.coil_count; ++coil)
       maps[coil * grid.count() + q] =
           e.maps ? Complex<double>(e.maps[coil * voxels + at]) : Complex<double>(1, 0);
@@ -99,7 +105,7 @@ template <class T>
 CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Index>& starts,
                                const std::vector<double>& time) {
   CentralSamples s;
-  if (e.second_maps || e.field_map || (!e.maps && e.coil_count > 1) || e.predicted.empty()) return s;
+  if (e.second_maps || (!e.maps && e.coil_count > 1) || e.predicted.empty()) return s;
   const int radius = e.matrix_size[2] > 1 ? 3 : 7;
   s.grid = grid_for(e.matrix_size, radius);
   auto numbers = numbers_within(e.trajectory, e.matrix_size, radius);
@@ -132,6 +138,11 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
     }
   }
   s.maps = nearest_maps(e, s.grid);
+  if (e.field_map) {
+    for (Index q = 0; q < s.grid.count(); ++q)
+      s.field.push_back((*e.field_map)[nearest_voxel(s.grid, q, e.matrix_size)]);
+    for (const Index m : s.numbers) s.time_s.push_back((*e.sample_time_s)[m]);
+  }
   compress(s);
   return s;
 }
@@ -143,14 +154,28 @@ template CentralSamples central_samples(const VerifierInput<double>&, const std:
 
 // --- The problem ---
 
-CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, const Pattern& undone)
-    : s_(samples), data_(data) {
-  place(undone);
+std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() const {
+  Operators made;
   const Index voxels = s_.grid.count(), coils = s_.data.extent(1);
   for (std::size_t g = 0; g < s_.group_count(); ++g)
-    encoding_.push_back(
+    made.encoding.push_back(
         encoding_matrix({k_.begin() + s_.group_starts[g], k_.begin() + s_.group_starts[g + 1]}, s_.grid));
-  Matrix normal = gram_matrix(k_, s_.grid);
+  Matrix normal;
+  if (s_.field.empty()) {
+    normal = gram_matrix(k_, s_.grid);
+  } else {
+    normal = Matrix({voxels, voxels});
+    for (std::size_t g = 0; g < s_.group_count(); ++g) {
+      auto& e = made.encoding[g];
+      for (Index i = 0; i < e.size(); ++i)
+        e[i] = turned(-s_.field[static_cast<std::size_t>(i % voxels)] *
+                      s_.time_s[static_cast<std::size_t>(s_.group_starts[g] + i / voxels)]) *
+               e[i];
+      if (e.empty()) continue;
+      const auto part = matrix_product(adjoint(e), e);
+      for (Index i = 0; i < normal.size(); ++i) normal[i] += part[i];
+    }
+  }
   double trace = 0;
   for (Index p = 0; p < voxels; ++p)
     for (Index q = 0; q < voxels; ++q) {
@@ -161,17 +186,25 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
     }
   const double lambda = damping * trace / static_cast<double>(voxels);
   for (Index p = 0; p < voxels; ++p) normal[p * voxels + p].re += lambda;
-  auto factor = inverse_cholesky_factor(std::move(normal));
-  if (!factor) return;
-  factor_ = std::move(*factor), factor_adjoint_ = adjoint(factor_);
-  double squares = 0, energy = 0;
-  for (const auto& f : factor_) squares += norm(f);
-  freedom_ = static_cast<double>(data_.size() - voxels) + lambda * squares;
-  const auto folded = matrix_product(factor_, adjoint_of(data_));
-  for (const auto& d : data_) energy += norm(d);
-  for (const auto& f : folded) energy -= norm(f);
-  misfit_ = energy;
-  image_ = matrix_product(factor_adjoint_, folded);
+  if (auto factor = inverse_cholesky_factor(std::move(normal))) {
+    made.factor = std::move(*factor), made.factor_adjoint = adjoint(made.factor);
+    double squares = 0;
+    for (const auto& f : made.factor) squares += norm(f);
+    made.freedom = static_cast<double>(data_.size() - voxels) + lambda * squares;
+  }
+  return std::make_shared<const Operators>(std::move(made));
+}
+
+CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, const Pattern& undone,
+                         const CentreModel* like)
+    : s_(samples), data_(data) {
+  place(undone);
+  operators_ = like && like->k_ == k_ ? like->operators_ : make_operators();
+  if (!is_regular()) return;
+  const auto folded = matrix_product(operators_->factor, adjoint_of(data_));
+  for (const auto& d : data_) misfit_ += norm(d);
+  for (const auto& f : folded) misfit_ -= norm(f);
+  image_ = matrix_product(operators_->factor_adjoint, folded);
   prediction_ = encoded(image_, -1);
   rest_ = rest_of(image_);
   for (int axis = 0; axis < 3; ++axis)
@@ -246,7 +279,7 @@ Matrix CentreModel::encoded(const Matrix& image, int axis) const {
   Matrix samples({s_.count(), coils});
   for (std::size_t g = 0; g < s_.group_count(); ++g) {
     if (s_.group_starts[g] == s_.group_starts[g + 1]) continue;
-    const auto part = matrix_product(encoding_[g], coil_images);
+    const auto part = matrix_product(operators_->encoding[g], coil_images);
     std::copy(part.begin(), part.end(), samples.data() + s_.group_starts[g] * coils);
   }
   return samples;
@@ -254,7 +287,7 @@ Matrix CentreModel::encoded(const Matrix& image, int axis) const {
 
 Matrix CentreModel::conjugate_adjoint(std::size_t group, const Matrix& rows) const {
   const Index voxels = s_.grid.count(), coils = s_.data.extent(1), columns = rows.extent(1) / coils;
-  const auto sums = matrix_product(adjoint(rows), encoding_[group]);
+  const auto sums = matrix_product(adjoint(rows), operators_->encoding[group]);
   Matrix result({columns, voxels});
   for (Index column = 0; column < columns; ++column)
     for (Index c = 0; c < coils; ++c)
@@ -329,9 +362,9 @@ CentreModel::Products CentreModel::products(const std::vector<std::size_t>& kind
     for (Index e = 0; e < each; ++e)
       for (Index p = 0; p < voxels; ++p) adjoints[p * all + g * each + e] = conj(part[e * voxels + p]);
   }
-  const auto folded = matrix_product(factor_, adjoints), folded_adjoint = adjoint(folded);
+  const auto folded = matrix_product(operators_->factor, adjoints), folded_adjoint = adjoint(folded);
   const auto absorbed = matrix_product(folded_adjoint, folded);
-  const auto of_rest = matrix_product(folded_adjoint, matrix_product(factor_, adjoint_of(rest)));
+  const auto of_rest = matrix_product(folded_adjoint, matrix_product(operators_->factor, adjoint_of(rest)));
   for (std::size_t a = 0; a < n; ++a) {
     result.onto[a] -= of_rest[static_cast<Index>(a)].re;
     for (std::size_t b = 0; b < n; ++b) {
@@ -355,7 +388,8 @@ Matrix CentreModel::change_of(const Pattern& pattern) const {
 }
 
 Matrix CentreModel::unexplained(const Matrix& a) const {
-  const auto x = matrix_product(factor_adjoint_, matrix_product(factor_, adjoint_of(a)));
+  const auto x =
+      matrix_product(operators_->factor_adjoint, matrix_product(operators_->factor, adjoint_of(a)));
   const auto explained = encoded(x, -1);
   Matrix left = a;
   for (Index i = 0; i < left.size(); ++i) left[i] -= explained[i];

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "recon/pipeline/context.hpp"
@@ -49,6 +50,8 @@ struct CentralSamples {
   std::vector<double> times;                 ///< s about the mean, or shares of the readout
   Array<Complex<double>> data, rest;         ///< d, and d - E rho of the whole image, [sample][coil]
   Array<Complex<double>> maps;               ///< [coil][voxel]
+  std::vector<double> field;                 ///< off-resonance of the voxels, radians/s; empty: none
+  std::vector<double> time_s;                ///< of the samples, for it
   SmallGrid grid{};
 
   bool empty() const { return numbers.empty(); }
@@ -61,8 +64,8 @@ struct CentralSamples {
   }
 };
 
-/// Returns the samples within some cycles/FOV of the centre; none where they are too few, where the model is not one image
-/// with maps (or one coil), or where it has a field map. `time` as VerifierInput::sample_time_s, of every sample.
+/// Returns the samples within some cycles/FOV of the centre; none where they are too few, or where the model is not one
+/// image with maps (or one coil). `time` as VerifierInput::sample_time_s, of every sample.
 template <class T>
 CentralSamples central_samples(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
                                const std::vector<double>& time);
@@ -72,11 +75,13 @@ class CentreModel {
  public:
   using Matrix = Array<Complex<double>>;
 
-  CentreModel(const CentralSamples& samples, const Matrix& data, const Pattern& undone);
+  /// `like` lends its matrices where the positions are the same; null: none.
+  CentreModel(const CentralSamples& samples, const Matrix& data, const Pattern& undone,
+              const CentreModel* like = nullptr);
 
-  bool is_regular() const { return !factor_.empty(); }
+  bool is_regular() const { return !operators_->factor.empty(); }
   double misfit() const { return misfit_; }                 ///< Q(d)
-  double freedom() const { return freedom_; }               ///< how many more (complex) values than image
+  double freedom() const { return operators_->freedom; }    ///< how many more (complex) values than image
   const Matrix& prediction() const { return prediction_; }  ///< E x, [sample][coil]
   const Matrix& rest() const { return rest_; }              ///< d - E x
   /// Returns d - E of another image [voxel].
@@ -110,11 +115,16 @@ class CentreModel {
 
   const CentralSamples& s_;
   SmallPositions k_, steps_;
-  std::vector<Matrix> encoding_;    ///< E of one coil without a map, [sample][voxel], of every group
-  Matrix factor_, factor_adjoint_;  ///< L^-1 of E^H E + lambda = L L^H, and its adjoint
+  struct Operators {
+    std::vector<Matrix> encoding{};     ///< E of one coil without a map, [sample][voxel], of every group
+    Matrix factor{}, factor_adjoint{};  ///< L^-1 of E^H E + lambda = L L^H, and its adjoint
+    double freedom = 0;
+  };
+  std::shared_ptr<const Operators> make_operators() const;
+  std::shared_ptr<const Operators> operators_;
   Matrix data_, image_, prediction_, rest_;
   std::array<Matrix, 3> moments_;  ///< E (r_i x), [sample][coil]
-  double misfit_ = 0, freedom_ = 0;
+  double misfit_ = 0;
 };
 
 }  // namespace fhd::validation

@@ -311,7 +311,7 @@ class Tests {
   bool move_boundary(const Fit& fit, const CentreModel& told) {
     const Hypothesis& h = *fit.hypothesis;
     const auto block = static_cast<std::size_t>(h.block);
-    const CentreModel model(s_, data_, h.of(fit.sizes));
+    const CentreModel model(s_, data_, h.of(fit.sizes), &told);
     const CentreModel changed(s_, data_, Pattern(s_.group_count(), h.of(fit.sizes).back()));
     if (!model.is_regular()) return false;
     const auto without = told.rest_of(model.image()), with = changed.rest_of(model.image());
@@ -340,7 +340,7 @@ class Tests {
     constexpr int most_steps = 6;
     for (int i = 0; i < most_steps; ++i) {
       for (std::size_t j = 0; j < step.size(); ++j) fit.sizes[j] = before[j] + step[j];
-      const CentreModel model(s_, data_, h.of(fit.sizes));
+      const CentreModel model(s_, data_, h.of(fit.sizes), &told);
       if (!model.is_regular()) return {};
       if (model.misfit() > misfit) {
         for (double& value : step) value /= 3;
