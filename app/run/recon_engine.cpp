@@ -108,7 +108,7 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   if (!report.verdict) return;
   Verdict& verdict = *report.verdict;
   if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
-  constexpr double no_doubt = 0.7;  // of what is left over
+  constexpr double no_doubt = 0.9;  // of what is left over
   if (seeks_cause && !(verdict.cause && verdict.cause->share > no_doubt)) {
     const auto begin = Clock::now();
     verdict.cause =
