@@ -11,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "validation/verdict/data_findings.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/readouts.hpp"
 
@@ -150,8 +151,14 @@ class Judge {
     }
     divide_by_readouts(v);
     v.offset = offset();
+    if (const double share = v.offset * v.offset * total_.data / positive(total_.rest); share > 0.1)
+      v.changes.push_back(
+          {"offset",
+           fmt::format("a constant offset of the receiver of {:.2g} % of the signal", 100 * v.offset),
+           100 * v.offset, 0, "%", std::min(1.0, share)});
     compare_gains(v);
     if (total_.rest > 0 && e_.encode) try_changes(v);
+    for (auto& finding : findings_in_data(e_, starts_, v)) v.changes.push_back(std::move(finding));
     look_at_image(e_, v);
     return v;
   }
