@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recon/domain/option_words.hpp"
+#include "validation/verdict/data_findings.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -106,6 +107,15 @@ void decide(Verdict& v, double solver_residual, int iterations) {
     v.cause = Finding{"offset", "a constant offset of the receiver"};
     v.sentence =
         fmt::format("one constant in all samples of a coil makes up {} of the signal", percent(v.offset));
+    return;
+  }
+  if (const auto* mistake = mistake_in_data(v)) {
+    v.judgement = Judgement::unexplained;
+    v.cause = *mistake;
+    v.sentence = mistake->image_change > 0
+                     ? fmt::format("the samples hold a mistake that changes the image by about {}",
+                                   percent(mistake->image_change))
+                     : "the samples hold a mistake: " + left_over(v);
     return;
   }
   if (!(v.unexplained <= unexplained_limit)) return decide_unexplained(v);

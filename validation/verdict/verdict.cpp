@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "validation/verdict/data_findings.hpp"
 #include "validation/verdict/energies.hpp"
 #include "validation/verdict/hypotheses.hpp"
 #include "validation/verdict/judgement.hpp"
@@ -74,6 +75,17 @@ void look_at_image(const VerifierInput<T>& e, Verdict& v) {
   std::nth_element(some.begin(), tenth, some.end());
   const double air = std::accumulate(some.begin(), tenth, 0.0);
   v.air = std::sqrt(air / positive(static_cast<double>(tenth - some.begin())) / mean);
+}
+
+/// Adds a constant of the receiver, where it is much of what is left over.
+template <class T>
+void add_offset(const VerifierInput<T>& e, const EnergyTable& table, Verdict& v) {
+  v.offset = offset_of(e, table);
+  const double share = v.offset * v.offset * table.total.data / positive(table.total.rest);
+  if (share > 0.1)
+    v.changes.push_back(
+        {"offset", fmt::format("a constant offset of the receiver of {:.2g} % of the signal", 100 * v.offset),
+         100 * v.offset, 0, "%", std::min(1.0, share)});
 }
 
 /// Adds what one factor for each readout, and for each coil, would explain.
@@ -148,12 +160,14 @@ Verdict judge(const VerifierInput<T>& input) {
     weigh_shells(table, verdict);
   }
   divide_by_readouts(table, verdict);
-  verdict.offset = offset_of(input, table);
+  add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
   auto tests = test_hypotheses(input, starts, times(input, starts), verdict.noise_variance);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
+  for (auto& finding : findings_in_data(input, starts, verdict))
+    verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
   decide(verdict, input.solver_residual, input.iterations);
   verdict.noise_variance = verdict.noise_variance / input.sample_scale / input.sample_scale;
