@@ -93,7 +93,7 @@ void compress(CentralSamples& s) {
 }
 
 SmallGrid grid_for(const std::array<int, 3>& matrix_size, int radius) {
-  SmallGrid grid{{1, 1, 1}, 1};
+  SmallGrid grid{{1, 1, 1}, {1, 1, 1}};
   const int width = 2 * radius + (matrix_size[2] > 1 ? 3 : 4);
   for (std::size_t axis = 0; axis < 3; ++axis) grid.n[axis] = std::min(width, matrix_size[axis]);
   return grid;

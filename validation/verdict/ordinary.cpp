@@ -235,7 +235,7 @@ class Sources {
       for (std::size_t a = 0; a < axes; ++a)
         square += std::pow(fit.sizes[g * kinds.size() + a] * matrix_size_[kinds[a]], 2);
     const double voxels = std::sqrt(square / groups);
-    add("motion", fmt::format("motion, breath or contrast (some {:.2g} voxels)", voxels), voxels, "voxels",
+    add("motion", fmt::format("motion of some {:.2g} voxels, or contrast", voxels), voxels, "voxels",
         share(fit.explained, static_cast<double>(products.count)), voxels < most_voxels);
   }
 
@@ -270,19 +270,12 @@ class Sources {
 
 }  // namespace
 
-template <class T>
-OrdinaryRest ordinary_rest(const VerifierInput<T>& input, const std::vector<Index>& starts,
-                           const std::vector<double>& time, double noise_variance) {
-  const auto samples = central_samples(input, starts, time);
+OrdinaryRest ordinary_rest(const CentralSamples& samples, const std::array<int, 3>& matrix_size,
+                           bool has_times, double noise_variance) {
   if (samples.empty()) return {};
   const CentreModel model(samples, samples.data, Pattern(samples.group_count()));
   if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(samples.data.size())) return {};
-  return Sources(samples, model, input.matrix_size, input.sample_time_s != nullptr, noise_variance)();
+  return Sources(samples, model, matrix_size, has_times, noise_variance)();
 }
-
-template OrdinaryRest ordinary_rest(const VerifierInput<float>&, const std::vector<Index>&,
-                                    const std::vector<double>&, double);
-template OrdinaryRest ordinary_rest(const VerifierInput<double>&, const std::vector<Index>&,
-                                    const std::vector<double>&, double);
 
 }  // namespace fhd::validation

@@ -20,10 +20,9 @@ struct OrdinaryRest {
   double share = 0;  ///< together
 };
 
-/// Estimates the ordinary rest. `time` as that of central_samples; `noise_variance` in the unit of the scaled samples. Empty
-/// where the centre of k-space cannot tell. Takes some tenths of a second.
-template <class T>
-OrdinaryRest ordinary_rest(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
-                           const std::vector<double>& time, double noise_variance);
+/// Estimates the ordinary rest. `has_times`: the times of `samples` are seconds; `noise_variance` as that of test_hypotheses.
+/// Empty where the centre of k-space cannot tell. Takes some tenths of a second.
+OrdinaryRest ordinary_rest(const CentralSamples& samples, const std::array<int, 3>& matrix_size,
+                           bool has_times, double noise_variance);
 
 }  // namespace fhd::validation

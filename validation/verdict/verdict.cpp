@@ -15,6 +15,8 @@
 #include "validation/verdict/hypotheses.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/left_over.hpp"
+#include "validation/verdict/ordinary.hpp"
+#include "validation/verdict/prediction.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
@@ -144,6 +146,18 @@ void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict&
                        share_of_rest(table, onto * onto / square, 1, v.noise_variance)});
 }
 
+/// Fills what ordinary scans leave over, where more is left than of simulated scans that are right, and what the other readouts
+/// predict of each.
+template <class T>
+void judge_beside_ordinary(const VerifierInput<T>& e, const std::vector<Index>& starts, Verdict& v) {
+  const auto samples = central_samples(e, starts, times(e, starts));
+  v.prediction_error = prediction_error(samples, v.noise_variance);
+  if (v.unexplained <= right_limit) return;
+  auto found = ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, v.noise_variance);
+  v.ordinary = std::move(found.sources);
+  v.ordinary_limit = ordinary_limit(found.share);
+}
+
 }  // namespace
 
 template <class T>
@@ -169,6 +183,19 @@ Verdict judge(const VerifierInput<T>& input) {
   for (auto& finding : findings_in_data(input, starts, verdict))
     verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
+  judge_beside_ordinary(input, starts, verdict);
+  if (getenv("FHD_ORD")) {
+    fprintf(stderr, "ORD %.1f limit %.1f pred %.2f:", 100 * verdict.unexplained, 100 * verdict.ordinary_limit,
+            100 * verdict.prediction_error);
+    for (auto& f : verdict.ordinary) fprintf(stderr, " %s %.2f;", f.text.c_str(), f.share);
+    fprintf(stderr, "\n");
+    for (size_t i = 0; i < tests.changes.size() && i < 3; ++i)
+      fprintf(stderr, "  CH %s share %.2f image %.3f\n", tests.changes[i].text.c_str(),
+              tests.changes[i].share, tests.changes[i].image_change);
+    if (verdict.cause)
+      fprintf(stderr, "  CAUSE %s share %.2f image %.3f\n", verdict.cause->text.c_str(), verdict.cause->share,
+              verdict.cause->image_change);
+  }
   decide(verdict, input.solver_residual, input.iterations);
   verdict.noise_variance = verdict.noise_variance / input.sample_scale / input.sample_scale;
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
