@@ -1,7 +1,7 @@
 """Mistakes of coils, of their maps, and of a separate calibration."""
 import numpy as np
 
-from planted.kinds import exact, found, mistake, never, noise_coil, planes
+from planted.kinds import found, mistake, never, noise_coil, planes
 from planted.scans import by_readout, flat, scan_of
 
 

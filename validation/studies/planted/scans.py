@@ -53,6 +53,11 @@ def length_of(scan):
     return int(np.ravel(scan["@readout_length"])[0])
 
 
+def count_of(scan):
+    """The number of readouts."""
+    return scan["kspace"].shape[1] // length_of(scan)
+
+
 def by_readout(scan, values=None):
     """[...][readout][sample] of values [...][samples]; by default of k-space."""
     values = scan["kspace"] if values is None else values
@@ -91,6 +96,22 @@ def within(scan, matrix):
         kept = at[:, : int(np.argmin(by_readout(scan, inside).all(0)) or length)]
     scan = {key: value for key, value in scan.items() if key not in ("sensitivity_maps", "field_map")}
     return dict(with_samples(scan, kept, kept.shape[1]), **{"@matrix_size": np.array(matrix, np.int32)})
+
+
+def smaller_matrix(scan):
+    """The samples that a matrix of two thirds needs, of any trajectory."""
+    n = np.array([m if m < 5 else m * 2 // 3 for m in scan["@matrix_size"]])
+    inside = np.flatnonzero(np.all((scan["trajectory"] >= -n / 2) & (scan["trajectory"] <= (n - 1) / 2), axis=1))
+    scan = {key: value for key, value in scan.items() if key not in ("sensitivity_maps", "field_map")}
+    return dict(with_samples(scan, inside, len(inside)), **{"@matrix_size": n.astype(np.int32)})
+
+
+def inner_field(scan):
+    """The inner three quarters of the field of view: the object goes on beyond it."""
+    n = np.array([m if m < 5 else m * 3 // 4 for m in scan["@matrix_size"]])
+    part = n / scan["@matrix_size"]
+    scan = {key: value for key, value in scan.items() if key not in ("sensitivity_maps", "field_map")}
+    return dict(scan, trajectory=scan["trajectory"] * part, **{"@matrix_size": n.astype(np.int32), "@fov_mm": scan["@fov_mm"] * part})
 
 
 def noisy(values, snr, seed=1):
@@ -309,7 +330,7 @@ def scan_of(name):
         return _kept[name]
 
 
-# --- More scans without a mistake: name -> (how to make it, options of fhd recon, whether it is of others) ---
+# --- More scans without a mistake: name -> (how to make it, whether it is of others) ---
 GOOD = {}
 
 
@@ -328,34 +349,30 @@ def twice(scan):
 def good_simulated():
     kinds = ["golden-radial", "radial", "spiral", "variable-density-spiral", "cartesian", "stack-of-stars", "radial-3d",
              "phyllotaxis-3d", "stack-of-spirals"]
-    # what is done to the scan, more of simulate, options of recon; None: not for Cartesian scans
-    ways = [("", (), (), None), ("low SNR", (), (), None), ("two of three readouts", (), (), lambda s: readouts_kept(s, [
-                i for i in range(len(by_readout(s, s["kspace"][0]))) if i % 3])),
-            ("a smaller matrix", (), "matrix", None), ("a smaller FOV", (), "fov", None), ("a wrapped object", ("--object-scale", 1.3), (), None),
-            ("off-resonance 30 Hz", ("--field-hz", 30), (), None), ("contrast between readouts", (), (), half_contrast),
-            ("two averages", (), (), twice), ("stopped after 60 %", (), (), lambda s: readouts_kept(s, slice(0, int(0.6 * len(by_readout(
-                s, s["kspace"][0])))))), ("high SNR", (), (), None), ("16 coils", (), (), None), ("1 coil", (), (), None)]
+    # what is done to the scan: in words, by options of simulate, afterwards
+    ways = [("", (), None), ("low SNR", (), None), ("two of three readouts", (), lambda s: readouts_kept(s, [i for i in range(count_of(s)) if i % 3])),
+            ("a smaller matrix", (), smaller_matrix), ("the inner field", (), inner_field), ("a wrapped object", ("--object-scale", 1.3), None),
+            ("off-resonance 30 Hz", ("--field-hz", 30), None), ("contrast between readouts", (), half_contrast), ("two averages", (), twice),
+            ("stopped after 60 %", (), lambda s: readouts_kept(s, slice(0, int(0.6 * count_of(s))))), ("high SNR", (), None), ("16 coils", (), None),
+            ("1 coil", (), None)]
     for i, kind in enumerate(kinds):
         two = i < 5
-        for j, (way, more, options, change) in enumerate(ways):
-            if kind == "cartesian" and way in ("two of three readouts", "stopped after 60 %"):
+        for j, (way, more, change) in enumerate(ways):
+            if kind == "cartesian" and way in ("two of three readouts", "stopped after 60 %", "the inner field"):
                 continue
             matrix = [64, 75, 96, 90][(i + j) % 4] if two else ["24,24,10", "22,22,22"][(i + j) % 2] if "stack" not in kind else "24,24,10"
             coils = 16 if way == "16 coils" else 1 if way == "1 coil" else [4, 8, 6][(i + j) % 3]
             snr = 5 if way == "low SNR" else 100 if way == "high SNR" else [15, 30, 60][(i + 2 * j) % 3]
-            over = 2 if coils >= 6 and kind != "cartesian" and not change and not options and way != "off-resonance 30 Hz" and j % 2 else 1
+            over = 2 if coils >= 6 and kind != "cartesian" and not change and way != "off-resonance 30 Hz" and j % 2 else 1
             phantom = () if way == "off-resonance 30 Hz" else ("--phantom", ["shepp-logan", "resolution", "anatomy"][(i + j) % 3 if two else j % 2])
-            own_maps = (i + j) % 2 and way not in ("a wrapped object", "a smaller FOV", "a smaller matrix")
+            own_maps = (i + j) % 2 and way not in ("a wrapped object", "the inner field", "a smaller matrix")
             name = f"{kind} {matrix}, {coils} coils, SNR {snr}{f', x{over}' if over > 1 else ''}{', maps' if own_maps else ''}{': ' if way else ''}{way}"
-            n = str(matrix).split(",")[0]
-            told = ("--matrix", f"{2 * int(n) // 3}" if two else f"16,16,{str(matrix).split(',')[2]}") if options == "matrix" else \
-                ("--fov-mm", "200,200" + (",5" if two else ",240")) if options == "fov" else ()
 
             def make(i=i, j=j, kind=kind, matrix=matrix, coils=coils, snr=snr, over=over, phantom=phantom, more=more, change=change, own=own_maps):
                 scan = simulated(f"g{i}_{j}", kind, matrix, coils, snr, "--undersampling", over, *phantom, *more, "--seed", 50 + j)
                 scan = scan if own else without_maps(scan)
                 return change(scan) if change else scan
-            GOOD[name] = make, told, False
+            GOOD[name] = make, False
 
 
 def good_of_others():
@@ -364,11 +381,13 @@ def good_of_others():
             return lambda: (lambda scan: scan and change(scan))(scan_of(name))
         if not tags & {"random", "shot", "exact"}:
             GOOD[name + ": three of four readouts"] = part(lambda s: readouts_kept(s, [
-                i for i in range(len(by_readout(s, s["kspace"][0]))) if i % 4 != 1])), (), True
+                i for i in range(count_of(s)) if i % 4 != 1])), True
         if "maps" not in tags and "field" not in tags:
-            GOOD[name + ": a smaller matrix"] = part(lambda s: s), "matrix", True
+            GOOD[name + ": a smaller matrix"] = part(smaller_matrix), True
+        if not tags & {"maps", "field", "cartesian"}:
+            GOOD[name + ": the inner field"] = part(inner_field), True
     for kind in ("clean", "CS", "Susc70Mhz"):
-        GOOD[f"JEMRIS spiral {kind}, as it is"] = (lambda kind=kind: converted("jemris_" + kind, JEMRIS % kind)), (), True
+        GOOD[f"JEMRIS spiral {kind}, as it is"] = (lambda kind=kind: converted("jemris_" + kind, JEMRIS % kind)), True
 
 
 good_simulated()
