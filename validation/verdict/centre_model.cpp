@@ -15,7 +15,7 @@ using Matrix = Array<Complex<double>>;
 constexpr double two_pi = 2 * std::numbers::pi;
 
 constexpr Index most_virtual_coils = 4;
-constexpr Index most_samples = 2500;
+constexpr Index most_samples = 2000;
 constexpr Index fewest_samples = 40;
 constexpr int most_blocks = 12;
 /// lambda over the mean eigenvalue of E^H E.
@@ -26,11 +26,18 @@ Complex<double> datum(const VerifierInput<T>& e, Index i) {
   return e.sample_scale * (e.samples_in_double ? e.samples_in_double[i] : Complex<double>(e.samples[i]));
 }
 
+template <class T>
+Complex<double> rest_at(const VerifierInput<T>& e, Index i) {
+  auto rest = datum(e, i);
+  rest -= Complex<double>(e.predicted[i]);
+  return rest;
+}
+
 Complex<double> turned(double phase) { return {std::cos(phase), std::sin(phase)}; }
 
 double real_product(const Complex<double>& a, const Complex<double>& b) { return a.re * b.re + a.im * b.im; }
 
-/// Returns the numbers of the samples within `radius`, thinned out at random: any pattern could be that of readouts.
+/// Returns the numbers of the samples within `radius`.
 std::vector<Index> numbers_within(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
                                   double radius) {
   const Index all = trajectory.sample_count();
@@ -42,13 +49,17 @@ std::vector<Index> numbers_within(const Trajectory& trajectory, const std::array
         square += trajectory.k[axis * all + m] * trajectory.k[axis * all + m];
     if (square <= radius * radius) numbers.push_back(m);
   }
+  return numbers;
+}
+
+/// Keeps some at random: any pattern could be that of readouts.
+void thin_out_at_random(std::vector<Index>& numbers) {
   std::mt19937 generator(1952);
   constexpr auto most = static_cast<std::size_t>(most_samples);
   for (std::size_t i = 0; i < most && numbers.size() > most; ++i)
     std::swap(numbers[i], numbers[i + generator() % (numbers.size() - i)]);
   numbers.resize(std::min(numbers.size(), most));
   std::sort(numbers.begin(), numbers.end());
-  return numbers;
 }
 
 /// Returns the voxel of a matrix that is nearest to one of the grid.
@@ -108,7 +119,12 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
   if (e.second_maps || (!e.maps && e.coil_count > 1) || e.predicted.empty()) return s;
   const int radius = e.matrix_size[2] > 1 ? 3 : 7;
   s.grid = grid_for(e.matrix_size, radius);
+  s.radius = radius;
   auto numbers = numbers_within(e.trajectory, e.matrix_size, radius);
+  for (const Index m : numbers)
+    for (Index coil = 0; coil < e.coil_count; ++coil)
+      s.energy_of_rest += norm(rest_at(e, coil * e.trajectory.sample_count() + m)), ++s.rest_count;
+  thin_out_at_random(numbers);
   const auto count = static_cast<Index>(numbers.size()), all = e.trajectory.sample_count();
   if (count < fewest_samples) return s;
   s.trajectory = &e.trajectory;
@@ -132,9 +148,8 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
     const Index m = s.numbers[static_cast<std::size_t>(i)];
     s.times.push_back(time[static_cast<std::size_t>(m)]);
     for (Index coil = 0; coil < e.coil_count; ++coil) {
-      const auto d = datum(e, coil * all + m);
-      s.data[i * e.coil_count + coil] = d;
-      s.rest[i * e.coil_count + coil] = d - Complex<double>(e.predicted[coil * all + m]);
+      s.data[i * e.coil_count + coil] = datum(e, coil * all + m);
+      s.rest[i * e.coil_count + coil] = rest_at(e, coil * all + m);
     }
   }
   s.maps = nearest_maps(e, s.grid);
@@ -387,10 +402,12 @@ Matrix CentreModel::change_of(const Pattern& pattern) const {
   return v;
 }
 
+Matrix CentreModel::image_of(const Matrix& a) const {
+  return matrix_product(operators_->factor_adjoint, matrix_product(operators_->factor, adjoint_of(a)));
+}
+
 Matrix CentreModel::unexplained(const Matrix& a) const {
-  const auto x =
-      matrix_product(operators_->factor_adjoint, matrix_product(operators_->factor, adjoint_of(a)));
-  const auto explained = encoded(x, -1);
+  const auto explained = encoded(image_of(a), -1);
   Matrix left = a;
   for (Index i = 0; i < left.size(); ++i) left[i] -= explained[i];
   return left;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -54,7 +55,16 @@ struct CentralSamples {
   std::vector<double> time_s;                ///< of the samples, for it
   SmallGrid grid{};
 
+  double radius = 0;  ///< cycles/FOV
+  double energy_of_rest = 0,
+         rest_count = 0;  ///< of d - E rho of all samples inside, and how many values these are
+
   bool empty() const { return numbers.empty(); }
+  /// Returns |d - E rho|^2 over that of noise; infinite where the noise is not known.
+  double chi_squared(double noise_variance) const {
+    return noise_variance > 0 ? energy_of_rest / rest_count / noise_variance
+                              : std::numeric_limits<double>::infinity();
+  }
   std::int64_t count() const { return static_cast<std::int64_t>(numbers.size()); }
   std::size_t group_count() const { return 2 * static_cast<std::size_t>(blocks); }
   /// Returns the group of a readout.
@@ -99,6 +109,8 @@ class CentreModel {
   Products products(const std::vector<std::size_t>& kinds, const Matrix& rest) const;
   /// Returns v of a pattern, [sample][coil].
   Matrix change_of(const Pattern& pattern) const;
+  /// Returns (E^H E + lambda)^-1 E^H a, [voxel][1].
+  Matrix image_of(const Matrix& a) const;
   /// Returns (1 - H) a, [sample][coil].
   Matrix unexplained(const Matrix& a) const;
 

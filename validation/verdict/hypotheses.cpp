@@ -59,8 +59,16 @@ std::optional<Solution> solved(const System& system) {
   return s;
 }
 
-/// Returns how much of the image a change concerns: |change of rho| / |rho|, from the phase that it gives samples, shell by
-/// shell of k-space, each with the energy of the image there.
+/// Returns |change| / |image| without what a factor of the whole image does.
+double relative_change(const Matrix& change, const Matrix& image) {
+  Complex<double> along;
+  for (Index p = 0; p < image.size(); ++p) along += conj(image[p]) * change[p];
+  const double all = energy_of(image);
+  return all > 0 ? std::sqrt(std::max(0.0, energy_of(change) - norm(along) / all) / all) : 0;
+}
+
+/// Estimates how much of the image a change concerns, |change of rho| / |rho|: by the phase that it gives samples, shell by
+/// shell of k-space, each with the energy of the image there, times what the small image takes of it at the centre.
 template <class T>
 class ImageChange {
  public:
@@ -92,26 +100,39 @@ class ImageChange {
         weight_[shell] =
             data[shell] / count[shell] *
             (std::pow(static_cast<double>(shell) + 1, axes) - std::pow(static_cast<double>(shell), axes));
-    count_ = count;
+    const int widest = *std::max_element(e.matrix_size.begin(), e.matrix_size.end());
+    central_shell_ = static_cast<std::size_t>(2.0 * s.radius / widest * (shells - 1));
   }
 
-  double operator()(const Pattern& pattern) const {
-    const Index all = e_.trajectory.sample_count();
-    std::array<double, shells> sum{};
-    for (Index j = 0; j < s_.readout_count; ++j) {
-      const Sizes& sizes = pattern[s_.group_of(j)];
-      for (Index m = s_.readout_starts[static_cast<std::size_t>(j)];
-           m < s_.readout_starts[static_cast<std::size_t>(j) + 1]; ++m)
-        sum[shell_of_[static_cast<std::size_t>(m)]] += std::min(2.0, square_of(sizes, m, all));
+  /// `central`: |change of x| / |x| of the small image x.
+  double operator()(const Pattern& pattern, double central) const {
+    const Index all = e_.trajectory.sample_count(), some = std::min(all, enough_samples);
+    std::array<double, shells> sum{}, count{};
+    for (Index i = 0; i < some; ++i) {
+      const double place = static_cast<double>(i) * std::numbers::phi;  // spread evenly
+      const auto m =
+          std::min(all - 1, static_cast<Index>((place - std::floor(place)) * static_cast<double>(all)));
+      const auto after = std::upper_bound(s_.readout_starts.begin(), s_.readout_starts.end(), m);
+      const auto shell = shell_of_[static_cast<std::size_t>(m)];
+      sum[shell] +=
+          std::min(2.0, square_of(pattern[s_.group_of(after - s_.readout_starts.begin() - 1)], m, all));
+      ++count[shell];
     }
-    double changed = 0, whole = 0;
-    for (std::size_t shell = 0; shell < shells; ++shell)
-      if (count_[shell] > 0) changed += weight_[shell] * sum[shell] / count_[shell], whole += weight_[shell];
-    return whole > 0 ? std::sqrt(changed / whole) : 0;
+    double changed = 0, whole = 0, changed_centre = 0, centre = 0;
+    for (std::size_t shell = 0; shell < shells; ++shell) {
+      if (count[shell] == 0) continue;
+      changed += weight_[shell] * sum[shell] / count[shell], whole += weight_[shell];
+      if (shell <= central_shell_)
+        changed_centre += weight_[shell] * sum[shell] / count[shell], centre += weight_[shell];
+    }
+    if (!(changed_centre > 0)) return central;
+    const double taken = std::min(1.0, central / std::sqrt(changed_centre / centre));
+    return std::sqrt(changed / whole) * taken;
   }
 
  private:
   static constexpr std::size_t shells = 17;
+  static constexpr Index enough_samples = 5000;
 
   /// Returns |change of a sample|^2 over |its value|^2, while that is small.
   double square_of(const Sizes& sizes, Index m, Index all) const {
@@ -139,7 +160,8 @@ class ImageChange {
   std::array<double, 3> extent_;
   Array<double> steps_;
   std::vector<std::uint8_t> shell_of_;
-  std::array<double, shells> weight_{}, count_{};
+  std::array<double, shells> weight_{};
+  std::size_t central_shell_ = 0;
 };
 
 /// A hypothesis with sizes.
@@ -169,13 +191,19 @@ class Tests {
 
   HypothesisTests operator()() {
     HypothesisTests result;
-    if (s_.empty()) return result;
+    constexpr double no_more_than_noise = 3;  // of scans that are right
+    if (s_.empty() || s_.chi_squared(noise_) < no_more_than_noise) return result;
     const CentreModel model(s_, s_.data, Pattern(s_.group_count()));
     if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(s_.data.size())) return result;
     const auto all = hypotheses_for(s_, e_.matrix_size);
     auto fits = first_steps(model, all);
     image_change_.emplace(e_, s_, time_, model.extent());
-    for (const auto& fit : fits) result.changes.push_back(finding_of(fit));
+    constexpr double worth_showing = 0.02;
+    for (const auto& fit : fits)
+      if (fit.share > worth_showing) {
+        const auto changed = model.image_of(model.change_of(fit.hypothesis->of(fit.sizes)));
+        result.changes.push_back(finding_of(fit, relative_change(changed, model.image())));
+      }
     // The data as the model of the whole image sees them: what the small one cannot hold is no mistake.
     data_ = model.prediction();
     for (Index i = 0; i < data_.size(); ++i) data_[i] += s_.rest[i];
@@ -186,8 +214,7 @@ class Tests {
  private:
   /// Share of an energy of what is beyond noise.
   double share(double explained, double before, double freedom) const {
-    const double beyond = before - std::min(noise_ * freedom, 0.9 * before);
-    return beyond > 0 ? explained / beyond : 0;
+    return explained > 0 ? explained / std::max(explained, before - noise_ * freedom) : 0;
   }
 
   /// Returns the best fit of each code, kind and time by the linear problem, those that explain most first.
@@ -252,11 +279,12 @@ class Tests {
     return fit;
   }
 
-  Finding finding_of(const Fit& fit) const {
+  /// `central_change`: of the small image, |change| / |image|.
+  Finding finding_of(const Fit& fit, double central_change) const {
     auto finding =
         in_words(*fit.hypothesis, fit.sizes, fit.deviations, e_.matrix_size, s_, e_.sample_time_s != nullptr);
     finding.share = fit.share;
-    finding.image_change = (*image_change_)(fit.hypothesis->of(fit.sizes));
+    finding.image_change = (*image_change_)(fit.hypothesis->of(fit.sizes), central_change);
     return finding;
   }
 
@@ -265,26 +293,34 @@ class Tests {
     constexpr std::size_t most_tried = 5;
     constexpr double worth_a_try = 0.1;
     const CentreModel told(s_, data_, Pattern(s_.group_count()));
-    if (told.misfit() <= noise_ * told.freedom()) return {};
     std::optional<Fit> best;
     std::size_t tried = 0;
     for (const auto& first : fits) {
       if (first.share < worth_a_try || tried == most_tried) break;
-      if (first.certainty() < certain ||
-          (*image_change_)(first.hypothesis->of(first.sizes)) < image_change_limit / 2)
-        continue;
+      if (first.certainty() < certain) continue;
       ++tried;
       auto fit = refined(first, told);
       if (fit && (!best || fit->score() > best->score())) best = std::move(fit);
     }
     if (auto fit = long_delay(all, told); fit && (!best || fit->score() > best->score()))
       best = std::move(fit);
-    if (!best || best->share < share_limit || best->certainty() < certain) return {};
+    if (!best || best->share < share_limit || best->certainty() < certain || !is_small(*best)) return {};
     if (best->hypothesis->when == When::step && move_boundary(*best, told))
       if (auto fit = refined(*best, told)) best = std::move(fit);
-    auto finding = finding_of(*best);
+    const CentreModel undone(s_, data_, best->hypothesis->of(best->sizes), &told);
+    Matrix changed = undone.image();
+    for (Index p = 0; p < changed.size(); ++p) changed[p] -= told.image()[p];
+    auto finding = finding_of(*best, relative_change(changed, told.image()));
     if (finding.image_change < image_change_limit) return {};
     return finding;
+  }
+
+  /// Returns whether turns and scales are such as occur beside other mistakes: of axes, orders and units (causes.hpp).
+  static bool is_small(const Fit& fit) {
+    double largest = 0;
+    for (const double size : fit.sizes) largest = std::max(largest, std::abs(size));
+    const auto kind = fit.hypothesis->kind;
+    return (kind != change::turn && kind != change::scale) || largest < 0.35;
   }
 
   /// Returns delays that lie beyond the reach of a first step, where much is left over.
@@ -391,8 +427,8 @@ class Tests {
         for (std::size_t b = 0; b < count; ++b) of += solution->inverse[a * count + b] * score[b];
         square += of * of;
       }
-      fit.deviations.push_back(std::sqrt(square * static_cast<double>(clusters()) /
-                                         std::max<double>(1, static_cast<double>(clusters()) - 1)));
+      const double model_error = 0.01 * std::abs(fit.sizes[a]);
+      fit.deviations.push_back(std::hypot(std::sqrt(square), model_error));
     }
     return fit;
   }

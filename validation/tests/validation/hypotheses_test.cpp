@@ -159,9 +159,6 @@ TEST(HypothesisTests, are_quiet_on_scans_that_are_right) {
       const Verdict v =
           verdict_of(simulated(kind, {is_3d ? 24 : 64, is_3d ? 24 : 64, is_3d ? 12 : 1}, 6, with_maps));
       EXPECT_FALSE(v.cause) << data::name_of(kind) << ": " << v.cause->text;
-      for (const auto& change : v.changes)
-        EXPECT_LT(change.image_change, validation::image_change_limit)
-            << data::name_of(kind) << ": " << change.text;
     }
 }
 
