@@ -16,6 +16,7 @@
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/doctor/checks.hpp"
+#include "validation/verdict/energies.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/map_agreement.hpp"
 #include "validation/verdict/readouts.hpp"
@@ -37,7 +38,8 @@ class ResidualVerifier final : public Verifier {
   std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
     auto without = input;
     without.encode = {};
-    return validation::judge(without);
+    auto table = energies_of(without, readout_starts(input.trajectory));
+    return weigh(without, table);
   }
 };
 
