@@ -74,7 +74,7 @@ static void to_json(Json& json, const Finding& f) {
 }
 
 static void to_json(Json& json, const Verdict& v) {
-  constexpr const char* judgements[] = {"explained", "explained in part", "untested", "not converged",
+  constexpr const char* judgements[] = {"explained", "explained but for an ordinary rest", "untested", "not converged",
                                         "varies",    "unexplained"};
   json = {{"judgement", judgements[static_cast<int>(v.judgement)]}, {"sentence", v.sentence}};
   add_filled(json, "cause", v.cause);
@@ -87,6 +87,9 @@ static void to_json(Json& json, const Verdict& v) {
                {"by_radius", misfits_json(v.by_radius, v.noise_is_measured)},
                {"by_coil", misfits_json(v.by_coil, v.noise_is_measured)},
                {"changes", v.changes},
+               {"ordinary", v.ordinary},
+               {"ordinary_limit", positive(v.ordinary_limit)},
+               {"prediction_error", checked(v.prediction_error)},
                {"border", v.border},
                {"air", v.air},
                {"centre", v.centre},

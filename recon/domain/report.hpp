@@ -97,7 +97,7 @@ struct Finding {
 struct Verdict {
   enum class Judgement {
     explained,      ///< data explained
-    partly,         ///< more is left over than of scans that are right, and less than calls for an alarm
+    ordinary,       ///< explained but for a rest that scans in vivo leave (`ordinary`)
     untested,       ///< there are no more values than unknowns: every model explains them
     not_converged,  ///< the solver stopped far from the solution: nothing is said of the data
     varies,      ///< explained but for a signal that changes from readout to readout (contrast): an average
@@ -120,6 +120,13 @@ struct Verdict {
   std::vector<double> by_readout;
   std::int64_t readouts_per_group = 0;
   std::vector<Finding> changes;
+  /// Sources of what scans in vivo always leave over, most first, where more is left over than of simulated scans that are
+  /// right: `share` of that.
+  std::vector<Finding> ordinary;
+  double ordinary_limit = 0;  ///< `unexplained` up to this is ordinary; 0: not estimated
+  /// |d - E rho'| / |d| beyond noise, rho' of the other readouts, of every fourth readout near the centre of k-space; < 0: not
+  /// known.
+  double prediction_error = -1;
   double border = 0;   ///< root mean square of |rho| along the border of the FOV over that of all voxels
   double air = 0;      ///< the same of the tenth of the voxels with the least |rho|
   double centre = 0;   ///< |rho| at the centre of the FOV over the largest elsewhere

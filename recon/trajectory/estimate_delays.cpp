@@ -104,7 +104,7 @@ struct Region {
 SmallGrid small_grid(const std::array<int, 3>& matrix_size, const Region& region) {
   const double cells = 2 * region.radius * region.field;
   const int margin = matrix_size[2] > 1 ? 3 : 4, width = static_cast<int>(std::ceil(cells)) + margin;
-  SmallGrid grid{{}, region.field};
+  SmallGrid grid{{}, {region.field, region.field, region.field}};
   for (int axis = 0; axis < 3; ++axis) grid.n[axis] = matrix_size[axis] > 1 ? width : 1;
   return grid;
 }

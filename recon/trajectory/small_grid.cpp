@@ -31,7 +31,7 @@ Matrix encoding_matrix(const SmallPositions& k, const SmallGrid& grid) {
   std::array<Matrix, 3> along;
   for (std::size_t axis = 0; axis < 3; ++axis)
     along[axis] =
-        turns_along(k, axis, -grid.position(static_cast<int>(axis), 0), -grid.field / n[axis], n[axis]);
+        turns_along(k, axis, -grid.position(static_cast<int>(axis), 0), -grid.field[axis] / n[axis], n[axis]);
   Matrix e({static_cast<Index>(k.size()), grid.count()});
 #pragma omp parallel for schedule(static)
   for (Index m = 0; m < e.extent(0); ++m) {
@@ -51,7 +51,7 @@ Matrix gram_matrix(const SmallPositions& k, const SmallGrid& grid) {
   const int wx = 2 * n[0] - 1, wy = 2 * n[1] - 1, wz = 2 * n[2] - 1;
   std::array<Matrix, 3> along;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double step = grid.field / n[axis];
+    const double step = grid.field[axis] / n[axis];
     along[axis] = turns_along(k, axis, -(n[axis] - 1) * step, step, 2 * n[axis] - 1);
   }
   Matrix sums({wz, wy, wx});

@@ -33,6 +33,7 @@ void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findin
 void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
                   Findings& findings);
 void check_spikes(const Scan& scan, Findings& findings);
+void check_clipping(const Scan& scan, Findings& findings);
 void check_readouts(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
                     Findings& findings);
 void check_maps(const Scan& scan, Findings& findings);
@@ -68,6 +69,14 @@ std::vector<double> energies(const KSpace& kspace);
 double normalised_radius(const Scan& scan, std::int64_t m);
 /// Returns the distance of two samples, cycles/FOV. Axes of one voxel do not count.
 double distance(const Scan& scan, std::int64_t a, std::int64_t b);
+
+/// Samples at the limit of a receiver: more of one largest value (of real or imaginary part, or magnitude, coil by coil) than of
+/// the values below it.
+struct Clipping {
+  std::int64_t count = 0, coils = 0, first_coil = 0;
+  double share = 0;  ///< of all samples
+};
+Clipping clipping_of(const KSpace& kspace);
 
 /// The range of k along one axis, cycles/FOV.
 struct Extent {

@@ -16,7 +16,9 @@
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/doctor/checks.hpp"
+#include "validation/verdict/energies.hpp"
 #include "validation/verdict/judgement.hpp"
+#include "validation/verdict/map_agreement.hpp"
 #include "validation/verdict/readouts.hpp"
 #include "validation/verdict/verdict.hpp"
 
@@ -36,7 +38,8 @@ class ResidualVerifier final : public Verifier {
   std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
     auto without = input;
     without.encode = {};
-    return validation::judge(without);
+    auto table = energies_of(without, readout_starts(input.trajectory));
+    return weigh(without, table);
   }
 };
 
@@ -145,15 +148,6 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
 
 Index sample_count(const Scan& scan) { return scan.trajectory.sample_count(); }
 
-/// Returns whether a sample is far above the ones before and after.
-bool is_spike(const std::vector<double>& energy, Index m) {
-  double around = 0;
-  const auto last = static_cast<Index>(energy.size()) - 1;
-  for (Index i = std::max<Index>(m - 4, 0); i <= std::min(m + 4, last); ++i)
-    if (std::abs(i - m) > 1) around = std::max(around, energy[static_cast<std::size_t>(i)]);
-  return energy[static_cast<std::size_t>(m)] > 9 * around;
-}
-
 /// Returns the sample nearest to k = 0, of first ... last - 1.
 Index nearest_to_centre(const Trajectory& trajectory, Index first, Index last) {
   const Index count = trajectory.sample_count();
@@ -217,27 +211,6 @@ void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
       const double x = k[m], y = k[count + m];
       k[m] = c * x - s * y, k[count + m] = s * x + c * y;
     }
-  }
-}
-
-/// Subtracts the mean of the samples in the outer half of k-space, coil by coil.
-void take_off_offset(Scan& scan) {
-  const Index count = sample_count(scan);
-  std::vector<Index> outer;
-  for (Index m = 0; m < count; ++m)
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      if (const int n = scan.geometry.matrix_size[axis];
-          n > 1 && std::abs(scan.trajectory.k[static_cast<Index>(axis) * count + m]) > 0.25 * n) {
-        outer.push_back(m);
-        break;
-      }
-  for (Index coil = 0; coil < scan.kspace.coil_count(); ++coil) {
-    auto* values = scan.kspace.values.data() + coil * count;
-    Complex<double> sum;
-    for (const Index m : outer) sum += Complex<double>(values[m]);
-    const auto scale = 1 / std::max(1.0, static_cast<double>(outer.size()));
-    const Complex<float> mean{static_cast<float>(scale * sum.re), static_cast<float>(scale * sum.im)};
-    for (Index m = 0; m < count; ++m) values[m] = values[m] - mean;
   }
 }
 
@@ -370,14 +343,6 @@ class Alternatives {
         add(fmt::format("the angles of the readouts: steps of {:.4g} degrees, not as the file states", step),
             [starts = &starts_, step](Scan& scan) { turn_readouts(*starts, step, scan); });
     }
-    add("a constant offset of the receiver", take_off_offset);
-    const auto energy = std::make_shared<const std::vector<double>>(doctor::energies(scan_.kspace));
-    add_part("spikes: single samples of far more energy than their neighbours",
-             [energy](Index m) { return !is_spike(*energy, m); });
-    const double most = *std::max_element(energy->begin(), energy->end());
-    if (std::count_if(energy->begin(), energy->end(), [&](double e) { return e > 0.5 * most; }) > 16)
-      add_part("samples clipped by the receiver",
-               [energy, most](Index m) { return (*energy)[static_cast<std::size_t>(m)] < 0.2 * most; });
   }
 
   const Scan& scan_;
@@ -407,31 +372,15 @@ std::optional<Finding> cause_of_unit(const Scan& scan) {
                              *std::max_element(largest.begin(), largest.end()), io::name_of(*unit))};
 }
 
-/// Returns a cause that the positions or the samples show: another unit, many samples of one largest magnitude, or single
-/// ones far above their neighbours.
+/// Returns a cause that the positions or the samples show: another unit, or many samples of one largest magnitude.
 std::optional<Finding> evident_cause(const Scan& scan) {
   if (auto unit = cause_of_unit(scan)) return unit;
-  const Index count = sample_count(scan);
-  const auto& values = scan.kspace.values;
-  double most = 0;
-  for (const auto& d : values) most = std::max<double>(most, norm(d));
-  const auto at_most =
-      std::count_if(values.begin(), values.end(), [&](auto d) { return norm(d) > 0.9999 * most; });
-  if (at_most >= 16) return Finding{"readouts", "samples clipped by the receiver"};
-  const auto energy = doctor::energies(scan.kspace);
-  const double largest = *std::max_element(energy.begin(), energy.end());
-  constexpr double near_centre = 4;  // cycles/FOV: there the signal itself has peaks
-  Index spikes = 0;
-  for (Index m = 0; m < count; ++m) {
-    double square = 0;
-    for (Index axis = 0; axis < 3; ++axis) square += std::pow(scan.trajectory.k[axis * count + m], 2);
-    if (square > near_centre * near_centre && energy[static_cast<std::size_t>(m)] > 0.05 * largest &&
-        is_spike(energy, m))
-      ++spikes;
-  }
-  if (spikes >= 4)
-    return Finding{"readouts", "spikes: single samples of far more energy than their neighbours"};
-  return {};
+  const auto clipped = doctor::clipping_of(scan.kspace);
+  if (clipped.count == 0) return {};
+  return Finding{"readouts",
+                 fmt::format("samples clipped by the receiver: {:.2g} % of them, in {} coil{}",
+                             100 * clipped.share, clipped.coils, doctor::plural(clipped.coils)),
+                 100 * clipped.share, 0, "%"};
 }
 
 }  // namespace
@@ -444,6 +393,8 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
                                        std::optional<Finding> known, double budget_s) {
   if (auto evident = evident_cause(scan)) return evident;
   const auto begin = std::chrono::steady_clock::now();
+  const auto agreement = compare_maps(scan);
+  if (agreement.cause) return agreement.cause;
   const auto starts = readout_starts(scan.trajectory);
   const double as_told = misfit(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
@@ -465,7 +416,7 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
     if (least < std::min(explained_limit / 3, as_told / 8)) break;  // no doubt is left
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > budget_s) break;
   }
-  return cause;
+  return cause ? cause : unlike_maps(agreement);
 }
 
 }  // namespace fhd::validation

@@ -116,7 +116,7 @@ void compress(CentralSamples& s) {
 }
 
 SmallGrid grid_for(const std::array<int, 3>& matrix_size, int radius) {
-  SmallGrid grid{{1, 1, 1}, 1};
+  SmallGrid grid{{1, 1, 1}, {1, 1, 1}};
   const int width = 2 * radius + (matrix_size[2] > 1 ? 3 : 4);
   for (std::size_t axis = 0; axis < 3; ++axis) grid.n[axis] = std::min(width, matrix_size[axis]);
   return grid;
@@ -129,8 +129,9 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
                                const std::vector<double>& time, int radius, std::size_t most) {
   CentralSamples s;
   if (e.second_maps || (!e.maps && e.coil_count > 1) || e.predicted.empty()) return s;
-  s.grid = grid_for(e.matrix_size, radius);
+  if (radius == 0) radius = e.matrix_size[2] > 1 ? 3 : 6;
   s.radius = radius;
+  s.grid = grid_for(e.matrix_size, radius);
   auto numbers = numbers_within(e.trajectory, e.matrix_size, radius);
   s.lasting_rest = lasting_rest(e, numbers);
   thin_out_at_random(most, numbers);

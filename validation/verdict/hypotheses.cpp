@@ -187,11 +187,7 @@ class Tests {
  public:
   Tests(const VerifierInput<T>& e, const std::vector<Index>& starts, const std::vector<double>& time,
         double noise_variance)
-      : e_(e),
-        time_(time),
-        starts_(starts),
-        s_(central_samples(e, starts, time, e.matrix_size[2] > 1 ? 3 : 6, 1200)),
-        noise_(noise_variance) {}
+      : e_(e), time_(time), starts_(starts), s_(central_samples(e, starts, time)), noise_(noise_variance) {}
 
   HypothesisTests operator()() {
     HypothesisTests result;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Optional, TypedDict
 
-Judgement = Literal["explained", "explained in part", "untested", "not converged", "varies", "unexplained"]
+Judgement = Literal["explained", "explained but for an ordinary rest", "untested", "not converged", "varies", "unexplained"]
 
 
 class Certificate(TypedDict):
@@ -82,7 +82,8 @@ class Verdict(_WhereKnown):
     the arithmetic alone."""
 
     judgement: Judgement
-    """explained; explained in part: more is left over than of scans that are right, and less than calls for an alarm;
+    """explained; explained but for an ordinary rest: more is left over than of simulated scans that are right, and no more
+    than scans in vivo leave (`ordinary`);
     untested: no more values than unknowns; not converged: nothing is said of the data; varies: explained but for a
     signal that changes from readout to readout; unexplained: data not explained"""
     sentence: str
@@ -102,6 +103,13 @@ class Verdict(_WhereKnown):
     by_radius: list[Misfit]
     by_coil: list[Misfit]
     changes: list[Finding]
+    ordinary: list[Finding]
+    """sources of what scans in vivo always leave over, most first; empty where little is left over"""
+    ordinary_limit: Optional[float]
+    """`unexplained` up to this is ordinary; None where it was not estimated"""
+    prediction_error: Optional[float]
+    """|d - E rho'| / |d| beyond noise, rho' of the other readouts, of every fourth readout near the centre of k-space;
+    None where not known"""
     border: float
     """root mean square of |rho| along the border of the field of view over that of all voxels"""
     air: float

@@ -1,0 +1,157 @@
+#include "validation/verdict/readout_order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+
+constexpr double share_limit =
+    0.02;  ///< of |r|^2; good scans stay below 0.006, the smallest planted one is 0.028
+constexpr double step_limit = 0.1;   ///< of v: how much of the move the image did not absorb
+constexpr Index fewest = 3;          ///< readouts that are moved; one or two are exchanged
+constexpr double outlier_limit = 8;  ///< residual of a readout over the median
+constexpr double own_limit = 0.05;   ///< and over its own |d|^2
+constexpr std::size_t most_outliers = 12;
+
+class Order {
+ public:
+  explicit Order(const ReadoutSet& set) : set_(set) {
+    for (Index j = 0; j < set.readouts; ++j) {
+      rest_.push_back(distance(j, j));
+      double square = 0;
+      for_each(j, [&](auto i) { square += std::norm(set_.data[i]); });
+      energy_.push_back(square), total_ += rest_.back(), prediction_ += square;
+    }
+  }
+
+  std::vector<Finding> operator()() const {
+    std::vector<Finding> found;
+    if (set_.readouts < 2 * fewest || !(total_ > 0)) return found;
+    if (auto moved = moved_from())
+      found.push_back(std::move(*moved));
+    else if (auto exchanged = exchanged_ones())
+      found.push_back(std::move(*exchanged));
+    return found;
+  }
+
+ private:
+  template <class Visit>
+  void for_each(Index j, const Visit& visit) const {
+    for (Index coil = 0; coil < set_.coils; ++coil)
+      for (Index n = 0; n < set_.length; ++n) visit(static_cast<std::size_t>(set_.at(coil, j) + n));
+  }
+  /// Returns |d_j - p_l|^2.
+  double distance(Index j, Index l) const {
+    const Index by = (l - j) * set_.length;
+    double sum = 0;
+    for_each(j, [&](std::size_t i) {
+      sum += std::norm(set_.data[i] - set_.predicted[i + static_cast<std::size_t>(by)]);
+    });
+    return sum;
+  }
+
+  /// A move by `shift` places from readout `first` on, which explains `share` of |r|^2 with the factor `step`.
+  struct Move {
+    double share = 0, step = 0, square = 0;
+    Index shift = 0, first = 0;
+  };
+  struct Score {
+    double onto = 0, square = 0;
+  };
+  std::vector<Score> scores(Index shift) const {
+    std::vector<Score> of(static_cast<std::size_t>(set_.readouts));
+    for (Index j = std::max<Index>(0, -shift); j < std::min(set_.readouts, set_.readouts - shift); ++j) {
+      Score& score = of[static_cast<std::size_t>(j)];
+      for_each(j, [&](std::size_t i) {
+        const auto p = set_.predicted[i],
+                   v = set_.predicted[i + static_cast<std::size_t>(shift * set_.length)] - p,
+                   r = set_.data[i] - p;
+        score.onto += v.real() * r.real() + v.imag() * r.imag();
+        score.square += std::norm(v);
+      });
+    }
+    return of;
+  }
+  /// Sums scores from one end on. An image that fits what is moved makes the others look moved the other way.
+  void consider(const std::vector<Score>& of, Index shift, bool from_end, Move& best) const {
+    double onto = 0, square = 0;
+    for (Index i = 0; i < set_.readouts; ++i) {
+      const Index j = from_end ? set_.readouts - 1 - i : i;
+      onto += of[static_cast<std::size_t>(j)].onto, square += of[static_cast<std::size_t>(j)].square;
+      if (i + 1 < fewest || set_.readouts - i - 1 < fewest || onto <= 0 || square <= 0) continue;
+      if (const double share = onto * onto / square / total_; share > best.share)
+        best = {share, onto / square, square, from_end ? shift : -shift, from_end ? j : j + 1};
+    }
+  }
+  std::optional<Finding> moved_from() const {
+    Move best;
+    for (const Index shift : {-1, 1, -2, 2}) {
+      const auto of = scores(shift);
+      consider(of, shift, true, best), consider(of, shift, false, best);
+    }
+    if (best.share < share_limit || best.step < step_limit) return {};
+    const Index first = set_.numbers[static_cast<std::size_t>(best.first)], by = std::abs(best.shift);
+    return Finding{
+        "order",
+        fmt::format(
+            "the order of the readouts: from readout {} on (from 0) each holds the samples of {} place{} "
+            "{}{}",
+            first, by, by > 1 ? "s" : "", best.shift > 0 ? "later" : "earlier",
+            best.shift > 0 ? ", as if some were lost there" : ", as if some were stored twice"),
+        static_cast<double>(first),
+        0,
+        "readouts",
+        best.share,
+        std::min(1.0, std::sqrt(best.square / prediction_))};
+  }
+
+  /// Returns readouts of far more residual than the others, and than their own signal allows.
+  std::vector<Index> outliers() const {
+    std::vector<double> sorted(rest_);
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    std::vector<Index> found;
+    for (Index j = 0; j < set_.readouts; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      if (rest_[at] > outlier_limit * *middle && rest_[at] > own_limit * energy_[at]) found.push_back(j);
+    }
+    return found.size() <= most_outliers ? found : std::vector<Index>{};
+  }
+  std::optional<Finding> exchanged_ones() const {
+    const auto odd = outliers();
+    for (const Index a : odd)
+      for (const Index b : odd) {
+        if (b <= a) continue;
+        const double as_told = rest_[static_cast<std::size_t>(a)] + rest_[static_cast<std::size_t>(b)];
+        const double left = distance(a, b) + distance(b, a);
+        if (left > 0.5 * as_told) continue;
+        const Index first = set_.numbers[static_cast<std::size_t>(a)],
+                    second = set_.numbers[static_cast<std::size_t>(b)];
+        return Finding{"order",
+                       fmt::format("the order of the readouts: readouts {} and {} (from 0) are exchanged",
+                                   first, second),
+                       static_cast<double>(first),
+                       0,
+                       "readouts",
+                       (as_told - left) / total_,
+                       std::min(1.0, std::sqrt(as_told / prediction_))};
+      }
+    return {};
+  }
+
+  const ReadoutSet& set_;
+  std::vector<double> rest_, energy_;  ///< |r_j|^2, |d_j|^2
+  double total_ = 0, prediction_ = 0;
+};
+
+}  // namespace
+
+std::vector<Finding> order_of_readouts(const ReadoutSet& all) { return Order(all)(); }
+
+}  // namespace fhd::validation
