@@ -214,7 +214,9 @@ class Tests {
  private:
   /// Share of an energy of what is beyond noise.
   double share(double explained, double before, double freedom) const {
-    return explained > 0 ? explained / std::max(explained, before - noise_ * freedom) : 0;
+    const double noise =
+        std::min(noise_ * freedom, 0.5 * before);  // its estimate may hold a part of the mistake
+    return explained > 0 ? std::min(1.0, explained / (before - noise)) : 0;
   }
 
   /// Returns the best fit of each code, kind and time by the linear problem, those that explain most first.
@@ -311,6 +313,12 @@ class Tests {
     Matrix changed = undone.image();
     for (Index p = 0; p < changed.size(); ++p) changed[p] -= told.image()[p];
     auto finding = finding_of(*best, relative_change(changed, told.image()));
+    // A scale or a turn of all of k-space is nearly another image; maps found in the scan follow it.
+    const auto kind = best->hypothesis->kind;
+    const bool is_like_an_image =
+        best->hypothesis->when == When::all && (kind == change::turn || kind == change::scale);
+    constexpr double clear_change = 0.12, clear_share = 0.5;
+    if (is_like_an_image && (finding.image_change < clear_change || finding.share < clear_share)) return {};
     if (finding.image_change < image_change_limit) return {};
     return finding;
   }
