@@ -59,7 +59,8 @@ TEST(OrdinaryRest, of_breath_is_motion) {
     const Index m = i % all, readout = m / made.readout_length;
     const double shift = 0.8 / 48 * std::sin(2 * std::numbers::pi * static_cast<double>(readout) / 12);
     const double phase = -2 * std::numbers::pi * made.scan.trajectory.k[all + m] * shift;
-    made.scan.kspace.values[i] *=
+    made.scan.kspace.values[i] =
+        made.scan.kspace.values[i] *
         Complex<float>(static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase)));
   }
   const auto v = verdict_of(made.scan);
@@ -88,7 +89,8 @@ TEST(Prediction, misses_lines_that_random_phases_turn_and_few_others) {
   for (Index i = 0; i < made.scan.kspace.values.size(); ++i) {
     const auto line = static_cast<double>(i % all / made.readout_length);
     const double phase = 20 * std::sin(97 * line * line);
-    made.scan.kspace.values[i] *=
+    made.scan.kspace.values[i] =
+        made.scan.kspace.values[i] *
         Complex<float>(static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase)));
   }
   EXPECT_GE(verdict_of(made.scan).prediction_error, 0.5);
