@@ -45,7 +45,7 @@ class ResidualVerifier final : public Verifier {
 
 /// Takes every second, third ... run of successive samples, if there are many: enough for a small matrix.
 void thin_out(std::vector<Index>& kept) {
-  constexpr Index enough = 25'000;
+  constexpr Index enough = 10'000;
   const Index stride = static_cast<Index>(kept.size()) / enough + 1;
   if (stride == 1) return;
   std::vector<Index> some;
@@ -122,7 +122,7 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
   static const auto verifier = std::make_shared<ResidualVerifier>();
   try {
     const bool is_3d = scan.geometry.matrix_size[2] > 1;
-    Scan centre = centre_of(scan, is_3d ? 8 : 14);
+    Scan centre = centre_of(scan, is_3d ? 6 : 10);
     if (scan.sensitivity_maps)
       centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
     LeastSquares method;
@@ -198,25 +198,6 @@ void keep_samples(const std::function<bool(Index)>& keeps, Scan& scan) {
   select(scan.kspace.values);
 }
 
-/// Shifts the trajectory by `samples` along its readouts, along one axis or (-1) all.
-void shift_trajectory(const Starts& starts, double samples, int only, Scan& scan) {
-  const Index count = sample_count(scan);
-  const Array<double> told = scan.trajectory.k;
-  for (int axis = 0; axis < 3; ++axis) {
-    if (only >= 0 && axis != only) continue;
-    const double* from = told.data() + axis * count;
-    double* to = scan.trajectory.k.data() + axis * count;
-    for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
-      const Index first = starts[j], last = starts[j + 1] - 1;
-      for (Index m = first; m <= last; ++m) {
-        const double at = static_cast<double>(m) + samples;
-        const Index low = std::clamp(static_cast<Index>(std::floor(at)), first, std::max(first, last - 1));
-        to[m] = from[low] + (at - static_cast<double>(low)) * (from[std::min(low + 1, last)] - from[low]);
-      }
-    }
-  }
-}
-
 /// Turns every readout about z so that its last sample lies `step_degrees` further than that of the one before.
 void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
   const Index count = sample_count(scan);
@@ -238,7 +219,6 @@ class Alternatives {
   Alternatives(const Scan& scan, const Starts& starts) : scan_(scan), starts_(starts) {}
 
   std::vector<Alternative> operator()() {
-    code_ = codes::delays, delays();
     code_ = "axes", axes();
     code_ = "order", orders();
     code_ = "readouts", readouts();
@@ -324,19 +304,6 @@ class Alternatives {
     });
   }
 
-  void add_delay(double samples, int only) {
-    add(fmt::format("a gradient delay: the trajectory is some {:.2g} samples {} the data{}",
-                    std::abs(samples), samples < 0 ? "ahead of" : "behind",
-                    only < 0 ? "" : fmt::format(" along {}", "xyz"[only])),
-        [starts = &starts_, samples, only](Scan& scan) { shift_trajectory(*starts, samples, only, scan); });
-  }
-  void delays() {
-    for (const double samples : {-8., -4., -2., -1., -0.5, 0.5, 1., 2., 4., 8.}) add_delay(samples, -1);
-    for (int axis = 0; axis < 3; ++axis)
-      if (is_long(axis))
-        for (const double samples : {-1., 1.}) add_delay(samples, axis);
-  }
-
   void orders() {
     const Index length = readout_length(starts_), readouts = readout_count();
     if (length < 2 || readouts < 2) return;
@@ -371,12 +338,6 @@ class Alternatives {
     if (readout_count() >= 8) {
       add("the phase of the readouts changes from one to the next",
           [starts = &starts_](Scan& scan) { align_phases(*starts, scan); });
-      const Index half = starts_[starts_.size() / 2];
-      add_part("motion: the first and the second half of the readouts do not agree",
-               [=](Index m) { return m < half; });
-      add_part("the readouts of even and odd numbers do not agree", [starts = &starts_](Index m) {
-        return (std::upper_bound(starts->begin(), starts->end(), m) - starts->begin()) % 2 == 0;
-      });
       const double n = static_cast<double>(readout_count());
       for (const double step : {111.246117975, 222.492235950, 137.507764050, 180 / n, 360 / n})
         add(fmt::format("the angles of the readouts: steps of {:.4g} degrees, not as the file states", step),

@@ -187,12 +187,12 @@ class Tests {
  public:
   Tests(const VerifierInput<T>& e, const std::vector<Index>& starts, const std::vector<double>& time,
         double noise_variance)
-      : e_(e), time_(time), s_(central_samples(e, starts, time)), noise_(noise_variance) {}
+      : e_(e), time_(time), starts_(starts), s_(central_samples(e, starts, time)), noise_(noise_variance) {}
 
   HypothesisTests operator()() {
     HypothesisTests result;
-    constexpr double no_more_than_noise = 3;  // of scans that are right
-    if (s_.empty() || s_.chi_squared(noise_) < no_more_than_noise) return result;
+    constexpr double of_no_account = 0.002;  // no mistake that changes an image by 5 % leaves less over
+    if (s_.empty() || s_.lasting_rest < of_no_account) return result;
     const CentreModel model(s_, s_.data, Pattern(s_.group_count()));
     if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(s_.data.size())) return result;
     const auto all = hypotheses_for(s_, e_.matrix_size);
@@ -290,7 +290,7 @@ class Tests {
 
   /// Solves for the sizes of the hypotheses that explain most, and returns the best if it is a mistake.
   std::optional<Finding> likeliest(const std::vector<Fit>& fits, const std::vector<Hypothesis>& all) {
-    constexpr std::size_t most_tried = 5;
+    const std::size_t most_tried = e_.matrix_size[2] > 1 ? 3 : 5;
     constexpr double worth_a_try = 0.1;
     const CentreModel told(s_, data_, Pattern(s_.group_count()));
     std::optional<Fit> best;
@@ -332,10 +332,14 @@ class Tests {
     };
     const auto alike = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, true); }),
                by_axis = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, false); });
-    double least = 0.8 * told.misfit(), start = 0;
-    for (const double delay : {-8., -5., -3., -1.5, 1.5, 3., 5., 8.}) {
-      const CentreModel model(s_, data_, alike->of({delay}));
-      if (model.is_regular() && model.misfit() < least) least = model.misfit(), start = delay;
+    const bool is_3d = e_.matrix_size[2] > 1;
+    const auto few = central_samples(e_, starts_, time_, is_3d ? 2 : 4, 800);
+    if (few.empty()) return {};
+    double least = std::numeric_limits<double>::infinity(), start = 0;
+    for (double delay = -8; delay <= 8; delay += is_3d ? 1 : 0.5) {
+      const CentreModel model(few, few.data, alike->of(std::vector<double>{delay}));
+      const double misfit = model.is_regular() ? model.misfit() / model.freedom() : least;
+      if (misfit < least) least = misfit, start = delay;
     }
     if (start == 0) return {};
     auto common = refined({&*alike, {start}}, told);
@@ -441,6 +445,7 @@ class Tests {
 
   const VerifierInput<T>& e_;
   const std::vector<double>& time_;
+  const std::vector<Index>& starts_;
   CentralSamples s_;
   double noise_;
   Matrix data_;

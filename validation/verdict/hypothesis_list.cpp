@@ -198,8 +198,8 @@ Finding in_words(const Hypothesis& h, const std::vector<double>& sizes, const st
   const auto list = [&](const char* of_axis) { return listed(shown, unit, of_axis); };
   if (h.kind == change::delay) {
     const bool early = make_positive(shown);
-    finding.text = fmt::format("{} {} {}", odd ? "every second readout is" : "readouts are", list("along"),
-                               early ? "early" : "late");
+    finding.text = fmt::format("{} {}", odd ? "every second readout is" : "readouts are",
+                               listed(shown, early ? "samples early" : "samples late", "along"));
   } else if (h.kind == change::scale) {
     const bool is_short = make_positive(shown);
     finding.text = fmt::format("k{}{} is {} too {}",

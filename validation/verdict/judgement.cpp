@@ -190,7 +190,7 @@ const Finding* change_of(const Verdict& verdict, std::string_view code) {
 }
 
 bool calls_for_a_cause(const Verdict& v) {
-  constexpr double no_doubt = 0.7;  // of what is left over
+  constexpr double no_doubt = 0.9;  // of what is left over
   if (v.cause && (v.unexplained <= unexplained_limit || v.cause->share > no_doubt || mistake_in_data(v)))
     return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||

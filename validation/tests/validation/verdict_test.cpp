@@ -300,7 +300,6 @@ TEST(Causes, name_what_was_planted) {
   expect("conjugated", [&](Scan& s) {
     for (auto& d : s.kspace.values) d.im = -d.im;
   });
-  expect("delay", [&](Scan& s) { delay(s, 1); });
   expect("maps", [&](Scan& s) {
     const auto told = s.sensitivity_maps->values;
     const auto of_coil = told.size() / told.extent(0);
