@@ -198,6 +198,24 @@ void keep_samples(const std::function<bool(Index)>& keeps, Scan& scan) {
   select(scan.kspace.values);
 }
 
+/// Shifts the trajectory by `samples` along its readouts: gradients are so late.
+void delay_trajectory(const Starts& starts, double samples, Scan& scan) {
+  const Index count = sample_count(scan);
+  const Array<double> told = scan.trajectory.k;
+  for (Index axis = 0; axis < 3; ++axis) {
+    const double* from = told.data() + axis * count;
+    for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
+      const Index first = starts[j], last = starts[j + 1] - 1;
+      for (Index m = first; m <= last; ++m) {
+        const double at = static_cast<double>(m) - samples;
+        const Index low = std::clamp(static_cast<Index>(std::floor(at)), first, std::max(first, last - 1));
+        scan.trajectory.k[axis * count + m] =
+            from[low] + (at - static_cast<double>(low)) * (from[std::min(low + 1, last)] - from[low]);
+      }
+    }
+  }
+}
+
 /// Turns every readout about z so that its last sample lies `step_degrees` further than that of the one before.
 void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
   const Index count = sample_count(scan);
@@ -219,6 +237,15 @@ class Alternatives {
   Alternatives(const Scan& scan, const Starts& starts) : scan_(scan), starts_(starts) {}
 
   std::vector<Alternative> operator()() {
+    code_ = codes::
+        delays;  // of scans whose maps are found in the data: the tests of hypotheses take maps as they are
+    if (!scan_.sensitivity_maps)
+      for (const double samples : {-8., -4., -2., -1., 1., 2., 4., 8.}) {
+        add(fmt::format("readouts are some {:.2g} samples {}", std::abs(samples),
+                        samples < 0 ? "early" : "late"),
+            [starts = &starts_, samples](Scan& scan) { delay_trajectory(*starts, samples, scan); });
+        list_.back().cause.amount = samples, list_.back().cause.unit = "samples";
+      }
     code_ = "axes", axes();
     code_ = "order", orders();
     code_ = "readouts", readouts();
@@ -351,6 +378,31 @@ class Alternatives {
   std::vector<Alternative> list_;
 };
 
+/// Returns a delay near a first one, by a parabola through the misfits about it, in which a quarter of it is a step.
+Finding refined_delay(const Scan& scan, const CoilSettings& coils, const Starts& starts, double first) {
+  double least = std::numeric_limits<double>::infinity(), best = first;
+  const double step = first / 4;
+  std::array<double, 7> misfits{};
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < misfits.size(); ++i) {
+    Scan without(scan);
+    without.kspace.in_double = {};
+    delay_trajectory(starts, first + (static_cast<double>(i) - 3) * step, without);
+    misfits[i] = std::pow(misfit(without, coils), 2);
+    if (misfits[i] < least) least = misfits[i], at = i;
+  }
+  best = first + (static_cast<double>(at) - 3) * step;
+  if (at > 0 && at + 1 < misfits.size()) {
+    const double curve = misfits[at - 1] - 2 * least + misfits[at + 1];
+    if (curve > 0) best += step * (misfits[at - 1] - misfits[at + 1]) / 2 / curve;
+  }
+  const double uncertainty = std::abs(step) / 4;
+  return {codes::delays,
+          fmt::format("readouts are {:.2g} \u00b1 {:.1g} samples {}", std::abs(best), uncertainty,
+                      best < 0 ? "early" : "late"),
+          best, uncertainty, "samples"};
+}
+
 /// Returns the misfit with a second set of maps, where a voxel holds more than one place; infinite where none is found, or
 /// the maps are not one set by espirit.
 double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
@@ -455,6 +507,8 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
     if (least < std::min(explained_limit / 3, as_told / 8)) break;  // no doubt is left
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > budget_s) break;
   }
+  if (cause && cause->code == codes::delays && cause->uncertainty == 0)
+    return refined_delay(scan, coils, starts, cause->amount);
   return cause ? cause : unlike_maps(agreement);
 }
 

@@ -18,7 +18,7 @@ constexpr Index most_virtual_coils = 4;
 constexpr Index fewest_samples = 40;
 constexpr int most_blocks = 6;
 /// lambda over the mean eigenvalue of E^H E.
-constexpr double damping = 1e-3;
+constexpr double damping = 1e-5;
 
 template <class T>
 Complex<double> datum(const VerifierInput<T>& e, Index i) {
@@ -226,12 +226,10 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
   place(undone);
   operators_ = like && like->k_ == k_ ? like->operators_ : make_operators();
   if (!is_regular()) return;
-  const auto folded = matrix_product(operators_->factor, adjoint_of(data_));
-  for (const auto& d : data_) misfit_ += norm(d);
-  for (const auto& f : folded) misfit_ -= norm(f);
-  image_ = matrix_product(operators_->factor_adjoint, folded);
+  image_ = image_of(data_);
   prediction_ = encoded(image_, -1);
   rest_ = rest_of(image_);
+  for (const auto& r : rest_) misfit_ += norm(r);
   for (int axis = 0; axis < 3; ++axis)
     if (s_.grid.n[static_cast<std::size_t>(axis)] > 1)
       moments_[static_cast<std::size_t>(axis)] = encoded(image_, axis);

@@ -83,7 +83,7 @@ class CentreModel {
               const CentreModel* like = nullptr);
 
   bool is_regular() const { return !operators_->factor.empty(); }
-  double misfit() const { return misfit_; }                 ///< Q(d)
+  double misfit() const { return misfit_; }                 ///< |d - E x|^2
   double freedom() const { return operators_->freedom; }    ///< how many more (complex) values than image
   const Matrix& prediction() const { return prediction_; }  ///< E x, [sample][coil]
   const Matrix& rest() const { return rest_; }              ///< d - E x

@@ -212,9 +212,12 @@ class Tests {
   }
 
  private:
-  /// Share of an energy of what is beyond noise.
+  bool is_3d() const { return e_.matrix_size[2] > 1; }
+  /// Returns the share of an energy of what is beyond noise.
   double share(double explained, double before, double freedom) const {
-    return explained > 0 ? explained / std::max(explained, before - noise_ * freedom) : 0;
+    const double noise =
+        std::min(noise_ * freedom, 0.5 * before);  // its estimate may hold a part of the mistake
+    return explained > 0 ? std::min(1.0, explained / (before - noise)) : 0;
   }
 
   /// Returns the best fit of each code, kind and time by the linear problem, those that explain most first.
@@ -290,8 +293,8 @@ class Tests {
 
   /// Solves for the sizes of the hypotheses that explain most, and returns the best if it is a mistake.
   std::optional<Finding> likeliest(const std::vector<Fit>& fits, const std::vector<Hypothesis>& all) {
-    const std::size_t most_tried = e_.matrix_size[2] > 1 ? 3 : 5;
-    constexpr double worth_a_try = 0.1;
+    const std::size_t most_tried = is_3d() ? 2 : 5;
+    const double worth_a_try = is_3d() ? 0.25 : 0.1;  // a problem in 3D takes 0.2 s
     const CentreModel told(s_, data_, Pattern(s_.group_count()));
     std::optional<Fit> best;
     std::size_t tried = 0;
@@ -311,6 +314,12 @@ class Tests {
     Matrix changed = undone.image();
     for (Index p = 0; p < changed.size(); ++p) changed[p] -= told.image()[p];
     auto finding = finding_of(*best, relative_change(changed, told.image()));
+    // A scale or a turn of all of k-space is nearly another image; maps found in the scan follow it.
+    const auto kind = best->hypothesis->kind;
+    const bool is_like_an_image =
+        best->hypothesis->when == When::all && (kind == change::turn || kind == change::scale);
+    constexpr double clear_change = 0.12, clear_share = 0.5;
+    if (is_like_an_image && (finding.image_change < clear_change || finding.share < clear_share)) return {};
     if (finding.image_change < image_change_limit) return {};
     return finding;
   }
@@ -332,11 +341,10 @@ class Tests {
     };
     const auto alike = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, true); }),
                by_axis = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, false); });
-    const bool is_3d = e_.matrix_size[2] > 1;
-    const auto few = central_samples(e_, starts_, time_, is_3d ? 2 : 4, 800);
+    const auto few = central_samples(e_, starts_, time_, is_3d() ? 2 : 4, 800);
     if (few.empty()) return {};
     double least = std::numeric_limits<double>::infinity(), start = 0;
-    for (double delay = -8; delay <= 8; delay += is_3d ? 1 : 0.5) {
+    for (double delay = -8; delay <= 8; delay += is_3d() ? 1 : 0.5) {
       const CentreModel model(few, few.data, alike->of(std::vector<double>{delay}));
       const double misfit = model.is_regular() ? model.misfit() / model.freedom() : least;
       if (misfit < least) least = misfit, start = delay;
@@ -377,7 +385,7 @@ class Tests {
     Fit fit = first;
     double misfit = told.misfit();
     std::vector<double> before(first.sizes.size(), 0.0), step = first.sizes;
-    constexpr int most_steps = 6;
+    const int most_steps = is_3d() ? 4 : 6;
     for (int i = 0; i < most_steps; ++i) {
       for (std::size_t j = 0; j < step.size(); ++j) fit.sizes[j] = before[j] + step[j];
       const CentreModel model(s_, data_, h.of(fit.sizes), &told);

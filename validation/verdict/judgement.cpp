@@ -59,7 +59,10 @@ bool is_ordinary(const Finding& cause, const Verdict& v) {
 
 /// Returns a cause that the figures alone show; empty: none.
 std::optional<Finding> cause_in(const Verdict& v) {
-  if (const auto* mistake = mistake_in_data(v)) return *mistake;
+  constexpr double clear = 0.7;  // share of what is left over
+  if (const auto* mistake = mistake_in_data(v);
+      mistake && !(v.cause && v.cause->share > std::max(clear, mistake->share)))
+    return *mistake;
   if (v.offset > offset_limit)
     return Finding{
         "offset",
