@@ -2,7 +2,7 @@
 import numpy as np
 
 from planted.kinds import found, mistake, never, noise_coil, planes
-from planted.scans import by_readout, flat, scan_of
+from planted.scans import by_readout, flat, simulated
 
 
 # --- Coils ---
@@ -75,7 +75,8 @@ mistake("maps transposed", maps(lambda v: np.swapaxes(v, -1, -2) if v.shape[-1] 
 mistake("maps conjugated", maps(np.conj), "maps|conjugat", "maps many")
 mistake("maps permuted", maps(lambda v: np.roll(v, 1, 0)), MAP, "maps many")
 mistake("maps of another head", maps(zoomed), MAP, "maps many")
-mistake("maps of a shifted table (10 % of the FOV)", maps(lambda v: np.roll(v, v.shape[-2] // 10, -2)), MAP + "|shift", "maps many", [(10, "%")])
+mistake("maps of a shifted table (10 % of the FOV)", maps(lambda v: np.roll(v, v.shape[-2] // 10, -2)), MAP + "|shift", "maps many",
+        lambda s: [(10, "%"), (s["@matrix_size"][1] // 10, "voxels")])
 
 # --- A separate calibration ---
 
@@ -85,14 +86,13 @@ def calibration(change):
 
 
 def shifted_table(share):
-    return lambda s: dict(s, calibration=s["calibration"] * np.exp(-2j * np.pi * share * s["calibration_trajectory"][1] * s["@matrix_size"][1]))
+    return lambda s: dict(s, calibration=s["calibration"] * np.exp(-2j * np.pi * share * s["calibration_trajectory"][1]))
 
 
 def other_head(s):
-    """The calibration of the first scan in this study with other coils and another phantom, of the same size."""
-    other = scan_of("public head, Cartesian 96, 8 coils") or scan_of("Cartesian 96, 8 coils, maps")
+    """The calibration of another object, with its coils in another order."""
+    values = by_readout(simulated("other_head", "cartesian", 96, len(s["calibration"]), 30, "--phantom", "resolution", "--object-scale", 0.8))
     n = int(round(np.sqrt(s["calibration"].shape[1])))
-    values = by_readout(other)
     y, x = values.shape[1] // 2 - n // 2, values.shape[2] // 2 - n // 2
     other = values[:, y:y + n, x:x + n].reshape(len(values), -1)[::-1]
     return dict(s, calibration=other * (np.linalg.norm(s["calibration"]) / np.linalg.norm(other)))
@@ -102,7 +102,7 @@ CALIBRATION = "calibration|maps|reference"
 mistake("calibration of another head", other_head, CALIBRATION, "reference")
 mistake("calibration with permuted coils", calibration(lambda v: np.roll(v, 1, 0)), CALIBRATION + "|coil", "reference")
 mistake("calibration conjugated", calibration(np.conj), CALIBRATION + "|conjugat", "reference")
-mistake("calibration of a shifted table (a tenth)", shifted_table(.1), CALIBRATION + "|shift", "reference", [(10, "%"), (9.6, "voxels")])
+mistake("calibration of a shifted table (a tenth)", shifted_table(.1), CALIBRATION + "|shift", "reference", lambda s: [(10, "%"), (.1 * s["@matrix_size"][1], "voxels")])
 mistake("calibration mirrored", lambda s: dict(s, calibration_trajectory=s["calibration_trajectory"] * np.array([[-1], [1], [1]])), CALIBRATION + "|mirror|sign", "reference")
 mistake("calibration of half the FOV", lambda s: dict(s, calibration_trajectory=s["calibration_trajectory"] * .5), CALIBRATION + "|scale", "reference")
 mistake("one coil of the calibration conjugated", lambda s: dict(s, calibration=np.concatenate([s["calibration"][:1].conj(), s["calibration"][1:]])), CALIBRATION + "|coil", "reference")

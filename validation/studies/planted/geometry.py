@@ -75,10 +75,10 @@ def angles_of(step):
 mistake("k half as long (unit, FOV)", k_times(.5, .5, .5), "scale|unit|fov|field of view", sizes=percent(.5), hidden=found)
 mistake("k / pi (unit)", k_times(*[1 / np.pi] * 3), "scale|unit|fov|field of view", sizes=percent(1 / np.pi), hidden=found)
 mistake("k x 0.8 (FOV)", k_times(.8, .8, .8), "scale|unit|fov|field of view", sizes=percent(.8), hidden=found)
-mistake("k x 1.02 (gradient calibration)", k_times(1.02, 1.02, 1.02), "scale|gradient|fov", sizes=percent(1.02), hidden=found)
+mistake("k x 0.98 (gradient calibration)", k_times(.98, .98, .98), "scale|gradient|fov", sizes=percent(.98), hidden=found)
 mistake("k_x half as long (FOV of one axis)", k_times(.5, 1, 1), "scale|fov|k_x|along x", sizes=percent(.5), hidden=found)
 mistake("k_x x 0.97 (gradient calibration)", k_times(.97, 1, 1), "scale|gradient|along x|k_x", sizes=percent(.97), hidden=found)
-mistake("k_y x 1.05 (gradient calibration)", k_times(1, 1.05, 1), "scale|gradient|along y|k_y", sizes=percent(1.05), hidden=found)
+mistake("k_y x 0.95 (gradient calibration)", k_times(1, .95, 1), "scale|gradient|along y|k_y", sizes=percent(.95), hidden=found)
 mistake("k_z x 0.95 (gradient calibration)", k_times(1, 1, .95), "scale|gradient|along z|k_z", "3D", percent(.95), found)
 mistake("k_x x 0.97 in every second readout", k_of_readouts(lambda j, n: j % 2 == 1, scale(.97)), "scale|gradient|every (second|other)|even and odd|shear",
         "radial|spiral", percent(.97), planes)

@@ -9,7 +9,7 @@ import numpy as np
 from planted.scans import by_readout, flat
 
 # name; tags that a scan needs, "a|b": one of them; scan -> scan; what the cause must match (a regular expression); sizes that
-# are right, (value, unit); tags -> reason, or ""
+# are right, (value, unit), or scan -> these; tags -> reason, or ""
 Mistake = collections.namedtuple("Mistake", "name needs plant words sizes hidden")
 MISTAKES = []
 
@@ -47,7 +47,7 @@ def planes(tags):
 
 
 def mistake(name, plant, words, needs="", sizes=(), hidden=exact):
-    MISTAKES.append(Mistake(name, tuple(needs.split()), plant, words, tuple(sizes), hidden))
+    MISTAKES.append(Mistake(name, tuple(needs.split()), plant, words, sizes, hidden))
 
 
 def percent(factor):

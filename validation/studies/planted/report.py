@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-SAME_UNIT = {"°": "degrees", "degree": "degrees", "deg": "degrees", "voxel": "voxels", "sample": "samples", "x": "times", "readout": "readouts"}
+SAME_UNIT = {"": "times", "°": "degrees", "degree": "degrees", "deg": "degrees", "voxel": "voxels", "sample": "samples", "x": "times", "readout": "readouts"}
 
 
 def words_of(row):
