@@ -323,7 +323,7 @@ base("public head, Cartesian 96, x2, 24 lines, 8 coils", "real 2D cartesian unif
      lambda: (lambda scan: scan and reference_lines(scan, 2, 24))(public_head()))
 base("public head, Cartesian 96, x2, separate calibration, 8 coils", "real 2D cartesian uniform reference many",
      lambda: (lambda scan: scan and separate_reference(scan))(public_head()))
-base("public head as it is, 12 % of 230x180, 8 coils", "real 2D cartesian random found many", public_samples)
+base("public head as it is, 12 % of 230x180, 8 coils", "real 2D cartesian random shot found many", public_samples)
 
 
 def key_of(name):
@@ -336,7 +336,12 @@ def scan_of(name):
         if name in GOOD:
             return GOOD[name][0]()
         if name not in _kept:
-            _kept[name] = next(make for n, _, make in BASES if n == name)()
+            try:
+                _kept[name] = next(make for n, _, make in BASES if n == name)()
+            except Exception as problem:
+                _kept[name] = problem
+        if isinstance(_kept[name], Exception):
+            raise _kept[name]
         return _kept[name]
 
 
