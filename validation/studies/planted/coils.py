@@ -76,7 +76,7 @@ mistake("maps conjugated", maps(np.conj), "maps|conjugat", "maps many")
 mistake("maps permuted", maps(lambda v: np.roll(v, 1, 0)), MAP, "maps many")
 mistake("maps of another head", maps(zoomed), MAP, "maps many")
 mistake("maps of a shifted table (10 % of the FOV)", maps(lambda v: np.roll(v, v.shape[-2] // 10, -2)), MAP + "|shift", "maps many",
-        lambda s: [(10, "%"), (s["@matrix_size"][1] // 10, "voxels")])
+        lambda s: [(10, "%"), (float(s["@matrix_size"][1] // 10), "voxels")])
 
 # --- A separate calibration ---
 
@@ -102,7 +102,7 @@ CALIBRATION = "calibration|maps|reference"
 mistake("calibration of another head", other_head, CALIBRATION, "reference")
 mistake("calibration with permuted coils", calibration(lambda v: np.roll(v, 1, 0)), CALIBRATION + "|coil", "reference")
 mistake("calibration conjugated", calibration(np.conj), CALIBRATION + "|conjugat", "reference")
-mistake("calibration of a shifted table (a tenth)", shifted_table(.1), CALIBRATION + "|shift", "reference", lambda s: [(10, "%"), (.1 * s["@matrix_size"][1], "voxels")])
+mistake("calibration of a shifted table (a tenth)", shifted_table(.1), CALIBRATION + "|shift", "reference", lambda s: [(10, "%"), (.1 * float(s["@matrix_size"][1]), "voxels")])
 mistake("calibration mirrored", lambda s: dict(s, calibration_trajectory=s["calibration_trajectory"] * np.array([[-1], [1], [1]])), CALIBRATION + "|mirror|sign", "reference")
 mistake("calibration of half the FOV", lambda s: dict(s, calibration_trajectory=s["calibration_trajectory"] * .5), CALIBRATION + "|scale", "reference")
 mistake("one coil of the calibration conjugated", lambda s: dict(s, calibration=np.concatenate([s["calibration"][:1].conj(), s["calibration"][1:]])), CALIBRATION + "|coil", "reference")

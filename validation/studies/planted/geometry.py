@@ -2,7 +2,7 @@
 import numpy as np
 
 from planted.kinds import LINE, PLANES, always, exact, found, lines, mistake, percent, planes, readouts
-from planted.scans import by_readout, flat, length_of
+from planted.scans import by_readout, count_of, flat, length_of
 
 
 # --- The trajectory ---
@@ -153,9 +153,9 @@ mistake("even readouts first, then odd", ordered(lambda n: list(range(0, n, 2)) 
 mistake("odd readouts at the places of the even (interleaved order told)", ordered(lambda n: np.argsort(list(range(0, n, 2)) + list(range(1, n, 2)))), LINE, hidden=planes)
 mistake("readouts in random order", ordered(lambda n: np.random.default_rng(3).permutation(n)), LINE, hidden=planes)
 mistake("readouts and samples transposed", readouts(lambda v: np.swapaxes(v, -1, -2).reshape(v.shape)), "order|transpos|readout")
-mistake("a readout lost at a third, the rest moved up", moved_up(1 / 3), LINE, sizes=[(1, "readouts")], hidden=planes)
+mistake("a readout lost at a third, the rest moved up", moved_up(1 / 3), LINE, sizes=lambda s: [(1, "readouts"), (count_of(s) / 3, "readouts")], hidden=planes)
 mistake("the first readout lost, the rest moved up", moved_up(0), LINE, sizes=[(1, "readouts")], hidden=lambda t: planes(t) or lines(t) or (found(t) if "2D" in t else ""))
-mistake("a readout stored twice, the rest moved down", moved_up(.4, True), LINE + "|twice|repeat", sizes=[(1, "readouts")], hidden=planes)
+mistake("a readout stored twice, the rest moved down", moved_up(.4, True), LINE + "|twice|repeat", sizes=lambda s: [(1, "readouts"), (.4 * count_of(s) + 1, "readouts")], hidden=planes)
 mistake("sampled at half the rate that is told", every_second_sample, "dwell|time|scale|sample|unit|fov", "many radial|spiral|cartesian", percent(.5))
 mistake("samples of all readouts interleaved by twos", readouts(lambda v: np.concatenate([v[..., ::2], v[..., 1::2]], -1)), "order|sample")
 mistake("planes in reversed order", k_times(1, 1, -1), "sign|mirror|order", "3D stack", hidden=found)

@@ -46,7 +46,7 @@ def tone(turns_per_sample, strength, running):
 
 
 def tone_sizes(turns):
-    return [(turns, "cycles/sample"), (turns, "Hz of the dwell")]
+    return [(turns, "cycles/sample"), (turns, "Hz of the dwell"), (20, "%")]
 
 
 def noise_readout(s):
