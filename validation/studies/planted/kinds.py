@@ -16,7 +16,8 @@ MISTAKES = []
 OBJECT, COILS = "another object explains these data", "other coils and another object explain these data"
 FIELD_OBJECT = "k tells the time: a blurred object explains these data"
 UNKNOWNS = "as many unknowns as data"
-LINE = "order|readout|line|lost|shift"  # the cause of readouts in wrong places
+SIGN = r"\bsigns?\b|mirror"
+LINE = "order|lost|stored twice|repeat|transpos"  # the cause of readouts in wrong places
 PLANES = "each plane of k_z is measured at one time: another object explains these data"
 
 

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 
+ABOUT_SIZE = {"outside_fov", "geometry", "density"}  # said of many a scan; causes of a wrong unit or field of view alone
 SAME_UNIT = {"": "times", "°": "degrees", "degree": "degrees", "deg": "degrees", "voxel": "voxels", "sample": "samples", "x": "times", "readout": "readouts"}
 
 
@@ -16,7 +17,8 @@ def words_of(row):
     said = [f"{c['code']}: {c['text']}" for c in causes_of(verdict)]
     if verdict.get("judgement") == "varies":
         said.append(verdict["sentence"])
-    said += [f"{m['code']}: {m['text']}" for m in row["messages"] if verdict.get("sentence", "\n") not in m["text"]]
+    said += [f"{m['code']}: {m['text']}" for m in row["messages"] if verdict.get("sentence", "\n") not in m["text"]
+             and (m["code"] not in ABOUT_SIZE or "unit" in row["words"])]
     return "; ".join(dict.fromkeys(said))
 
 
