@@ -107,8 +107,7 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   using Judgement = Verdict::Judgement;
   if (!report.verdict) return;
   Verdict& verdict = *report.verdict;
-  if (!validation::calls_for_a_cause(verdict)) return;
-  if (seeks_cause) {
+  if (seeks_cause && validation::calls_for_a_cause(verdict)) {
     const auto begin = Clock::now();
     const double budget_s = verdict.judgement == Judgement::ordinary ? 3 : std::max(15.0, report.seconds);
     auto cause = validation::likeliest_cause(scan, coils, verdict.cause, budget_s);

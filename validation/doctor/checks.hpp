@@ -78,6 +78,14 @@ struct Clipping {
 };
 Clipping clipping_of(const KSpace& kspace);
 
+/// Coils without a signal, where others have one: the centre of k-space is no stronger than its edge.
+struct CoilsOfNoise {
+  std::vector<std::int64_t> coils;
+  double noise = 0;  ///< of the noisiest, over that of the others
+  std::string text;  ///< one sentence without a full stop
+};
+CoilsOfNoise coils_of_noise(const Scan& scan);
+
 /// The range of k along one axis, cycles/FOV.
 struct Extent {
   double lowest = 0, highest = 0;

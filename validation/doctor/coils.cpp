@@ -41,32 +41,45 @@ std::vector<Levels> levels_of(const Scan& scan) {
   return levels;
 }
 
-/// Finds coils whose centre of k-space is no stronger than its edge, where that of the others is.
-void check_signal_of_coils(const Scan& scan, Findings& findings) {
-  constexpr double noise_alone = 2, signal = 10, harmful = 2;
+}  // namespace
+
+CoilsOfNoise coils_of_noise(const Scan& scan) {
+  constexpr double noise_alone = 2, signal = 10;
+  CoilsOfNoise found;
   const auto levels = levels_of(scan);
   std::vector<double> ratios, edges;
   for (const auto& of : levels)
     if (of.edge > 0) ratios.push_back(of.ratio()), edges.push_back(of.edge);
-  if (ratios.size() < 2) return;
+  if (ratios.size() < 2) return found;
   const double usual = median(ratios), usual_edge = median(edges);
-  if (usual < signal) return;
-  std::vector<std::int64_t> silent;
+  if (usual < signal) return found;
   double most = 0, ratio = 0;
   for (std::size_t coil = 0; coil < levels.size(); ++coil)
     if (levels[coil].edge > 0 && levels[coil].ratio() < noise_alone) {
-      silent.push_back(static_cast<std::int64_t>(coil));
+      found.coils.push_back(static_cast<std::int64_t>(coil));
       if (levels[coil].edge > most) most = levels[coil].edge, ratio = levels[coil].ratio();
     }
-  if (silent.empty()) return;
+  if (found.coils.empty()) return found;
+  found.noise = std::sqrt(most / usual_edge);
+  found.text = fmt::format(
+      "coil {} (from 0) holds noise alone: the centre of k-space has {:.2g} times the energy of its edge, "
+      "{:.2g} "
+      "times in the other coils, and its noise is {:.2g} times theirs",
+      listed(found.coils), ratio, usual, found.noise);
+  return found;
+}
+
+namespace {
+
+void check_signal_of_coils(const Scan& scan, Findings& findings) {
+  constexpr double harmful = 1.4;
+  const auto found = coils_of_noise(scan);
+  if (found.coils.empty()) return;
+  auto sentence = found.text + ".";
+  sentence[0] = 'C';
   // Noise readouts weigh such a coil down.
-  const bool is_harmful = !scan.noise && most > harmful * usual_edge;
-  findings.add(is_harmful ? Severity::suspicion : Severity::warning, "coils",
-               fmt::format("Coil {} (from 0) holds noise alone: the centre of k-space has {:.2g} times the "
-                           "energy of its edge, "
-                           "{:.2g} times in the other coils, and its noise is {:.2g} times theirs.",
-                           listed(silent), ratio, usual, std::sqrt(most / usual_edge)),
-               "check the coil's preamplifier and cable, and remove it from the file");
+  findings.add(!scan.noise && found.noise > harmful ? Severity::suspicion : Severity::warning, "coils",
+               std::move(sentence), "check the coil's preamplifier and cable, and remove it from the file");
 }
 
 }  // namespace

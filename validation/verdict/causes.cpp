@@ -424,15 +424,50 @@ std::optional<Finding> cause_of_unit(const Scan& scan) {
                              *std::max_element(largest.begin(), largest.end()), io::name_of(*unit))};
 }
 
-/// Returns a cause that the positions or the samples show: another unit, or many samples of one largest magnitude.
+/// Returns a cause that the positions or the samples show: another unit, many samples of one largest magnitude, or a coil
+/// of noise.
 std::optional<Finding> evident_cause(const Scan& scan) {
   if (auto unit = cause_of_unit(scan)) return unit;
   const auto clipped = doctor::clipping_of(scan.kspace);
-  if (clipped.count == 0) return {};
-  return Finding{"readouts",
-                 fmt::format("samples clipped by the receiver: {:.2g} % of them, in {} coil{}",
-                             100 * clipped.share, clipped.coils, doctor::plural(clipped.coils)),
-                 100 * clipped.share, 0, "%"};
+  if (clipped.count > 0)
+    return Finding{"readouts",
+                   fmt::format("samples clipped by the receiver: {:.2g} % of them, in {} coil{}",
+                               100 * clipped.share, clipped.coils, doctor::plural(clipped.coils)),
+                   100 * clipped.share, 0, "%"};
+  if (auto noise = doctor::coils_of_noise(scan); noise.noise > 1.4 && !scan.noise)
+    return Finding{"coil", std::move(noise.text), noise.noise, 0, "times the noise of the others"};
+  return {};
+}
+
+/// Moves the positions of readout `first` and all later ones by `shift` places; readouts without a place are left out.
+void move_readouts(const Starts& starts, Index first, Index shift, Scan& scan) {
+  const Index length = readout_length(starts), readouts = static_cast<Index>(starts.size()) - 1;
+  if (length == 0) return;
+  const Index count = sample_count(scan);
+  const auto told = scan.trajectory.k;
+  std::vector<bool> has_place(static_cast<std::size_t>(readouts), true);
+  for (Index j = first; j < readouts; ++j) {
+    const Index place = j + shift;
+    has_place[static_cast<std::size_t>(j)] = place >= 0 && place < readouts;
+    if (!has_place[static_cast<std::size_t>(j)]) continue;
+    for (Index axis = 0; axis < 3; ++axis)
+      std::copy_n(told.data() + axis * count + place * length, length,
+                  scan.trajectory.k.data() + axis * count + j * length);
+  }
+  keep_samples([&](Index m) { return static_cast<bool>(has_place[static_cast<std::size_t>(m / length)]); },
+               scan);
+}
+
+/// Returns whether readouts that are moved as a finding says explain what is left over.
+bool holds_order(const Finding& order, const Starts& starts, const Scan& scan, const CoilSettings& coils,
+                 double as_told) {
+  for (const Index shift : {1, -1, 2, -2}) {
+    Scan without(scan);
+    without.kspace.in_double = {};
+    move_readouts(starts, static_cast<Index>(order.amount), shift, without);
+    if (misfit(without, coils) < 0.6 * as_told) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -450,6 +485,10 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
   const auto starts = readout_starts(scan.trajectory);
   const double as_told = misfit(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
+  if (known && known->code == "order") {
+    if (holds_order(*known, starts, scan, coils, as_told)) return known;
+    known.reset();
+  }
   if (known) least = std::min(least, 0.8 * as_told * std::sqrt(std::max(0.0, 1 - known->share)));
   std::optional<Finding> cause = std::move(known);
   if (const double left = misfit_of_two_sets(scan, coils); left < least)

@@ -31,7 +31,7 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
 }
 
 const Finding* mistake_in_data(const Verdict& v) {
-  constexpr std::array<std::string_view, 5> codes{"tone", "window", "order", "spikes", "offset"};
+  constexpr std::array<std::string_view, 6> codes{"tone", "window", "order", "exchange", "spikes", "offset"};
   constexpr double least_change = 0.05, least_share = 1. / 3;
   const bool is_unexplained = !(v.unexplained <= unexplained_limit);
   const Finding* worst = nullptr;

@@ -8,7 +8,7 @@
 
 namespace fhd::validation {
 
-/// Returns what samples hold that no image explains: codes "tone", "window", "order" from some 10^5 samples at most, and, where
+/// Returns what samples hold that no image explains: codes "tone", "window", "order", "exchange" from some 10^5 samples at most, and, where
 /// much is left over (`v.unexplained`), "spikes" from all. `starts`: where readouts start.
 template <class T>
 std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,

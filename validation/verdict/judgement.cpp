@@ -179,6 +179,7 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
       {"tone", "take the tone off the samples before they are stored"},
       {"spikes", "leave the readouts with spikes out of the file"},
       {"order", "store readouts in the order of the trajectory"},
+      {"exchange", "store readouts in the order of the trajectory"},
       {"offset", "subtract the mean of the last samples of each coil"},
       {"phase", "correct the phase of the readouts by navigators before they are stored"}};
   for (const auto& advice : all)
@@ -194,7 +195,9 @@ const Finding* change_of(const Verdict& verdict, std::string_view code) {
 
 bool calls_for_a_cause(const Verdict& v) {
   constexpr double no_doubt = 0.9;  // of what is left over
-  if (v.cause && (v.unexplained <= unexplained_limit || v.cause->share > no_doubt || mistake_in_data(v)))
+  // The order of readouts is tried on the centre of k-space.
+  const bool is_evident = v.cause && v.cause->code != "order" && mistake_in_data(v);
+  if (v.cause && (v.unexplained <= unexplained_limit || v.cause->share > no_doubt || is_evident))
     return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
          (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));

@@ -11,7 +11,8 @@ namespace fhd::validation {
 /// ... 2, the share of |r|^2 that one factor of v explains from a readout on, (sum Re <v_j, r_j>)^2 / sum |v_j|^2, is the score
 /// of "from there on each readout is that of s places later"; good scans stay below 0.006. r is orthogonal to what another
 /// image explains, so that the share is a lower bound. Exchanged readouts are those with far more residual than
-/// the others that the prediction of each other explains. `amount`: the first such readout, from 0.
+/// the others that the prediction of each other explains. `amount`: the first such readout,
+/// from 0. Codes "order" and "exchange".
 std::vector<Finding> order_of_readouts(const ReadoutSet& all);
 
 }  // namespace fhd::validation

@@ -11,6 +11,7 @@ namespace {
 using Index = std::int64_t;
 
 constexpr double over_neighbours = 16, over_median = 30, least_share = 0.1;
+constexpr double near_centre = 4;  ///< cycles/FOV: there the signal itself has peaks
 
 double residual(const auto& e, Index i) {
   const auto square = [&](const auto& d) {
@@ -19,6 +20,14 @@ double residual(const auto& e, Index i) {
     return re * re + im * im;
   };
   return e.samples_in_double ? square(e.samples_in_double[i]) : square(e.samples[i]);
+}
+
+/// Returns |k|^2 of a sample, (cycles/FOV)^2.
+double square_of_k(const Trajectory& trajectory, Index m) {
+  double square = 0;
+  for (Index axis = 0; axis < 3; ++axis)
+    square += std::pow(trajectory.k[axis * trajectory.sample_count() + m], 2);
+  return square;
 }
 
 /// Returns the largest of the energies two to four samples away in [first, last).
@@ -46,7 +55,9 @@ std::optional<Finding> spikes_in(const VerifierInput<T>& e, const std::vector<In
     for (Index m = starts[j]; m < starts[j + 1]; ++m) {
       const double of = energy[static_cast<std::size_t>(m)];
       all += of;
-      if (of <= over_median * *middle || of <= over_neighbours * around(energy, m, starts[j], starts[j + 1]))
+      if (of <= over_median * *middle ||
+          of <= over_neighbours * around(energy, m, starts[j], starts[j + 1]) ||
+          square_of_k(e.trajectory, m) < near_centre * near_centre)
         continue;
       if (spikes++ == 0) first_readout = static_cast<Index>(j), first_sample = m - starts[j];
       in_spikes += of;

@@ -17,6 +17,7 @@ using Row = std::vector<double>;  ///< by frequency, in cycles over a piece
 constexpr double residual_limit = 12;  ///< good scans stay below 6
 constexpr double data_limit = 12;      ///< of the samples themselves; good ones stay below 9
 constexpr double weak_limit = 4;       ///< of a residual that took part of the tone
+constexpr double least_change = 0.02;  ///< of the image; a weaker tone is not told
 constexpr int near_bins = 2, far_bins = 12;
 
 /// Spectra of pieces of readouts, summed over coils, [piece][frequency]; a tone of amplitude A in each coil gives sum = coils *
@@ -197,7 +198,9 @@ std::optional<Finding> tone_in(const ReadoutSet& set, double dwell_s) {
   double rest = 0;
   for (std::size_t i = 0; i < set.data.size(); ++i) rest += std::norm(set.data[i] - set.predicted[i]);
   const double share = rest > 0 ? left.mean * static_cast<double>(set.readouts * set.length) / rest : 0;
-  return tone_of(set, frequency_of(is_in_data ? of_data : typical, f), power, share, data.size, dwell_s);
+  auto tone = tone_of(set, frequency_of(is_in_data ? of_data : typical, f), power, share, data.size, dwell_s);
+  if (tone.image_change < least_change) return {};
+  return tone;
 }
 
 }  // namespace fhd::validation

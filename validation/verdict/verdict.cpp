@@ -154,7 +154,8 @@ void judge_beside_ordinary(const VerifierInput<T>& e, const std::vector<Index>& 
   const auto samples = central_samples(e, starts, time);
   v.prediction_error = prediction_error(samples, v.noise_variance);
   if (v.unexplained <= right_limit && !v.cause) return;
-  auto found = ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, v.noise_variance);
+  auto found = ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, reaches_border(v.border),
+                             v.noise_variance);
   v.ordinary = std::move(found.sources);
   v.ordinary_limit = ordinary_limit(found.share);
 }
@@ -190,8 +191,8 @@ Verdict judge(const VerifierInput<T>& input) {
   verdict.cause = std::move(tests.cause);
   for (auto& finding : findings_in_data(input, starts, verdict))
     verdict.changes.push_back(std::move(finding));
-  judge_beside_ordinary(input, starts, time, verdict);
   look_at_image(input, verdict);
+  judge_beside_ordinary(input, starts, time, verdict);
   decide(verdict, input.solver_residual, input.iterations);
   verdict.noise_variance = verdict.noise_variance / input.sample_scale / input.sample_scale;
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"lost_radial", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "order", 30, 1, lost(30)},
         Planted{"lost_spiral", TrajectoryKind::spiral, {96, 96, 1}, 6, "order", 4, 1, lost(4)},
         Planted{"lost_3d", TrajectoryKind::stack_of_stars, {24, 24, 8}, 4, "order", 90, 2, lost(90)},
-        Planted{"exchanged", TrajectoryKind::spiral, {96, 96, 1}, 6, "order", 5, 0.1, exchange},
+        Planted{"exchanged", TrajectoryKind::spiral, {96, 96, 1}, 6, "exchange", 5, 0.1, exchange},
         Planted{"spike", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "spikes", 1, 0.1, spike}),
     [](const auto& planted) { return std::string(planted.param.name); });
 
@@ -154,7 +154,7 @@ TEST(DataFindings, find_nothing_in_scans_that_are_right) {
                {TrajectoryKind::variable_density_spiral, {64, 64, 1}, 8}};
   for (const auto& [kind, matrix_size, coils] : cases) {
     const Verdict v = verdict_of(simulated(kind, matrix_size, coils).scan);
-    for (const char* code : {"tone", "window", "order", "spikes", "offset"}) {
+    for (const char* code : {"tone", "window", "order", "exchange", "spikes", "offset"}) {
       const auto* found = validation::change_of(v, code);
       EXPECT_EQ(found, nullptr) << data::name_of(kind) << ": " << found->text;
     }
