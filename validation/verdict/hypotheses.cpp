@@ -316,19 +316,26 @@ class Tests {
     }
     if (auto fit = long_delay(all, told); fit && (!best || fit->score() > best->score()))
       best = std::move(fit);
-    if (!best || best->share < share_limit || best->certainty() < certain || !is_small(*best)) return {};
+    if (!best || best->share < limit_of(*best) || best->certainty() < certain || !is_small(*best)) return {};
     if (best->hypothesis->when == When::step && move_boundary(*best, told))
       if (auto fit = refined(*best, told); fit && fit->score() > best->score()) best = std::move(fit);
     const auto changed = told.image_of(told.change_of(best->hypothesis->of(best->sizes)));
     auto finding = finding_of(*best, relative_change(changed, told.image()));
     // A scale or a turn of all of k-space is nearly another image; maps found in the scan follow it.
     const auto kind = best->hypothesis->kind;
+    if (finding.share < share_limit && finding.image_change < 2 * image_change_limit) return {};
     const bool is_like_an_image =
         best->hypothesis->when == When::all && (kind == change::turn || kind == change::scale);
     constexpr double clear_change = 0.12;
     if (is_like_an_image && finding.image_change < clear_change) return {};
     if (finding.image_change < image_change_limit) return {};
     return finding;
+  }
+
+  /// Returns share_limit, or less for delays: little else looks like them.
+  static double limit_of(const Fit& fit) {
+    const bool is_delay = fit.hypothesis->kind == change::delay && fit.hypothesis->when == When::all;
+    return is_delay ? 0.35 : share_limit;
   }
 
   /// Returns whether turns and scales are such as occur beside other mistakes: of axes, orders and units (causes.hpp).
