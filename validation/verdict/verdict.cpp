@@ -154,8 +154,11 @@ void judge_beside_ordinary(const VerifierInput<T>& e, const std::vector<Index>& 
   const auto samples = central_samples(e, starts, time);
   v.prediction_error = prediction_error(samples, v.noise_variance);
   if (v.unexplained <= right_limit && !v.cause) return;
-  auto found = ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, reaches_border(v.border),
-                             v.noise_variance);
+  // In 3D the wide image takes seconds.
+  const bool seeks_outside =
+      reaches_border(v.border) && (e.matrix_size[2] == 1 || v.unexplained > unexplained_limit);
+  auto found =
+      ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, seeks_outside, v.noise_variance);
   v.ordinary = std::move(found.sources);
   v.ordinary_limit = ordinary_limit(found.share);
 }
