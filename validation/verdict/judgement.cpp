@@ -163,7 +163,7 @@ void decide_by_what_is_left(Verdict& v) {
 
 double ordinary_limit(double share) {
   if (!(share >= 0 && share < 1)) return unexplained_limit;
-  return std::min(most_ordinary, unexplained_limit / (1 - share));
+  return std::min(most_ordinary, unexplained_limit * std::pow(1 - share, -0.75));
 }
 
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {

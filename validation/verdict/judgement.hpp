@@ -27,8 +27,9 @@ inline constexpr double convergence_limit = 1e-2;
 inline constexpr int few_iterations = 20;
 
 /// Returns the largest `unexplained` that is ordinary where ordinary sources explain `share` of its energy:
-/// unexplained_limit / (1 - share), and no more than most_ordinary. Sources are fitted to first order and of low order in space, so
-/// that each leaves about as much as it explains.
+/// unexplained_limit / (1 - share)^(3/4), and at most most_ordinary. With the power 1/2 a source leaves nothing beside what it
+/// explains; with 1, about as much, as sources that are fitted to first order and smooth in space do. Measured: an object beyond the
+/// FOV leaves 14.6 % where 0.73 are explained; a lost readout of a spiral, which looks like one, 19.1 % where 0.71 are.
 double ordinary_limit(double share);
 
 /// Fills judgement, sentence and, where the figures alone show it, cause; `solver_residual` as in Certificate. A cause that is
