@@ -40,9 +40,14 @@ int odd_coil(const Verdict& v) {
   const double others = sorted[(sorted.size() - 1) / 2];
   const bool is_odd = sorted.back() > coil_limit * std::max(others, 1.0) &&
                       sorted.back() > coil_limit * sorted[sorted.size() - 2];
-  return is_odd && v.by_coil[static_cast<std::size_t>(worst)].unexplained > unexplained_limit
-             ? static_cast<int>(worst)
-             : -1;
+  std::vector<double> shares;
+  for (const auto& coil : v.by_coil) shares.push_back(coil.unexplained);
+  std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2),
+                   shares.end());
+  const double own = v.by_coil[static_cast<std::size_t>(worst)].unexplained;
+  constexpr double more = 1.5;  // of its signal than of that of others
+  return is_odd && own > unexplained_limit && own > more * shares[shares.size() / 2] ? static_cast<int>(worst)
+                                                                                     : -1;
 }
 
 /// Returns whether ordinary sources account for what a cause would explain. An object that goes on beyond the FOV looks like k
@@ -193,6 +198,7 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
       {"order", "store readouts in the order of the trajectory"},
       {"exchange", "store readouts in the order of the trajectory"},
       {"offset", "subtract the mean of the last samples of each coil"},
+      {"signal", "store readouts of one gain and contrast"},
       {"phase", "correct the phase of the readouts by navigators before they are stored"}};
   for (const auto& advice : all)
     if (advice.code == code) return advice.text;

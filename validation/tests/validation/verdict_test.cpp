@@ -248,7 +248,8 @@ TEST(Verdict, finds_one_coil_that_does_not_fit) {
   Verdict v;
   v.tested = 1;
   v.unexplained = 0.03;
-  for (const double chi_squared : {1.1, 1.0, 5.0, 1.2}) v.by_coil.push_back({0, 0.25, 0.1, chi_squared});
+  for (const double chi_squared : {1.1, 1.0, 5.0, 1.2})
+    v.by_coil.push_back({0, 0.25, chi_squared > 2 ? 0.1 : 0.05, chi_squared});
   validation::decide(v, 1e-4, 30);
   EXPECT_EQ(v.judgement, Judgement::unexplained);
   ASSERT_TRUE(v.cause);
