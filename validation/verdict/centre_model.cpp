@@ -60,18 +60,19 @@ void thin_out_at_random(std::size_t most, std::vector<Index>& numbers) {
   std::sort(numbers.begin(), numbers.end());
 }
 
-/// Returns |d - E rho| / |d| of samples, without what changes from one sample to the next as noise does.
+/// Finds how much of d - E rho of samples does not change from one sample to the next as noise does.
 template <class T>
-double lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers) {
+void find_lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers, CentralSamples& s) {
   const Index all = e.trajectory.sample_count();
-  double lasting = 0, data = 0;
+  double lasting = 0, data = 0, rest = 0;
   for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
     if (numbers[i + 1] == numbers[i] + 1)
       for (Index at = numbers[i]; at < e.coil_count * all; at += all) {
         lasting += real_product(rest_at(e, at), rest_at(e, at + 1));
-        data += norm(datum(e, at));
+        data += norm(datum(e, at)), rest += norm(rest_at(e, at));
       }
-  return data > 0 ? std::sqrt(std::max(0.0, lasting) / data) : 1;
+  s.lasting_rest = data > 0 ? std::sqrt(std::max(0.0, lasting) / data) : 1;
+  s.lasting_share = rest > 0 ? std::clamp(lasting / rest, 0.0, 1.0) : 0;
 }
 
 /// Returns the voxel of a matrix that is nearest to one of the grid.
@@ -133,7 +134,7 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
   s.radius = radius;
   s.grid = grid_for(e.matrix_size, radius);
   auto numbers = numbers_within(e.trajectory, e.matrix_size, radius);
-  s.lasting_rest = lasting_rest(e, numbers);
+  find_lasting_rest(e, numbers, s);
   thin_out_at_random(most, numbers);
   const auto count = static_cast<Index>(numbers.size()), all = e.trajectory.sample_count();
   if (count < fewest_samples) return s;

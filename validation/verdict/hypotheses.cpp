@@ -164,14 +164,18 @@ class ImageChange {
   std::size_t central_shell_ = 0;
 };
 
+/// Relative error of sizes, because a small matrix cannot hold all of an object.
+constexpr double small_model_error = 0.02;
+
 /// A hypothesis with sizes.
 struct Fit {
   const Hypothesis* hypothesis = nullptr;
   std::vector<double> sizes{}, deviations{};
-  double share = 0;
+  double share = 0;       ///< of what is beyond noise
+  double explained = 0;   ///< of all that is left over
   double score() const {  // a further unknown has to explain something
     constexpr double price = 0.02;
-    return share - price * static_cast<double>(sizes.size());
+    return explained - price * static_cast<double>(sizes.size());
   }
   /// The largest size over its deviation.
   double certainty() const {
@@ -269,7 +273,7 @@ class Tests {
             system.matrix[i * count + j] += wa * wb * products.gram[a * n + b];
             if (i == j) bare += wa * wb * products.bare[a * n + b];
           }
-      constexpr double visible = 1e-3;  // of the change; the image absorbs the rest
+      constexpr double visible = 2e-4;  // of the energy of the change; the image absorbs the rest
       if (!(system.matrix[i * count + i] > visible * bare)) return {};
     }
     const auto solution = solved(system);
@@ -277,8 +281,11 @@ class Tests {
     Fit fit{&h, solution->sizes};
     const double variance = (before - solution->explained) / (2 * freedom);
     for (std::size_t i = 0; i < count; ++i)
-      fit.deviations.push_back(std::sqrt(std::max(0.0, variance) * solution->inverse[i * count + i]));
+      fit.deviations.push_back(
+          std::hypot(std::sqrt(std::max(0.0, variance) * solution->inverse[i * count + i]),
+                     small_model_error * solution->sizes[i]));
     fit.share = share(solution->explained, before, freedom);
+    fit.explained = solution->explained / before;
     return fit;
   }
 
@@ -303,23 +310,23 @@ class Tests {
       if (first.certainty() < certain) continue;
       ++tried;
       auto fit = refined(first, told);
-      if (fit && (!best || fit->score() > best->score())) best = std::move(fit);
+      // A small change is told better by the rest of the whole image than by a small one that is solved anew.
+      if (!fit || fit->score() < first.score()) fit = first;
+      if (!best || fit->score() > best->score()) best = std::move(fit);
     }
     if (auto fit = long_delay(all, told); fit && (!best || fit->score() > best->score()))
       best = std::move(fit);
     if (!best || best->share < share_limit || best->certainty() < certain || !is_small(*best)) return {};
     if (best->hypothesis->when == When::step && move_boundary(*best, told))
-      if (auto fit = refined(*best, told)) best = std::move(fit);
-    const CentreModel undone(s_, data_, best->hypothesis->of(best->sizes), &told);
-    Matrix changed = undone.image();
-    for (Index p = 0; p < changed.size(); ++p) changed[p] -= told.image()[p];
+      if (auto fit = refined(*best, told); fit && fit->score() > best->score()) best = std::move(fit);
+    const auto changed = told.image_of(told.change_of(best->hypothesis->of(best->sizes)));
     auto finding = finding_of(*best, relative_change(changed, told.image()));
     // A scale or a turn of all of k-space is nearly another image; maps found in the scan follow it.
     const auto kind = best->hypothesis->kind;
     const bool is_like_an_image =
         best->hypothesis->when == When::all && (kind == change::turn || kind == change::scale);
-    constexpr double clear_change = 0.12, clear_share = 0.5;
-    if (is_like_an_image && (finding.image_change < clear_change || finding.share < clear_share)) return {};
+    constexpr double clear_change = 0.12;
+    if (is_like_an_image && finding.image_change < clear_change) return {};
     if (finding.image_change < image_change_limit) return {};
     return finding;
   }
@@ -408,6 +415,7 @@ class Tests {
     }
     fit.sizes = before;
     fit.share = share(told.misfit() - misfit, told.misfit(), told.freedom());
+    fit.explained = 1 - misfit / told.misfit();
     return fit;
   }
 
@@ -439,7 +447,7 @@ class Tests {
         for (std::size_t b = 0; b < count; ++b) of += solution->inverse[a * count + b] * score[b];
         square += of * of;
       }
-      const double model_error = 0.01 * std::abs(fit.sizes[a]);
+      const double model_error = small_model_error * std::abs(fit.sizes[a]);
       fit.deviations.push_back(std::hypot(std::sqrt(square), model_error));
     }
     return fit;

@@ -56,7 +56,8 @@ class List {
     const bool by_time = when == When::step || when == When::drift;
     if (!by_time) {
       add_alike(codes::delays, change::delay), add_by_axis(codes::delays, change::delay);
-      add_alike("scale", change::scale), add_each_axis("scale", change::scale);
+      const char* scale = when == When::odd ? "readout_scale" : "scale";
+      add_alike(scale, change::scale), add_each_axis(scale, change::scale);
     }
     if (when != When::all) {
       add_by_axis("motion", change::shift);
