@@ -319,7 +319,7 @@ void try_shifts(const Agreement& agreement, const Size& full, const std::string&
       most,
       named(fmt::format(
                 "the {} are those of another position: shifted by {}, {}, {} voxels (\u00b1 1) along x, y, z",
-                what, -found[0], -found[1], -found[2]),
+                what, found[0], found[1], found[2]),
             std::sqrt(square), "voxels", 1));
 }
 
