@@ -16,6 +16,7 @@
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/doctor/checks.hpp"
+#include "validation/verdict/energies.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/map_agreement.hpp"
 #include "validation/verdict/readouts.hpp"
@@ -37,13 +38,14 @@ class ResidualVerifier final : public Verifier {
   std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
     auto without = input;
     without.encode = {};
-    return validation::judge(without);
+    auto table = energies_of(without, readout_starts(input.trajectory));
+    return weigh(without, table);
   }
 };
 
 /// Takes every second, third ... run of successive samples, if there are many: enough for a small matrix.
 void thin_out(std::vector<Index>& kept) {
-  constexpr Index enough = 25'000;
+  constexpr Index enough = 10'000;
   const Index stride = static_cast<Index>(kept.size()) / enough + 1;
   if (stride == 1) return;
   std::vector<Index> some;
@@ -120,7 +122,7 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
   static const auto verifier = std::make_shared<ResidualVerifier>();
   try {
     const bool is_3d = scan.geometry.matrix_size[2] > 1;
-    Scan centre = centre_of(scan, is_3d ? 8 : 14);
+    Scan centre = centre_of(scan, is_3d ? 6 : 10);
     if (scan.sensitivity_maps)
       centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
     LeastSquares method;
@@ -196,20 +198,19 @@ void keep_samples(const std::function<bool(Index)>& keeps, Scan& scan) {
   select(scan.kspace.values);
 }
 
-/// Shifts the trajectory by `samples` along its readouts, along one axis or (-1) all.
-void shift_trajectory(const Starts& starts, double samples, int only, Scan& scan) {
+/// Shifts the trajectory by `samples` along its readouts: gradients are so late.
+void delay_trajectory(const Starts& starts, double samples, Scan& scan) {
   const Index count = sample_count(scan);
   const Array<double> told = scan.trajectory.k;
-  for (int axis = 0; axis < 3; ++axis) {
-    if (only >= 0 && axis != only) continue;
+  for (Index axis = 0; axis < 3; ++axis) {
     const double* from = told.data() + axis * count;
-    double* to = scan.trajectory.k.data() + axis * count;
     for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
       const Index first = starts[j], last = starts[j + 1] - 1;
       for (Index m = first; m <= last; ++m) {
-        const double at = static_cast<double>(m) + samples;
+        const double at = static_cast<double>(m) - samples;
         const Index low = std::clamp(static_cast<Index>(std::floor(at)), first, std::max(first, last - 1));
-        to[m] = from[low] + (at - static_cast<double>(low)) * (from[std::min(low + 1, last)] - from[low]);
+        scan.trajectory.k[axis * count + m] =
+            from[low] + (at - static_cast<double>(low)) * (from[std::min(low + 1, last)] - from[low]);
       }
     }
   }
@@ -236,7 +237,15 @@ class Alternatives {
   Alternatives(const Scan& scan, const Starts& starts) : scan_(scan), starts_(starts) {}
 
   std::vector<Alternative> operator()() {
-    code_ = codes::delays, delays();
+    code_ = codes::
+        delays;  // of scans whose maps are found in the data: the tests of hypotheses take maps as they are
+    if (!scan_.sensitivity_maps)
+      for (const double samples : {-8., -4., -2., -1., 1., 2., 4., 8.}) {
+        add(fmt::format("readouts are some {:.2g} samples {}", std::abs(samples),
+                        samples < 0 ? "early" : "late"),
+            [starts = &starts_, samples](Scan& scan) { delay_trajectory(*starts, samples, scan); });
+        list_.back().cause.amount = samples, list_.back().cause.unit = "samples";
+      }
     code_ = "axes", axes();
     code_ = "order", orders();
     code_ = "readouts", readouts();
@@ -322,19 +331,6 @@ class Alternatives {
     });
   }
 
-  void add_delay(double samples, int only) {
-    add(fmt::format("a gradient delay: the trajectory is some {:.2g} samples {} the data{}",
-                    std::abs(samples), samples < 0 ? "ahead of" : "behind",
-                    only < 0 ? "" : fmt::format(" along {}", "xyz"[only])),
-        [starts = &starts_, samples, only](Scan& scan) { shift_trajectory(*starts, samples, only, scan); });
-  }
-  void delays() {
-    for (const double samples : {-8., -4., -2., -1., -0.5, 0.5, 1., 2., 4., 8.}) add_delay(samples, -1);
-    for (int axis = 0; axis < 3; ++axis)
-      if (is_long(axis))
-        for (const double samples : {-1., 1.}) add_delay(samples, axis);
-  }
-
   void orders() {
     const Index length = readout_length(starts_), readouts = readout_count();
     if (length < 2 || readouts < 2) return;
@@ -369,12 +365,6 @@ class Alternatives {
     if (readout_count() >= 8) {
       add("the phase of the readouts changes from one to the next",
           [starts = &starts_](Scan& scan) { align_phases(*starts, scan); });
-      const Index half = starts_[starts_.size() / 2];
-      add_part("motion: the first and the second half of the readouts do not agree",
-               [=](Index m) { return m < half; });
-      add_part("the readouts of even and odd numbers do not agree", [starts = &starts_](Index m) {
-        return (std::upper_bound(starts->begin(), starts->end(), m) - starts->begin()) % 2 == 0;
-      });
       const double n = static_cast<double>(readout_count());
       for (const double step : {111.246117975, 222.492235950, 137.507764050, 180 / n, 360 / n})
         add(fmt::format("the angles of the readouts: steps of {:.4g} degrees, not as the file states", step),
@@ -387,6 +377,31 @@ class Alternatives {
   std::string code_;  ///< of the causes that are being added
   std::vector<Alternative> list_;
 };
+
+/// Returns a delay near a first one, by a parabola through the misfits about it, in which a quarter of it is a step.
+Finding refined_delay(const Scan& scan, const CoilSettings& coils, const Starts& starts, double first) {
+  double least = std::numeric_limits<double>::infinity(), best = first;
+  const double step = first / 4;
+  std::array<double, 7> misfits{};
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < misfits.size(); ++i) {
+    Scan without(scan);
+    without.kspace.in_double = {};
+    delay_trajectory(starts, first + (static_cast<double>(i) - 3) * step, without);
+    misfits[i] = std::pow(misfit(without, coils), 2);
+    if (misfits[i] < least) least = misfits[i], at = i;
+  }
+  best = first + (static_cast<double>(at) - 3) * step;
+  if (at > 0 && at + 1 < misfits.size()) {
+    const double curve = misfits[at - 1] - 2 * least + misfits[at + 1];
+    if (curve > 0) best += step * (misfits[at - 1] - misfits[at + 1]) / 2 / curve;
+  }
+  const double uncertainty = std::abs(step) / 4;
+  return {codes::delays,
+          fmt::format("readouts are {:.2g} \u00b1 {:.1g} samples {}", std::abs(best), uncertainty,
+                      best < 0 ? "early" : "late"),
+          best, uncertainty, "samples"};
+}
 
 /// Returns the misfit with a second set of maps, where a voxel holds more than one place; infinite where none is found, or
 /// the maps are not one set by espirit.
@@ -492,6 +507,8 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
     if (least < std::min(explained_limit / 3, as_told / 8)) break;  // no doubt is left
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > budget_s) break;
   }
+  if (cause && cause->code == codes::delays && cause->uncertainty == 0)
+    return refined_delay(scan, coils, starts, cause->amount);
   return cause ? cause : unlike_maps(agreement);
 }
 

@@ -15,11 +15,10 @@ using Matrix = Array<Complex<double>>;
 constexpr double two_pi = 2 * std::numbers::pi;
 
 constexpr Index most_virtual_coils = 4;
-constexpr Index most_samples = 2000;
 constexpr Index fewest_samples = 40;
-constexpr int most_blocks = 12;
+constexpr int most_blocks = 6;
 /// lambda over the mean eigenvalue of E^H E.
-constexpr double damping = 1e-3;
+constexpr double damping = 1e-5;
 
 template <class T>
 Complex<double> datum(const VerifierInput<T>& e, Index i) {
@@ -53,13 +52,26 @@ std::vector<Index> numbers_within(const Trajectory& trajectory, const std::array
 }
 
 /// Keeps some at random: any pattern could be that of readouts.
-void thin_out_at_random(std::vector<Index>& numbers) {
+void thin_out_at_random(std::size_t most, std::vector<Index>& numbers) {
   std::mt19937 generator(1952);
-  constexpr auto most = static_cast<std::size_t>(most_samples);
   for (std::size_t i = 0; i < most && numbers.size() > most; ++i)
     std::swap(numbers[i], numbers[i + generator() % (numbers.size() - i)]);
   numbers.resize(std::min(numbers.size(), most));
   std::sort(numbers.begin(), numbers.end());
+}
+
+/// Returns |d - E rho| / |d| of samples, without what changes from one sample to the next as noise does.
+template <class T>
+double lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers) {
+  const Index all = e.trajectory.sample_count();
+  double lasting = 0, data = 0;
+  for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
+    if (numbers[i + 1] == numbers[i] + 1)
+      for (Index at = numbers[i]; at < e.coil_count * all; at += all) {
+        lasting += real_product(rest_at(e, at), rest_at(e, at + 1));
+        data += norm(datum(e, at));
+      }
+  return data > 0 ? std::sqrt(std::max(0.0, lasting) / data) : 1;
 }
 
 /// Returns the voxel of a matrix that is nearest to one of the grid.
@@ -114,17 +126,15 @@ SmallGrid grid_for(const std::array<int, 3>& matrix_size, int radius) {
 
 template <class T>
 CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Index>& starts,
-                               const std::vector<double>& time) {
+                               const std::vector<double>& time, int radius, std::size_t most) {
   CentralSamples s;
   if (e.second_maps || (!e.maps && e.coil_count > 1) || e.predicted.empty()) return s;
-  const int radius = e.matrix_size[2] > 1 ? 3 : 7;
-  s.grid = grid_for(e.matrix_size, radius);
+  if (radius == 0) radius = e.matrix_size[2] > 1 ? 3 : 6;
   s.radius = radius;
+  s.grid = grid_for(e.matrix_size, radius);
   auto numbers = numbers_within(e.trajectory, e.matrix_size, radius);
-  for (const Index m : numbers)
-    for (Index coil = 0; coil < e.coil_count; ++coil)
-      s.energy_of_rest += norm(rest_at(e, coil * e.trajectory.sample_count() + m)), ++s.rest_count;
-  thin_out_at_random(numbers);
+  s.lasting_rest = lasting_rest(e, numbers);
+  thin_out_at_random(most, numbers);
   const auto count = static_cast<Index>(numbers.size()), all = e.trajectory.sample_count();
   if (count < fewest_samples) return s;
   s.trajectory = &e.trajectory;
@@ -163,9 +173,9 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
 }
 
 template CentralSamples central_samples(const VerifierInput<float>&, const std::vector<Index>&,
-                                        const std::vector<double>&);
+                                        const std::vector<double>&, int, std::size_t);
 template CentralSamples central_samples(const VerifierInput<double>&, const std::vector<Index>&,
-                                        const std::vector<double>&);
+                                        const std::vector<double>&, int, std::size_t);
 
 // --- The problem ---
 
@@ -216,12 +226,10 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
   place(undone);
   operators_ = like && like->k_ == k_ ? like->operators_ : make_operators();
   if (!is_regular()) return;
-  const auto folded = matrix_product(operators_->factor, adjoint_of(data_));
-  for (const auto& d : data_) misfit_ += norm(d);
-  for (const auto& f : folded) misfit_ -= norm(f);
-  image_ = matrix_product(operators_->factor_adjoint, folded);
+  image_ = image_of(data_);
   prediction_ = encoded(image_, -1);
   rest_ = rest_of(image_);
+  for (const auto& r : rest_) misfit_ += norm(r);
   for (int axis = 0; axis < 3; ++axis)
     if (s_.grid.n[static_cast<std::size_t>(axis)] > 1)
       moments_[static_cast<std::size_t>(axis)] = encoded(image_, axis);

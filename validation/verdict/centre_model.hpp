@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -55,16 +54,10 @@ struct CentralSamples {
   std::vector<double> time_s;                ///< of the samples, for it
   SmallGrid grid{};
 
-  double radius = 0;  ///< cycles/FOV
-  double energy_of_rest = 0,
-         rest_count = 0;  ///< of d - E rho of all samples inside, and how many values these are
+  double radius = 0;        ///< cycles/FOV
+  double lasting_rest = 0;  ///< |d - E rho| / |d| of all samples inside, without what looks like noise
 
   bool empty() const { return numbers.empty(); }
-  /// Returns |d - E rho|^2 over that of noise; infinite where the noise is not known.
-  double chi_squared(double noise_variance) const {
-    return noise_variance > 0 ? energy_of_rest / rest_count / noise_variance
-                              : std::numeric_limits<double>::infinity();
-  }
   std::int64_t count() const { return static_cast<std::int64_t>(numbers.size()); }
   std::size_t group_count() const { return 2 * static_cast<std::size_t>(blocks); }
   /// Returns the group of a readout.
@@ -74,11 +67,11 @@ struct CentralSamples {
   }
 };
 
-/// Returns the samples within some cycles/FOV of the centre; none where they are too few, or where the model is not one
+/// Returns the samples within `radius` cycles/FOV of the centre (0: 6, in 3D 3), `most` of them at most; none where they are too few, or where the model is not one
 /// image with maps (or one coil). `time` as VerifierInput::sample_time_s, of every sample.
 template <class T>
 CentralSamples central_samples(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
-                               const std::vector<double>& time);
+                               const std::vector<double>& time, int radius = 0, std::size_t most = 1200);
 
 /// The problem where changes of these sizes are undone.
 class CentreModel {
@@ -90,7 +83,7 @@ class CentreModel {
               const CentreModel* like = nullptr);
 
   bool is_regular() const { return !operators_->factor.empty(); }
-  double misfit() const { return misfit_; }                 ///< Q(d)
+  double misfit() const { return misfit_; }                 ///< |d - E x|^2
   double freedom() const { return operators_->freedom; }    ///< how many more (complex) values than image
   const Matrix& prediction() const { return prediction_; }  ///< E x, [sample][coil]
   const Matrix& rest() const { return rest_; }              ///< d - E x

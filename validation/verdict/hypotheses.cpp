@@ -187,12 +187,12 @@ class Tests {
  public:
   Tests(const VerifierInput<T>& e, const std::vector<Index>& starts, const std::vector<double>& time,
         double noise_variance)
-      : e_(e), time_(time), s_(central_samples(e, starts, time)), noise_(noise_variance) {}
+      : e_(e), time_(time), starts_(starts), s_(central_samples(e, starts, time)), noise_(noise_variance) {}
 
   HypothesisTests operator()() {
     HypothesisTests result;
-    constexpr double no_more_than_noise = 3;  // of scans that are right
-    if (s_.empty() || s_.chi_squared(noise_) < no_more_than_noise) return result;
+    constexpr double of_no_account = 0.002;  // no mistake that changes an image by 5 % leaves less over
+    if (s_.empty() || s_.lasting_rest < of_no_account) return result;
     const CentreModel model(s_, s_.data, Pattern(s_.group_count()));
     if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(s_.data.size())) return result;
     const auto all = hypotheses_for(s_, e_.matrix_size);
@@ -212,9 +212,12 @@ class Tests {
   }
 
  private:
-  /// Share of an energy of what is beyond noise.
+  bool is_3d() const { return e_.matrix_size[2] > 1; }
+  /// Returns the share of an energy of what is beyond noise.
   double share(double explained, double before, double freedom) const {
-    return explained > 0 ? explained / std::max(explained, before - noise_ * freedom) : 0;
+    const double noise =
+        std::min(noise_ * freedom, 0.5 * before);  // its estimate may hold a part of the mistake
+    return explained > 0 ? std::min(1.0, explained / (before - noise)) : 0;
   }
 
   /// Returns the best fit of each code, kind and time by the linear problem, those that explain most first.
@@ -290,8 +293,8 @@ class Tests {
 
   /// Solves for the sizes of the hypotheses that explain most, and returns the best if it is a mistake.
   std::optional<Finding> likeliest(const std::vector<Fit>& fits, const std::vector<Hypothesis>& all) {
-    constexpr std::size_t most_tried = 5;
-    constexpr double worth_a_try = 0.1;
+    const std::size_t most_tried = is_3d() ? 2 : 5;
+    const double worth_a_try = is_3d() ? 0.25 : 0.1;  // a problem in 3D takes 0.2 s
     const CentreModel told(s_, data_, Pattern(s_.group_count()));
     std::optional<Fit> best;
     std::size_t tried = 0;
@@ -311,6 +314,12 @@ class Tests {
     Matrix changed = undone.image();
     for (Index p = 0; p < changed.size(); ++p) changed[p] -= told.image()[p];
     auto finding = finding_of(*best, relative_change(changed, told.image()));
+    // A scale or a turn of all of k-space is nearly another image; maps found in the scan follow it.
+    const auto kind = best->hypothesis->kind;
+    const bool is_like_an_image =
+        best->hypothesis->when == When::all && (kind == change::turn || kind == change::scale);
+    constexpr double clear_change = 0.12, clear_share = 0.5;
+    if (is_like_an_image && (finding.image_change < clear_change || finding.share < clear_share)) return {};
     if (finding.image_change < image_change_limit) return {};
     return finding;
   }
@@ -332,10 +341,13 @@ class Tests {
     };
     const auto alike = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, true); }),
                by_axis = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, false); });
-    double least = 0.8 * told.misfit(), start = 0;
-    for (const double delay : {-8., -5., -3., -1.5, 1.5, 3., 5., 8.}) {
-      const CentreModel model(s_, data_, alike->of({delay}));
-      if (model.is_regular() && model.misfit() < least) least = model.misfit(), start = delay;
+    const auto few = central_samples(e_, starts_, time_, is_3d() ? 2 : 4, 800);
+    if (few.empty()) return {};
+    double least = std::numeric_limits<double>::infinity(), start = 0;
+    for (double delay = -8; delay <= 8; delay += is_3d() ? 1 : 0.5) {
+      const CentreModel model(few, few.data, alike->of(std::vector<double>{delay}));
+      const double misfit = model.is_regular() ? model.misfit() / model.freedom() : least;
+      if (misfit < least) least = misfit, start = delay;
     }
     if (start == 0) return {};
     auto common = refined({&*alike, {start}}, told);
@@ -373,7 +385,7 @@ class Tests {
     Fit fit = first;
     double misfit = told.misfit();
     std::vector<double> before(first.sizes.size(), 0.0), step = first.sizes;
-    constexpr int most_steps = 6;
+    const int most_steps = is_3d() ? 4 : 6;
     for (int i = 0; i < most_steps; ++i) {
       for (std::size_t j = 0; j < step.size(); ++j) fit.sizes[j] = before[j] + step[j];
       const CentreModel model(s_, data_, h.of(fit.sizes), &told);
@@ -441,6 +453,7 @@ class Tests {
 
   const VerifierInput<T>& e_;
   const std::vector<double>& time_;
+  const std::vector<Index>& starts_;
   CentralSamples s_;
   double noise_;
   Matrix data_;

@@ -37,13 +37,21 @@ class List {
 
  private:
   void add(When when, int block) {
-    weights_.clear();
-    for (int b = 0; b < s_.blocks; ++b)
-      for (const double odd : {0., 1.})
-        weights_.push_back(when == When::all    ? 1
-                           : when == When::odd  ? odd
-                           : when == When::step ? (b >= block ? 1 : 0)
-                                                : (b + 0.5) / s_.blocks - 0.5);
+    weights_.assign(s_.group_count(), 0);
+    std::vector<double> readouts(s_.group_count());
+    for (std::int64_t j = 0; j < s_.readout_count; ++j) {
+      const std::size_t group = s_.group_of(j);
+      const double time = (static_cast<double>(j) + 0.5) / static_cast<double>(s_.readout_count) - 0.5;
+      ++readouts[group], weights_[group] += time;
+    }
+    for (std::size_t g = 0; g < weights_.size(); ++g) {
+      const bool is_later = static_cast<int>(g / 2) >= block;
+      if (when == When::drift)
+        weights_[g] /= std::max(1.0, readouts[g]);
+      else
+        weights_[g] =
+            when == When::all || (when == When::odd && g % 2 == 1) || (when == When::step && is_later);
+    }
     when_ = when, block_ = block;
     const bool by_time = when == When::step || when == When::drift;
     if (!by_time) {
@@ -198,8 +206,8 @@ Finding in_words(const Hypothesis& h, const std::vector<double>& sizes, const st
   const auto list = [&](const char* of_axis) { return listed(shown, unit, of_axis); };
   if (h.kind == change::delay) {
     const bool early = make_positive(shown);
-    finding.text = fmt::format("{} {} {}", odd ? "every second readout is" : "readouts are", list("along"),
-                               early ? "early" : "late");
+    finding.text = fmt::format("{} {}", odd ? "every second readout is" : "readouts are",
+                               listed(shown, early ? "samples early" : "samples late", "along"));
   } else if (h.kind == change::scale) {
     const bool is_short = make_positive(shown);
     finding.text = fmt::format("k{}{} is {} too {}",

@@ -45,9 +45,24 @@ int odd_coil(const Verdict& v) {
              : -1;
 }
 
+/// Returns whether ordinary sources account for what a cause would explain: an object that goes on beyond the FOV looks like k
+/// that is too short, and contrast changes the signal of readouts a little.
+bool is_ordinary(const Finding& cause, const Verdict& v) {
+  constexpr double nearly = 0.9, much = 0.3, little = 0.1;
+  if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return false;
+  if (cause.code == "signal") return cause.image_change < little;
+  if (cause.code != "scale") return false;
+  const auto outside = std::find_if(v.ordinary.begin(), v.ordinary.end(),
+                                    [](const Finding& source) { return source.code == codes::outside_fov; });
+  return outside != v.ordinary.end() && outside->share > std::max(much, nearly * cause.share);
+}
+
 /// Returns a cause that the figures alone show; empty: none.
 std::optional<Finding> cause_in(const Verdict& v) {
-  if (const auto* mistake = mistake_in_data(v)) return *mistake;
+  constexpr double clear = 0.7;  // share of what is left over
+  if (const auto* mistake = mistake_in_data(v);
+      mistake && !(v.cause && v.cause->share > std::max(clear, mistake->share)))
+    return *mistake;
   if (v.offset > offset_limit)
     return Finding{
         "offset",
@@ -55,7 +70,7 @@ std::optional<Finding> cause_in(const Verdict& v) {
                     "{} of the signal",
                     percent(v.offset)),
         100 * v.offset, 0, "%"};
-  if (v.cause) return v.cause;
+  if (v.cause && !is_ordinary(*v.cause, v)) return v.cause;
   if (v.centre > centre_limit)
     return Finding{
         "offset",
@@ -136,7 +151,7 @@ void decide_by_what_is_left(Verdict& v) {
 
 double ordinary_limit(double share) {
   if (!(share >= 0 && share < 1)) return unexplained_limit;
-  return std::min(most_ordinary, unexplained_limit / std::sqrt(1 - share));
+  return std::min(most_ordinary, unexplained_limit / (1 - share));
 }
 
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
@@ -179,8 +194,9 @@ const Finding* change_of(const Verdict& verdict, std::string_view code) {
 }
 
 bool calls_for_a_cause(const Verdict& v) {
-  constexpr double no_doubt = 0.7;                                                    // of what is left over
-  const bool is_evident = v.cause && v.cause->code != "order" && mistake_in_data(v);  // an order is tried
+  constexpr double no_doubt = 0.9;  // of what is left over
+  // The order of readouts is tried on the centre of k-space.
+  const bool is_evident = v.cause && v.cause->code != "order" && mistake_in_data(v);
   if (v.cause && (v.unexplained <= unexplained_limit || v.cause->share > no_doubt || is_evident))
     return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
@@ -188,6 +204,7 @@ bool calls_for_a_cause(const Verdict& v) {
 }
 
 void blame(Finding cause, Verdict& v) {
+  if (is_ordinary(cause, v)) return;
   v.cause = std::move(cause);
   alarm(v);
 }

@@ -26,8 +26,9 @@ inline constexpr double convergence_limit = 1e-2;
 /// With fewer iterations an unconverged image is what was asked for, and the data are not judged.
 inline constexpr int few_iterations = 20;
 
-/// Returns the largest `unexplained` that is ordinary where ordinary sources explain `share` of it: unexplained_limit is what
-/// they may leave, and no more than most_ordinary.
+/// Returns the largest `unexplained` that is ordinary where ordinary sources explain `share` of its energy:
+/// unexplained_limit / (1 - share), and no more than most_ordinary. Sources are fitted to first order and of low order in space, so
+/// that each leaves about as much as it explains.
 double ordinary_limit(double share);
 
 /// Fills judgement, sentence and, where the figures alone show it, cause; `solver_residual` as in Certificate. A cause that is
@@ -37,7 +38,7 @@ void decide(Verdict& verdict, double solver_residual, int iterations);
 /// Returns whether to seek a cause of what is left over, or a better one: in an alarm, and where only ordinary sources keep it
 /// from one.
 bool calls_for_a_cause(const Verdict& verdict);
-/// Makes a cause that was sought the cause of an alarm.
+/// Makes a cause that was sought the cause of an alarm, unless ordinary sources account for it.
 void blame(Finding cause, Verdict& verdict);
 
 /// Returns the remedy of a cause with this code; empty where no option and no advice answers it.

@@ -105,11 +105,12 @@ CentralSamples widened(const CentralSamples& s) {
 class Sources {
  public:
   Sources(const CentralSamples& samples, const CentreModel& model, const std::array<int, 3>& matrix_size,
-          bool has_times, double noise_variance)
+          bool has_times, bool reaches_border, double noise_variance)
       : s_(samples),
         model_(model),
         matrix_size_(matrix_size),
         has_times_(has_times),
+        reaches_border_(reaches_border),
         rest_(model.unexplained(samples.rest)),
         before_(energy(rest_)),
         beyond_(before_ - std::min(noise_variance * model.freedom(), 0.9 * before_)) {}
@@ -123,7 +124,8 @@ class Sources {
       seen_.push_back(model_.rest_of(image));
       for (Index i = 0; i < seen_.back().size(); ++i) seen_.back()[i] = s_.data[i] - seen_.back()[i];
     }
-    off_resonance(shapes), maps(shapes), motion(), outside();
+    off_resonance(shapes), maps(shapes), motion();
+    if (reaches_border_) outside();
     OrdinaryRest result;
     double left = 1;
     for (const auto& source : sources_) left *= 1 - source.share;
@@ -261,7 +263,7 @@ class Sources {
   const CentralSamples& s_;
   const CentreModel& model_;
   const std::array<int, 3>& matrix_size_;
-  bool has_times_;
+  bool has_times_, reaches_border_;
   Matrix rest_;
   double before_, beyond_;
   std::vector<Matrix> seen_;  ///< E (shape x)
@@ -271,11 +273,11 @@ class Sources {
 }  // namespace
 
 OrdinaryRest ordinary_rest(const CentralSamples& samples, const std::array<int, 3>& matrix_size,
-                           bool has_times, double noise_variance) {
+                           bool has_times, bool reaches_border, double noise_variance) {
   if (samples.empty()) return {};
   const CentreModel model(samples, samples.data, Pattern(samples.group_count()));
   if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(samples.data.size())) return {};
-  return Sources(samples, model, matrix_size, has_times, noise_variance)();
+  return Sources(samples, model, matrix_size, has_times, reaches_border, noise_variance)();
 }
 
 }  // namespace fhd::validation

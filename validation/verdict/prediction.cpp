@@ -61,7 +61,8 @@ double energy_left_out(const CentralSamples& s, const Matrix& all) {
 
 double prediction_error(const CentralSamples& s, double noise_variance) {
   constexpr double unknown = -1, tolerance = 1.2;
-  if (s.empty() || s.readout_count < 2 * every) return unknown;
+  constexpr Index many = 4;  // values for each unknown: what is left over tells enough
+  if (s.empty() || s.readout_count < 2 * every || s.data.size() > many * s.grid.count()) return unknown;
   const Pattern none(s.group_count());
   const CentreModel whole(s, s.data, none);
   const auto some = kept(s);

@@ -6,8 +6,8 @@
 namespace fhd::validation {
 
 /// Returns |d - E x| / |d| over every fourth readout, x of the others, without what noise of `noise_variance` leaves (found with
-/// noise that is drawn); < 0 where there are fewer than 8 readouts, or where the coils do not tell the readouts that are left
-/// out.
+/// noise that is drawn); < 0 where there are fewer than 8 readouts or four times as many values as unknowns, or where the coils do
+/// not tell the readouts that are left out.
 double prediction_error(const CentralSamples& samples, double noise_variance);
 
 }  // namespace fhd::validation

@@ -146,14 +146,16 @@ void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict&
                        share_of_rest(table, onto * onto / square, 1, v.noise_variance)});
 }
 
-/// Fills what ordinary scans leave over, where more is left than of simulated scans that are right, and what the other readouts
-/// predict of each.
+/// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is suspected, and
+/// what other readouts predict of one.
 template <class T>
-void judge_beside_ordinary(const VerifierInput<T>& e, const std::vector<Index>& starts, Verdict& v) {
-  const auto samples = central_samples(e, starts, times(e, starts));
+void judge_beside_ordinary(const VerifierInput<T>& e, const std::vector<Index>& starts,
+                           const std::vector<double>& time, Verdict& v) {
+  const auto samples = central_samples(e, starts, time);
   v.prediction_error = prediction_error(samples, v.noise_variance);
-  if (v.unexplained <= right_limit) return;
-  auto found = ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, v.noise_variance);
+  if (v.unexplained <= right_limit && !v.cause) return;
+  auto found = ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, reaches_border(v.border),
+                             v.noise_variance);
   v.ordinary = std::move(found.sources);
   v.ordinary_limit = ordinary_limit(found.share);
 }
@@ -161,11 +163,8 @@ void judge_beside_ordinary(const VerifierInput<T>& e, const std::vector<Index>& 
 }  // namespace
 
 template <class T>
-Verdict judge(const VerifierInput<T>& input) {
-  const auto begin = std::chrono::steady_clock::now();
+Verdict weigh(const VerifierInput<T>& input, EnergyTable& table) {
   Verdict verdict;
-  const auto starts = readout_starts(input.trajectory);
-  auto table = energies_of(input, starts);
   estimate_noise(input, table, verdict);
   weigh_shells(table, verdict);
   if (verdict.unexplained > unexplained_limit / 2 && input.encode && input.maps != nullptr) {
@@ -173,29 +172,27 @@ Verdict judge(const VerifierInput<T>& input) {
     estimate_noise(input, table, verdict);
     weigh_shells(table, verdict);
   }
+  return verdict;
+}
+
+template <class T>
+Verdict judge(const VerifierInput<T>& input) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto starts = readout_starts(input.trajectory);
+  const auto time = times(input, starts);
+  auto table = energies_of(input, starts);
+  Verdict verdict = weigh(input, table);
   divide_by_readouts(table, verdict);
   add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
-  auto tests = test_hypotheses(input, starts, times(input, starts), verdict.noise_variance);
+  auto tests = test_hypotheses(input, starts, time, verdict.noise_variance);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
   for (auto& finding : findings_in_data(input, starts, verdict))
     verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
-  judge_beside_ordinary(input, starts, verdict);
-  if (getenv("FHD_ORD")) {
-    fprintf(stderr, "ORD %.1f limit %.1f pred %.2f:", 100 * verdict.unexplained, 100 * verdict.ordinary_limit,
-            100 * verdict.prediction_error);
-    for (auto& f : verdict.ordinary) fprintf(stderr, " %s %.2f;", f.text.c_str(), f.share);
-    fprintf(stderr, "\n");
-    for (size_t i = 0; i < tests.changes.size() && i < 3; ++i)
-      fprintf(stderr, "  CH %s share %.2f image %.3f\n", tests.changes[i].text.c_str(),
-              tests.changes[i].share, tests.changes[i].image_change);
-    if (verdict.cause)
-      fprintf(stderr, "  CAUSE %s share %.2f image %.3f\n", verdict.cause->text.c_str(), verdict.cause->share,
-              verdict.cause->image_change);
-  }
+  judge_beside_ordinary(input, starts, time, verdict);
   decide(verdict, input.solver_residual, input.iterations);
   verdict.noise_variance = verdict.noise_variance / input.sample_scale / input.sample_scale;
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -204,5 +201,6 @@ Verdict judge(const VerifierInput<T>& input) {
 
 template Verdict judge<float>(const VerifierInput<float>&);
 template Verdict judge<double>(const VerifierInput<double>&);
+template Verdict weigh<float>(const VerifierInput<float>&, EnergyTable&);
 
 }  // namespace fhd::validation

@@ -1,8 +1,8 @@
 """Mistakes of coils, of their maps, and of a separate calibration."""
 import numpy as np
 
-from planted.kinds import found, mistake, never, noise_coil, planes
-from planted.scans import by_readout, flat, scan_of
+from planted.kinds import SIGN, found, mistake, never, noise_coil, planes
+from planted.scans import by_readout, flat, simulated
 
 
 # --- Coils ---
@@ -58,24 +58,25 @@ def coil_delay(samples):
 MAP = "maps|calibration|coil"
 mistake("one coil conjugated", of_coil(1, np.conj), "coil|maps", "many")
 mistake("one coil of three times the gain", of_coil(2, lambda v: 3 * v), "coil|gain|maps", "many", [(200, "%"), (3, "times"), (-67, "%")], found)
-mistake("one coil of the other sign", of_coil(2, lambda v: -v), "coil|gain|sign|maps", "many", hidden=found)
+mistake("one coil of the other sign", of_coil(2, lambda v: -v), "coil|gain|maps", "many", hidden=found)
 mistake("coils permuted", lambda s: dict(s, kspace=np.roll(s["kspace"], 1, 0)), MAP, "many", hidden=found)
 mistake("two coils swapped", lambda s: dict(s, kspace=s["kspace"][[1, 0, *range(2, len(s["kspace"]))]]), MAP, "many", hidden=found)
-mistake("coils and samples transposed", lambda s: dict(s, kspace=s["kspace"].reshape(-1).reshape(s["kspace"].shape[::-1]).T.copy()), "order|transpos|readout|coil", "many")
-mistake("broken preamplifier: one coil of noise", of_coil(0, noise_coil), "coil|noise|preamplifier", "many", hidden=never)
-mistake("broken preamplifier: noise above the signal in one coil", of_coil(1, lambda v: 3 * noise_coil(v)), "coil|noise|preamplifier", "many", hidden=never)
+mistake("coils and samples transposed", lambda s: dict(s, kspace=s["kspace"].reshape(-1).reshape(s["kspace"].shape[::-1]).T.copy()), "transpos", "many")
+mistake("broken preamplifier: one coil of noise", of_coil(0, noise_coil), "coil", "many", hidden=never)
+mistake("broken preamplifier: noise above the signal in one coil", of_coil(1, lambda v: 3 * noise_coil(v)), "coil", "many", hidden=never)
 mistake("one coil empty", of_coil(1, lambda v: 0 * v), "coil|empty|zero|signal", "maps|reference many")
 mistake("one coil stored twice", repeated_coil, "coil|twice|same", "maps|reference many")
 mistake("two coils coupled by 0.6", mixed, "coil|coupl|maps", "many", hidden=found)
-mistake("one coil delayed by 2 samples", coil_delay(2), "coil|delay", "many radial|spiral", [(2, "samples")], hidden=planes)
-mistake("one coil lost after half (cable)", by_time(lambda share: (share < .5) * 1.0), "coil|gain", "many", hidden=planes)
-mistake("one coil of the other sign after half", by_time(lambda share: 1 - 2.0 * (share >= .5)), "coil|gain|sign|phase", "many", hidden=planes)
-mistake("maps mirrored", maps(lambda v: v[..., ::-1]), "maps|sign|mirror", "maps many")
-mistake("maps transposed", maps(lambda v: np.swapaxes(v, -1, -2) if v.shape[-1] == v.shape[-2] else v[..., ::-1, ::-1]), "maps|swapped|sign|mirror", "maps many")
+mistake("one coil delayed by 2 samples", coil_delay(2), "coil", "many radial|spiral", [(2, "samples")], hidden=planes)
+mistake("one coil lost after half (cable)", by_time(lambda share: (share < .5) * 1.0), "coil", "many", hidden=planes)
+mistake("one coil of the other sign after half", by_time(lambda share: 1 - 2.0 * (share >= .5)), "coil", "many", hidden=planes)
+mistake("maps mirrored", maps(lambda v: v[..., ::-1]), "maps|" + SIGN, "maps many")
+mistake("maps transposed", maps(lambda v: np.swapaxes(v, -1, -2) if v.shape[-1] == v.shape[-2] else v[..., ::-1, ::-1]), "maps|swapped|" + SIGN, "maps many")
 mistake("maps conjugated", maps(np.conj), "maps|conjugat", "maps many")
 mistake("maps permuted", maps(lambda v: np.roll(v, 1, 0)), MAP, "maps many")
 mistake("maps of another head", maps(zoomed), MAP, "maps many")
-mistake("maps of a shifted table (10 % of the FOV)", maps(lambda v: np.roll(v, v.shape[-2] // 10, -2)), MAP + "|shift", "maps many", [(10, "%")])
+mistake("maps of a shifted table (10 % of the FOV)", maps(lambda v: np.roll(v, v.shape[-2] // 10, -2)), MAP + "|shift", "maps many",
+        lambda s: [(10, "%"), (float(s["@matrix_size"][1] // 10), "voxels")])
 
 # --- A separate calibration ---
 
@@ -85,14 +86,13 @@ def calibration(change):
 
 
 def shifted_table(share):
-    return lambda s: dict(s, calibration=s["calibration"] * np.exp(-2j * np.pi * share * s["calibration_trajectory"][1] * s["@matrix_size"][1]))
+    return lambda s: dict(s, calibration=s["calibration"] * np.exp(-2j * np.pi * share * s["calibration_trajectory"][1]))
 
 
 def other_head(s):
-    """The calibration of the first scan in this study with other coils and another phantom, of the same size."""
-    other = scan_of("public head, Cartesian 96, 8 coils") or scan_of("Cartesian 96, 8 coils, maps")
+    """The calibration of another object, with its coils in another order."""
+    values = by_readout(simulated("other_head", "cartesian", 96, len(s["calibration"]), 30, "--phantom", "resolution", "--object-scale", 0.8))
     n = int(round(np.sqrt(s["calibration"].shape[1])))
-    values = by_readout(other)
     y, x = values.shape[1] // 2 - n // 2, values.shape[2] // 2 - n // 2
     other = values[:, y:y + n, x:x + n].reshape(len(values), -1)[::-1]
     return dict(s, calibration=other * (np.linalg.norm(s["calibration"]) / np.linalg.norm(other)))
@@ -102,7 +102,7 @@ CALIBRATION = "calibration|maps|reference"
 mistake("calibration of another head", other_head, CALIBRATION, "reference")
 mistake("calibration with permuted coils", calibration(lambda v: np.roll(v, 1, 0)), CALIBRATION + "|coil", "reference")
 mistake("calibration conjugated", calibration(np.conj), CALIBRATION + "|conjugat", "reference")
-mistake("calibration of a shifted table (a tenth)", shifted_table(.1), CALIBRATION + "|shift", "reference", [(10, "%"), (9.6, "voxels")])
-mistake("calibration mirrored", lambda s: dict(s, calibration_trajectory=s["calibration_trajectory"] * np.array([[-1], [1], [1]])), CALIBRATION + "|mirror|sign", "reference")
+mistake("calibration of a shifted table (a tenth)", shifted_table(.1), CALIBRATION + "|shift", "reference", lambda s: [(10, "%"), (.1 * float(s["@matrix_size"][1]), "voxels")])
+mistake("calibration mirrored", lambda s: dict(s, calibration_trajectory=s["calibration_trajectory"] * np.array([[-1], [1], [1]])), CALIBRATION + "|" + SIGN, "reference")
 mistake("calibration of half the FOV", lambda s: dict(s, calibration_trajectory=s["calibration_trajectory"] * .5), CALIBRATION + "|scale", "reference")
 mistake("one coil of the calibration conjugated", lambda s: dict(s, calibration=np.concatenate([s["calibration"][:1].conj(), s["calibration"][1:]])), CALIBRATION + "|coil", "reference")

@@ -9,14 +9,15 @@ import numpy as np
 from planted.scans import by_readout, flat
 
 # name; tags that a scan needs, "a|b": one of them; scan -> scan; what the cause must match (a regular expression); sizes that
-# are right, (value, unit); tags -> reason, or ""
+# are right, (value, unit), or scan -> these; tags -> reason, or ""
 Mistake = collections.namedtuple("Mistake", "name needs plant words sizes hidden")
 MISTAKES = []
 
 OBJECT, COILS = "another object explains these data", "other coils and another object explain these data"
 FIELD_OBJECT = "k tells the time: a blurred object explains these data"
 UNKNOWNS = "as many unknowns as data"
-LINE = "order|readout|line|lost|shift"  # the cause of readouts in wrong places
+SIGN = r"\bsigns?\b|mirror"
+LINE = "order|lost|stored twice|repeat|transpos"  # the cause of readouts in wrong places
 PLANES = "each plane of k_z is measured at one time: another object explains these data"
 
 
@@ -47,7 +48,7 @@ def planes(tags):
 
 
 def mistake(name, plant, words, needs="", sizes=(), hidden=exact):
-    MISTAKES.append(Mistake(name, tuple(needs.split()), plant, words, tuple(sizes), hidden))
+    MISTAKES.append(Mistake(name, tuple(needs.split()), plant, words, sizes, hidden))
 
 
 def percent(factor):

@@ -1,7 +1,7 @@
 """Mistakes in phase, gain, receiver and frequency."""
 import numpy as np
 
-from planted.kinds import FIELD_OBJECT, LINE, always, exact, found, lines, mistake, never, noise_coil, one_coil, planes, readouts
+from planted.kinds import FIELD_OBJECT, LINE, SIGN, always, exact, found, lines, mistake, never, noise_coil, one_coil, planes, readouts
 from planted.scans import by_readout, flat
 
 
@@ -21,7 +21,7 @@ def contrast(tags):
     return "the signal changes from readout to readout anyway" if "contrast" in tags else ""
 
 
-PHASE, GAIN = "phase|frequency|motion", "gain|signal|contrast|readout"
+PHASE, GAIN = "phase|frequency", "gain|signal (of the|changes|drifts)|signal: |contrast"
 mistake("random phase of each readout", factors(random_of(5, lambda r, n: np.exp(2j * np.pi * r.random(n)))), PHASE, hidden=planes)
 mistake("phase of 60 degrees, random sign, by readout", factors(random_of(6, lambda r, n: np.exp(1j * np.pi / 3 * r.choice([-1, 1], n)))), PHASE, sizes=[(60, "degrees")], hidden=planes)
 mistake("phase drift of 180 degrees over the scan", factors(lambda j, n: np.exp(1j * np.pi * j / n)), PHASE + "|drift", sizes=[(180, "degrees"), (90, "degrees")], hidden=lambda t: planes(t) or lines(t))
@@ -32,7 +32,7 @@ mistake("gain falls to a half over the scan", factors(lambda j, n: .5 ** (j / n)
 mistake("gain of two after half", factors(lambda j, n: 1.0 + (j >= n / 2)), GAIN + "|half", sizes=[(100, "%"), (50, "%"), (2, "times")], hidden=lambda t: planes(t) or contrast(t))
 mistake("gain random by 30 %", factors(random_of(8, lambda r, n: 1 + .3 * r.standard_normal(n))), GAIN, sizes=[(30, "%")], hidden=lambda t: planes(t) or contrast(t))
 mistake("one readout of ten times the gain", factors(lambda j, n: 1 + 9.0 * (j == n // 3)), GAIN, sizes=[(900, "%"), (10, "times"), (90, "%")], hidden=planes)
-mistake("a twelfth of the readouts without signal", factors(lambda j, n: 1e-3 * (j % 12 == 5) + (j % 12 != 5)), GAIN + "|lost|empty|zero", hidden=planes)
+mistake("a twelfth of the readouts without signal", factors(lambda j, n: 1e-3 * (j % 12 == 5) + (j % 12 != 5)), GAIN + "|lost|empty|zero|without signal", hidden=planes)
 
 
 def tone(turns_per_sample, strength, running):
@@ -46,7 +46,7 @@ def tone(turns_per_sample, strength, running):
 
 
 def tone_sizes(turns):
-    return [(turns, "cycles/sample"), (turns, "Hz of the dwell")]
+    return [(turns, "cycles/sample"), (turns, "Hz of the dwell"), (20, "%")]
 
 
 def noise_readout(s):
@@ -99,24 +99,24 @@ def first_samples(s):
     return dict(s, kspace=flat(v))
 
 
-mistake("a tone in all readouts, its clock runs", tone(.137, .04, 1), "tone|interference|zipper|frequency|spectr", sizes=tone_sizes(.137))
-mistake("a tone in all readouts, the same in each", tone(.21, .04, 0), "tone|interference|zipper|frequency|spectr", sizes=tone_sizes(.21))
-mistake("one readout of noise (interference)", noise_readout, "readout|noise|interference|gain|signal")
+mistake("a tone in all readouts, its clock runs", tone(.137, .04, 1), "tone|interference|zipper", sizes=tone_sizes(.137))
+mistake("a tone in all readouts, the same in each", tone(.21, .04, 0), "tone|interference|zipper", sizes=tone_sizes(.21))
+mistake("one readout of noise (interference)", noise_readout, "interference|of noise|spike|" + GAIN)
 mistake("spikes", spikes(lambda n: max(4, n // 2000), 1.0), "spike", hidden=never)
 mistake("one spike of ten times the largest sample", spikes(lambda n: 1, 10.0), "spike", hidden=never)
 mistake("clipped by the receiver", clipped, "clip", hidden=never)
 mistake("wrapped by the receiver's integers", wrapped, "wrap|overflow|clip|range", hidden=exact)
-mistake("constant offset of the receiver", offset, "offset|constant", hidden=exact)
+mistake("constant offset of the receiver", offset, "constant", hidden=exact)
 mistake("a window already applied (Hann)", windowed(lambda r: .5 + .5 * np.cos(np.pi * r)), "window|filter|apodi|weigh",
         hidden=lambda t: "without noise a smooth object explains these data" if "noiseless" in t else "")
-mistake("density compensation already applied", windowed(lambda r: r), "window|filter|weigh|densit|compens", "radial|spiral", hidden=never)
-mistake("the first samples ramp up (filter of the receiver)", first_samples, "sample|first|filter|ramp|start", "spiral")
+mistake("density compensation already applied", windowed(lambda r: r), "window|weigh|compensat", "radial|spiral", hidden=never)
+mistake("the first samples ramp up (filter of the receiver)", first_samples, r"first( \d+)? samples|filter|ramp|window", "spiral")
 mistake("the first four samples are noise", readouts(lambda v: np.concatenate([np.abs(v).max() / 5 * np.random.default_rng(4).standard_normal(
-    v[..., :4].shape), v[..., 4:]], -1)), "sample|first|spike|start", "spiral")
-mistake("conjugated data", lambda s: dict(s, kspace=s["kspace"].conj()), "conjugat|sign|mirror", hidden=found)
-mistake("real and imaginary part swapped", lambda s: dict(s, kspace=s["kspace"].imag + 1j * s["kspace"].real), "conjugat|sign|mirror|imaginary", hidden=found)
-mistake("the imaginary part lost", lambda s: dict(s, kspace=s["kspace"].real + 0j), "real|imaginary", hidden=never)
-mistake("the imaginary part of half the gain", lambda s: dict(s, kspace=s["kspace"].real + .5j * s["kspace"].imag), "real|imaginary|quadrature|conjugat",
+    v[..., :4].shape), v[..., 4:]], -1)), r"first( \d+)? samples|spike|noise in", "spiral")
+mistake("conjugated data", lambda s: dict(s, kspace=s["kspace"].conj()), "conjugat|" + SIGN, hidden=found)
+mistake("real and imaginary part swapped", lambda s: dict(s, kspace=s["kspace"].imag + 1j * s["kspace"].real), "conjugat|imaginary|" + SIGN, hidden=found)
+mistake("the imaginary part lost", lambda s: dict(s, kspace=s["kspace"].real + 0j), r"\breal\b|imaginary", hidden=never)
+mistake("the imaginary part of half the gain", lambda s: dict(s, kspace=s["kspace"].real + .5j * s["kspace"].imag), r"\breal\b|imaginary|quadrature|conjugat",
         sizes=[(50, "%"), (100, "%"), (.5, "times"), (2, "times")], hidden=one_coil)
 
 # --- Off-resonance ---
@@ -156,8 +156,8 @@ def swapped_lines(v):
     return v
 
 
-mistake("the centre line lost (zero)", line(lambda v, all_: 1e-6 * v), "line|readout|lost|empty|zero|centre", "cartesian", hidden=exact)
-mistake("the centre line is that of noise", line(lambda v, all_: .02 * noise_coil(v)), "line|readout|lost|empty|zero|centre|noise", "cartesian", hidden=exact)
+mistake("the centre line lost (zero)", line(lambda v, all_: 1e-6 * v), r"\blines?\b|lost|missing|empty|zero|centre|strongest", "cartesian", hidden=exact)
+mistake("the centre line is that of noise", line(lambda v, all_: .02 * noise_coil(v)), r"\blines?\b|lost|missing|empty|zero|centre|strongest|of noise", "cartesian", hidden=exact)
 mistake("two lines near the centre swapped", readouts(swapped_lines), LINE, "cartesian")
 mistake("ghost: every other line shifted by half a sample", lambda s: dict(s, kspace=flat(every_other_shifted(by_readout(s)))), "ghost|even and odd|every (second|other)|delay|echo", "cartesian",
         [(.5, "samples"), (1, "samples")])

@@ -5,7 +5,8 @@ import re
 
 import numpy as np
 
-SAME_UNIT = {"°": "degrees", "degree": "degrees", "deg": "degrees", "voxel": "voxels", "sample": "samples", "x": "times", "readout": "readouts"}
+ABOUT_SIZE = {"outside_fov", "geometry", "density"}  # said of many a scan; causes of a wrong unit or field of view alone
+SAME_UNIT = {"": "times", "°": "degrees", "degree": "degrees", "deg": "degrees", "voxel": "voxels", "sample": "samples", "x": "times", "readout": "readouts"}
 
 
 def words_of(row):
@@ -16,7 +17,8 @@ def words_of(row):
     said = [f"{c['code']}: {c['text']}" for c in causes_of(verdict)]
     if verdict.get("judgement") == "varies":
         said.append(verdict["sentence"])
-    said += [f"{m['code']}: {m['text']}" for m in row["messages"] if verdict.get("sentence", "\n") not in m["text"]]
+    said += [f"{m['code']}: {m['text']}" for m in row["messages"] if verdict.get("sentence", "\n") not in m["text"]
+             and (m["code"] not in ABOUT_SIZE or "unit" in row["words"])]
     return "; ".join(dict.fromkeys(said))
 
 
@@ -76,7 +78,16 @@ def share(part, whole):
     return f"{100 * part / whole:.0f} %" if whole else ""
 
 
-def by_kind(rows):
+def by_kind(rows, before):
+    """One line for each kind of mistake; before: rows of another program, whose shares stand in front of an arrow."""
+    earlier = collections.defaultdict(list)
+    for row in before:
+        earlier[row["mistake"]].append(row)
+
+    def change(of, counted, old):
+        now = share(sum(map(of, counted)), len(counted))
+        return f"{share(sum(map(of, old)), len(old)) or '?'} → {now}" if old else now
+
     kinds = collections.OrderedDict()
     for row in rows:
         if row["mistake"] != "none":
@@ -84,12 +95,12 @@ def by_kind(rows):
     lines = ["| mistake | scans | counted | change of the image | alarm | right cause | size within 15 % | not counted, because |",
              "|---|---|---|---|---|---|---|---|"]
     for kind, of_kind in kinds.items():
-        counted = [r for r in of_kind if counts(r)]
+        counted, old = ([r for r in some if counts(r)] for some in (of_kind, earlier[kind]))
         sizes = [e for e in map(size_error, counted) if e is not None]
         changes = [100 * r["change"] for r in counted]
         reasons = collections.Counter(r["hidden"] or "changes the image by less than 10 %" for r in of_kind if not counts(r))
         lines.append(f"| {kind} | {len(of_kind)} | {len(counted)} | {f'{min(changes):.0f}-{max(changes):.0f} %' if changes else ''} | "
-                     f"{share(sum(map(alarm, counted)), len(counted))} | {share(sum(alarm(r) and named(r) for r in counted), len(counted))} | "
+                     f"{change(alarm, counted, old)} | {change(lambda r: alarm(r) and named(r), counted, old)} | "
                      f"{f'{sum(e <= 0.15 for e in sizes)} of {len(sizes)}' if sizes else ''} | "
                      f"{'; '.join(f'{n}: {why}' for why, n in reasons.items())} |")
     return lines
@@ -146,11 +157,11 @@ def summary(rows):
             f"Seconds of a reconstruction with its search: median {np.median(seconds):.2f}, largest {max(seconds):.1f}." if seconds else ""]
 
 
-def tables(rows):
+def tables(rows, before=()):
     missed = [r for r in rows if counts(r) and not alarm(r)]
     other = [r for r in rows if counts(r) and alarm(r) and not named(r)]
     false = [r for r in rows if r["mistake"] == "none" and false_alarm(r)]
-    parts = [summary(rows), ["## By kind of mistake"], by_kind(rows), ["## By scan"], by_scan(rows)]
+    parts = ([["Before:"] + summary(before), ["Now:"]] if before else []) + [summary(rows), ["## By kind of mistake"], by_kind(rows, before), ["## By scan"], by_scan(rows)]
     for title, some in (("Missed", missed), ("Alarm with another cause, or none", other), ("False alarms", false)):
         parts += [[f"## {title} ({len(some)})"], ROW_HEAD + [row_line(r) for r in some] if some else ["none"]]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"

@@ -256,6 +256,12 @@ def separate_reference(scan, every=2, n=24):
     return dict(sparse, calibration=noisy(scan["kspace"][:, inside], 50, 9), calibration_trajectory=scan["trajectory"][inside].T.copy())
 
 
+def with_reference_of(scan, other):
+    """A scan with a calibration: the inner samples of another scan of the object, which is Cartesian and full."""
+    reference = separate_reference(other)
+    return dict(scan, calibration=reference["calibration"], calibration_trajectory=reference["calibration_trajectory"])
+
+
 def without_maps(scan):
     return scan and {key: value for key, value in scan.items() if key != "sensitivity_maps"}
 
@@ -293,6 +299,8 @@ base("Cartesian 96, x2, 24 lines, 8 coils", "2D cartesian uniform found many", l
     simulated("a9", "cartesian", 96, 8, 30, "--phantom", "anatomy", "--seed", 20), 2, 24)))
 base("Cartesian 96, x2, separate calibration, 8 coils", "2D cartesian uniform reference many", lambda: without_maps(separate_reference(
     simulated("a9", "cartesian", 96, 8, 30, "--phantom", "anatomy", "--seed", 20))))
+base("golden-radial 80, x3, separate calibration, 8 coils", "2D radial golden time reference many", lambda: without_maps(with_reference_of(
+    simulated("a2", "golden-radial", 80, 8, 30, "--undersampling", 3, "--seed", 13), simulated("a11", "cartesian", 80, 8, 30, "--seed", 22))))
 base("Cartesian 64, 1 coil", "2D cartesian uniform one found exact", lambda: without_maps(simulated("a10", "cartesian", 64, 1, 30, "--seed", 21)))
 JEMRIS = "jemris_ismrmrd_spiral/raw/signals_spiralout_%s_slc30.h5"
 for kind in ("clean", "CS", "Susc70Mhz"):
@@ -313,7 +321,9 @@ base("MatMRI spiral 62x83, 6 coils, maps, B0", "real 2D spiral shot time maps ma
 base("public head, Cartesian 96, 8 coils", "real 2D cartesian uniform found many", public_head)
 base("public head, Cartesian 96, x2, 24 lines, 8 coils", "real 2D cartesian uniform found many",
      lambda: (lambda scan: scan and reference_lines(scan, 2, 24))(public_head()))
-base("public head as it is, 12 % of 230x180, 8 coils", "real 2D cartesian random found many", public_samples)
+base("public head, Cartesian 96, x2, separate calibration, 8 coils", "real 2D cartesian uniform reference many",
+     lambda: (lambda scan: scan and separate_reference(scan))(public_head()))
+base("public head as it is, 12 % of 230x180, 8 coils", "real 2D cartesian random shot found many", public_samples)
 
 
 def key_of(name):
@@ -326,7 +336,12 @@ def scan_of(name):
         if name in GOOD:
             return GOOD[name][0]()
         if name not in _kept:
-            _kept[name] = next(make for n, _, make in BASES if n == name)()
+            try:
+                _kept[name] = next(make for n, _, make in BASES if n == name)()
+            except Exception as problem:
+                _kept[name] = problem
+        if isinstance(_kept[name], Exception):
+            raise _kept[name]
         return _kept[name]
 
 

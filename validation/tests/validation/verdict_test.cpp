@@ -142,9 +142,9 @@ TEST(Verdict, is_quiet_up_to_what_ordinary_sources_leave_over) {
     validation::decide(v, 1e-4, 30);
     return v;
   };
-  // 0.4 * 0.7 of the energy is explained by neither: 0.07 / sqrt(0.28) = 0.132.
+  // 0.4 * 0.7 of the energy is explained by neither: 0.07 / 0.28 = 0.25.
   const double limit = validation::ordinary_limit(1 - 0.4 * 0.7);
-  EXPECT_NEAR(limit, 0.1323, 1e-4);
+  EXPECT_NEAR(limit, 0.25, 1e-12);
   EXPECT_EQ(decided(limit).judgement, Judgement::ordinary);
   EXPECT_EQ(
       v.sentence,
@@ -163,6 +163,21 @@ TEST(Verdict, has_an_ordinary_limit_only_for_a_share_that_is_one) {
   EXPECT_EQ(validation::ordinary_limit(0.999), validation::most_ordinary);
   for (const double share : {-0.1, 1.0, std::numeric_limits<double>::quiet_NaN()})
     EXPECT_EQ(validation::ordinary_limit(share), validation::unexplained_limit);
+}
+
+TEST(Verdict, takes_an_object_beyond_the_field_of_view_for_no_scale_of_k) {
+  const auto decided = [](double outside, double unexplained) {
+    Verdict v;
+    v.tested = 1, v.unexplained = unexplained, v.ordinary_limit = validation::ordinary_limit(outside);
+    v.by_coil.assign(2, {0, 0.5, 0.1, 1});
+    v.ordinary = {{codes::outside_fov, "tissue outside the field of view", 2, 0, "%", outside}};
+    v.cause = Finding{"scale", "k along y is 3.0 \u00b1 0.6 % too short", 3, 0.6, "%", 0.7, 0.13};
+    validation::decide(v, 1e-4, 30);
+    return v.judgement;
+  };
+  EXPECT_EQ(decided(0.9, 0.09), Judgement::ordinary);
+  EXPECT_EQ(decided(0.5, 0.09), Judgement::unexplained) << "the scale explains more";
+  EXPECT_EQ(decided(0.64, 0.3), Judgement::unexplained) << "too much is left over";
 }
 
 TEST(Verdict, names_a_cause_with_its_size_however_little_is_left_over) {
@@ -285,7 +300,6 @@ TEST(Causes, name_what_was_planted) {
   expect("conjugated", [&](Scan& s) {
     for (auto& d : s.kspace.values) d.im = -d.im;
   });
-  expect("delay", [&](Scan& s) { delay(s, 1); });
   expect("maps", [&](Scan& s) {
     const auto told = s.sensitivity_maps->values;
     const auto of_coil = told.size() / told.extent(0);
