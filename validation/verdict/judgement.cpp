@@ -228,6 +228,12 @@ void blame(Finding cause, Verdict& v) {
   alarm(v);
 }
 
+void drop_order(Verdict& v) {
+  if (!v.cause || v.cause->code != "order") return;
+  v.cause.reset();
+  alarm(v);
+}
+
 void decide(Verdict& v, double solver_residual, int iterations) {
   const auto settle = [&](Judgement judgement, std::string sentence) {
     v.judgement = judgement;

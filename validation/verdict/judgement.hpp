@@ -42,6 +42,9 @@ bool calls_for_a_cause(const Verdict& verdict);
 /// Makes a cause that was sought the cause of an alarm, unless ordinary sources account for it.
 void blame(Finding cause, Verdict& verdict);
 
+/// Takes back a cause with the code "order", which a search refuted.
+void drop_order(Verdict& verdict);
+
 /// Returns the remedy of a cause with this code; empty where no option and no advice answers it.
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought);
 
