@@ -29,7 +29,8 @@ RegularizerOption parse_regularizer(const std::string& text) {
     const auto number = colon == std::string::npos ? "" : part.substr(colon + 1);
     if (colon != std::string::npos && !(is_sparse && number == "auto")) {
       double value = 0;
-      if (!parse_number(number, value) || !(value > 0 && std::isfinite(value)))
+      const bool is_none = name == "identity" && number == "0" && text.find(',') != std::string::npos;
+      if (!parse_number(number, value) || !((value > 0 || is_none) && std::isfinite(value)))
         throw Error(flag,
                     "a strength above 0 behind " + name + ", such as " + name + ":0.01" +
                         (is_sparse ? ", or auto" : ""),

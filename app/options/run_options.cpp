@@ -47,14 +47,14 @@ Regularizer regularizer_of(const RunOptions& options) {
 
 LambdaChoice lambda_of(const RunOptions& options) {
   const auto& [quadratic, strength, sparse] = options.regularizer;
-  if (!strength && sparse.empty()) return options.lambda.value_or(OfMeanEigenvalue{});
+  if (!strength && sparse.empty()) return options.lambda.value_or(StandardLambda{});
   refuse(options, "--lambda", "--regularizer " + options.given.at("--regularizer"));
-  if (strength) return OfMeanEigenvalue{*strength};
+  if (strength) return *strength > 0 ? LambdaChoice(OfMeanEigenvalue{*strength}) : OfLargestEigenvalue{0};
   // Terms in time alone would leave to the noise what no frame has measured (the corners of k-space of radial scans).
   constexpr double share_beside_terms_in_time = 0.01;
   const bool in_time_alone =
       std::all_of(sparse.begin(), sparse.end(), [](const auto& term) { return is_temporal(term.kind); });
-  return in_time_alone ? LambdaChoice(OfMeanEigenvalue{share_beside_terms_in_time}) : OfLargestEigenvalue{0};
+  return in_time_alone ? LambdaChoice(OfMeanEigenvalue{share_beside_terms_in_time}) : BelowNoise{};
 }
 
 /// Throws Error where an option is given that has no effect on a method, or beside another option.
@@ -88,7 +88,7 @@ void print_unusable_cache(const std::string& folder) {
     io::require_writable_folder((std::filesystem::path(folder) / "q").string());
   } catch (const Error& error) {
     if (!std::exchange(printed, true))
-      print_error(std::string("nothing is kept for other scans (--cache): ") + error.what());
+      print_error("nothing is kept for other scans (" + option_words("cache") + "): " + error.what());
   }
 }
 

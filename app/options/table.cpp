@@ -282,7 +282,8 @@ Rows solution() {
                 "identity or roughness (finite differences), the W of --lambda; or a sum of terms with "
                 "strengths, such as wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, "
                 "wavelet, tv, tgv, the last three also with auto: the strength that the noise asks for; and "
-                "of --frames temporal-tv, llr",
+                "of --frames temporal-tv, llr; identity:0 beside a term: without the floor that keeps images "
+                "stable",
                 [](RunOptions& o, const std::string& text) { o.regularizer = parse_regularizer(text); }}
           .with_words(regularizer_names())
           .shows([](const RunOptions& o) { return o.regularizer.quadratic; }),
@@ -292,7 +293,9 @@ Rows solution() {
       number("--prior-strength", FHD_FIELD(prior_strength), "larger: weaker edges of the prior count too"),
       OptionRow{"--lambda", "NUMBER|auto",
                 "weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: that of the least "
-                "estimated error, or the default where the noise is not known [0.05 of the mean eigenvalue]",
+                "estimated error, or the default where the noise is not known [0.05 of the mean eigenvalue; "
+                "of a Cartesian scan with "
+                "gaps, from what a first image leaves of the samples]",
                 set_lambda},
       whole("--iterations", FHD_FIELD(solver.iterations),
             fmt::format("of the solver, at most; {} with wavelet, tv, tgv", sparse_iterations), 1),

@@ -75,6 +75,23 @@ std::int64_t voxels_with_maps(const Array<Complex<float>>& maps) {
   return count;
 }
 
+/// Adds the defect of one plane, or volume, at a point of its region to those before.
+void add_defect(const SmoothReference& reference, const std::array<int, 3>& size, std::int64_t plane,
+                std::optional<MapDefect>& all) {
+  const auto& found = reference.defect;
+  if (!found) return;
+  MapDefect defect = *found;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto points = static_cast<int>(reference.vectors.extent(3 - axis));
+    const double fraction = (found->voxel[axis] + 0.5 - points / 2) / points;  // between two points
+    defect.voxel[axis] =
+        std::clamp(size[axis] / 2 + static_cast<int>(std::lround(fraction * size[axis])), 0, size[axis] - 1);
+  }
+  defect.voxel[2] += static_cast<int>(plane);
+  if (all) defect = {all->kind, all->voxel, all->count + found->count};
+  all = defect;
+}
+
 /// Leaves the second set only where it is asked for, or tells enough.
 void judge_second(MapSetCount sets, MapEstimate& estimate) {
   const std::int64_t all = voxels_with_maps(estimate.maps.values),
@@ -113,7 +130,7 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, MapSetCount sets, 
   estimate.calibration_sampled = region.sampled;
   if (looks_for_second) estimate.second = no_maps();
   auto& maps = estimate.maps.values;
-  const auto reference = principal_component(region);
+  const auto component = principal_component(region);
   const auto mask = signal_mask(region, noise_of(region, scan), matrix);
   if (method == MapMethod::joint) {
     maps = smooth_maps(region, mask);
@@ -121,20 +138,24 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, MapSetCount sets, 
     return estimate;
   }
   const float least_eigenvalue = method == MapMethod::espirit ? static_cast<float>(eigenvalue_mask) : 0.0f;
-  const auto find = [&](const MatrixField& field, const std::array<int, 3>& size, std::int64_t plane) {
-    dominant_eigenvectors(field, {size, mask, reference, least_eigenvalue}, plane, device, maps);
+  Array<Complex<float>> constant({coils, 1, 1, 1});
+  std::copy(component.begin(), component.end(), constant.begin());
+  const auto find = [&](const CalibrationRegion& of, const std::array<int, 3>& size, std::int64_t plane) {
+    const auto field = field_of(of, method);
+    tell(2);
+    const auto reference = smooth_reference(of, field, component, device);
+    add_defect(reference, size, plane, estimate.defect);
+    dominant_eigenvectors(field, {size, mask, reference.vectors, least_eigenvalue}, plane, device, maps);
     if (looks_for_second)
-      dominant_eigenvectors(field, {size, mask, reference, least_eigenvalue, &maps}, plane, device,
+      dominant_eigenvectors(field, {size, mask, constant, least_eigenvalue, &maps}, plane, device,
                             estimate.second->values);
   };
   if (calibrates_by_plane(matrix)) {
     const auto planes = planes_of(region);
     for (std::size_t z = 0; z < planes.size(); ++z)
-      find(field_of(planes[z], method), {matrix[0], matrix[1], 1}, static_cast<std::int64_t>(z));
+      find(planes[z], {matrix[0], matrix[1], 1}, static_cast<std::int64_t>(z));
   } else {
-    const auto field = field_of(region, method);
-    tell(2);
-    find(field, matrix, 0);
+    find(region, matrix, 0);
   }
   if (looks_for_second) judge_second(sets, estimate);
   tell(3);

@@ -158,6 +158,13 @@ struct NoiseSummary {
   double seconds = 0;
 };
 
+/// A place where terms without squares make an image far brighter than least squares do.
+struct HotSpot {
+  std::array<int, 3> voxel{};  ///< of the image, x, y, z
+  double times = 0;            ///< |image| over the largest magnitude around it in least squares
+  bool is_held = false;        ///< a quadratic term was added there
+};
+
 /// The solution of one volume.
 struct SolvedVolume {
   /// |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d, as conjugate gradient
@@ -172,6 +179,7 @@ struct SolvedVolume {
   double largest_eigenvalue = 0;             ///< of E^H E, in the unit of the scan's maps
   std::optional<Certificate> certificate{};  ///< empty when nobody asked for one
   std::optional<Verdict> verdict{};          ///< likewise; of least squares alone
+  std::optional<HotSpot> hot_spot{};         ///< the largest, with terms without squares
 };
 
 struct Report : SolvedVolume {

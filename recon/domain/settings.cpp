@@ -60,6 +60,11 @@ void validate(const LeastSquares& method) {
     if (!(lambda->share >= 0 && std::isfinite(lambda->share)))
       throw Error(Field{"lambda"}, "a number >= 0, relative to the largest eigenvalue of F^H F",
                   short_number(lambda->share));
+  if (const auto* floor = std::get_if<BelowNoise>(&method.lambda)) {
+    require_share(Field{"lambda"}, floor->share, 1);
+    if (method.sparse.empty())
+      throw Error(Field{"lambda"}, "a number or auto, without sparse terms", "the floor beside sparse terms");
+  }
   require_accuracy(method.transform.accuracy);
   if (method.iterations < 1)
     throw Error(Field{"iterations"}, "at least 1", std::to_string(method.iterations));

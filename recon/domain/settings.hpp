@@ -58,9 +58,12 @@ struct RoughnessPenalty {
 };
 using Regularizer = std::variant<IdentityPenalty, RoughnessPenalty>;
 
+/// The default: OfMeanEigenvalue; of a Cartesian scan with regular gaps, which has maps, from the misfit of a first image
+/// (pipeline/first_image.hpp).
+struct StandardLambda {};
 /// lambda over the mean eigenvalue of E^H E, (samples) x (mean over voxels of sum |S_c|^2).
 struct OfMeanEigenvalue {
-  double share = 0.05;  ///< the default
+  double share = 0.05;
 };
 /// The lambda over the mean eigenvalue that other quantities are measured by: the unit of sparse strengths, the weight of
 /// voxels that no coil sees, the start of a search. A change of the default above leaves it alone.
@@ -72,7 +75,13 @@ struct OfLargestEigenvalue {
 /// The lambda of the least estimated error of the image (Stein's unbiased risk), or the default where the noise is not known
 /// well enough.
 struct FromNoise {};
-using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoise>;
+/// The floor beside sparse terms: a share of what a first image leaves of a sample, squared, over the square of its magnitude
+/// (pipeline/first_image.hpp). Where the image is unstable all the same, it is held there (pipeline/stable_image.hpp).
+struct BelowNoise {
+  double share = 0.1;
+};
+using LambdaChoice =
+    std::variant<StandardLambda, OfMeanEigenvalue, OfLargestEigenvalue, FromNoise, BelowNoise>;
 
 // --- Terms beside the regularizer, whose values are magnitudes and not squares: solve/problem.hpp ---
 
@@ -120,7 +129,7 @@ struct LeastSquares {
   NormalKind normal = NormalKind::toeplitz;
   PreconditionerKind preconditioner = PreconditionerKind::automatic;
   Regularizer regularizer{};
-  LambdaChoice lambda{};                ///< with sparse terms not FromNoise; 0: these alone
+  LambdaChoice lambda{};  ///< with sparse terms not FromNoise, without not BelowNoise; 0: these alone
   std::vector<SparsePenalty> sparse{};  ///< each kind at most once
   int iterations = 30;                  ///< at most
   /// Stop when the relative residual of the normal equations falls below; with sparse terms, of the conditions of

@@ -126,8 +126,9 @@ std::int64_t concurrent_volumes(Device device, std::int64_t volumes, std::int64_
 bool needs_largest_eigenvalue(const LeastSquares& method) {
   const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
   if (!method.sparse.empty()) return of_largest && of_largest->share > 0;  // else found with the image
-  return !std::holds_alternative<OfMeanEigenvalue>(method.lambda) ||
-         !std::holds_alternative<IdentityPenalty>(method.regularizer);
+  const bool is_of_mean = std::holds_alternative<OfMeanEigenvalue>(method.lambda) ||
+                          std::holds_alternative<StandardLambda>(method.lambda);
+  return !is_of_mean || !std::holds_alternative<IdentityPenalty>(method.regularizer);
 }
 
 bool uses_preconditioner(const LeastSquares& method, bool corrects_off_resonance) {

@@ -284,6 +284,7 @@ class FrameSystems {
       solve_sparse(joint, solution, measured, samples, noise(), true, context_);
     model_.preconditioner = joint.preconditioner;
     model_.problem.sparse = joint.problem.sparse;
+    model_.problem.terms.front().weight = joint.problem.terms.front().weight;
     if (subspace_) {
       solution = expanded(std::move(solution));
       context_.log.note(
@@ -292,6 +293,7 @@ class FrameSystems {
           "part within it");
     }
     solution.volumes.resize(static_cast<std::size_t>(count_), solution.volumes.front());
+    for (std::int64_t frame = 1; frame < count_; ++frame) solution.volumes[frame].hot_spot.reset();
     // How far the conditions of optimality of each frame are from 0.
     auto rest = pull_of_data(solution.images);
     add_scaled(rest, T(1), one_of(solution.subgradient, rest.shape(), 0));

@@ -5,12 +5,15 @@
 
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/coils/undersampling.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/first_image.hpp"
 #include "recon/pipeline/risk.hpp"
 #include "recon/pipeline/solve.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
+#include "recon/transform/cartesian.hpp"
 
 namespace fhd {
 namespace {
@@ -178,20 +181,70 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
                    const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, const Context& context) {
   const LambdaChoice& choice = least_squares(context.settings)->lambda;
   double lambda = 0;
-  if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&choice))
+  if (std::holds_alternative<StandardLambda>(choice))
+    lambda = OfMeanEigenvalue{}.share * model.mean_eigenvalue;
+  else if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&choice))
     lambda = of_mean->share * model.mean_eigenvalue;
   else if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&choice))
     lambda = of_largest->share * model.largest_eigenvalue;
-  else
+  else if (std::holds_alternative<FromNoise>(choice))
     context.log.stage("search of lambda",
                       [&] { lambda = searched_lambda(model, data, samples, noise, fhd, context); });
   model.problem.terms.front().weight = lambda;
   context.log.report.lambda = lambda * model.map_unit * model.map_unit;
 }
 
-#define FHD_INSTANTIATE(T)                                                                    \
-  template double norm_of_all<T>(const Array<Complex<T>>&, const ProcessGroup&);              \
-  template void choose_lambda<T>(Model<T>&, const Measurements<T>&, const Array<Complex<T>>&, \
+namespace {
+
+/// Returns whether the sum of squares of the maps is about the same wherever it is not 0, as of maps that are found in a scan.
+template <class T>
+bool is_even(const SenseEncoding<T>& sense) {
+  double count = 0, squares = 0, fourths = 0;
+  for (const auto& root : root_sum_of_squares(sense.maps()).to(Device::cpu())) {
+    const double square = double{root.re} * root.re;
+    count += square > 0, squares += square, fourths += square * square;
+  }
+  return count * fourths <= 1.1 * squares * squares;
+}
+
+}  // namespace
+
+template <class T>
+bool adapt_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                  const Array<Complex<T>>& fhd, Array<Complex<T>>& image, const Context& context) {
+  const LeastSquares& method = *least_squares(context.settings);
+  const auto& matrix_size = data.scan.geometry.matrix_size;
+  if (!std::holds_alternative<StandardLambda>(method.lambda) || !method.sparse.empty() ||
+      !std::holds_alternative<IdentityPenalty>(method.regularizer) || !model.has_maps ||
+      model.problem.is_real || !is_cartesian(data.scan.trajectory, matrix_size) ||
+      lattice_sampling(data.scan.trajectory, matrix_size).reduction < 2)
+    return false;
+  // A grid, so that noise and rounding as a rule do not change lambda from volume to volume.
+  // Where the sum of squares of the maps is uneven, a large lambda would shade the image.
+  constexpr double factor = 40, grid = 1.2;
+  const double most = is_even(*model.sense) ? 0.5 : OfMeanEigenvalue{}.share;
+  double share = 0;
+  context.log.stage("first image", [&] {
+    find_first_image(model, fhd, image, context);
+    share = factor * misfit_over_image(model, image, magnitude_of(image), fhd, samples, context) /
+            model.mean_eigenvalue;
+  });
+  if (!(share > 0)) return true;
+  share = std::pow(grid, std::round(std::log(std::clamp(share, least_penalty, most)) / std::log(grid)));
+  model.problem.terms.front().weight = share * model.mean_eigenvalue;
+  context.log.report.lambda = share * model.mean_eigenvalue * model.map_unit * model.map_unit;
+  const std::string words = short_number(share) + " of the mean eigenvalue";
+  for (auto& [name, value] : context.log.report.settings)
+    if (name == "lambda") value = words;
+  context.log.note("lambda", "lambda is " + words + ", from what a first image leaves of the samples");
+  return true;
+}
+
+#define FHD_INSTANTIATE(T)                                                                     \
+  template double norm_of_all<T>(const Array<Complex<T>>&, const ProcessGroup&);               \
+  template bool adapt_lambda<T>(Model<T>&, const Measurements<T>&, const Array<Complex<T>>&,   \
+                                const Array<Complex<T>>&, Array<Complex<T>>&, const Context&); \
+  template void choose_lambda<T>(Model<T>&, const Measurements<T>&, const Array<Complex<T>>&,  \
                                  const NoiseEncoding<T>&, const Array<Complex<T>>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -31,6 +31,8 @@ struct Model {
       1;  ///< magnitude of images over that of the unknowns, where these are no images (frames.cpp)
   std::shared_ptr<const HermitianOperator<T>> preconditioner{};  ///< the last one, of a term of this weight
   double preconditioned_weight = -1;
+  bool holds =
+      false;  ///< the last quadratic term is that of places where an image was unstable (stable_image.hpp)
 
   const Array<Complex<T>>& maps() const { return sense->maps(); }
 };

@@ -30,7 +30,11 @@ Settings settings_of_image(Settings settings, const Scan& prepared, const Report
   settings.coils.maps = prepared.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
   settings.outside_fov = OutsideFov::off;
   if (auto* method = std::get_if<LeastSquares>(&settings.method)) {
-    if (std::holds_alternative<FromNoise>(method->lambda) && report.largest_eigenvalue > 0)
+    const bool is_found = std::holds_alternative<FromNoise>(method->lambda) ||
+                          std::holds_alternative<BelowNoise>(method->lambda) ||
+                          (std::holds_alternative<StandardLambda>(method->lambda) &&
+                           holds(report.messages, "lambda", Severity::note));
+    if (is_found && report.largest_eigenvalue > 0)
       method->lambda = OfLargestEigenvalue{report.lambda / report.largest_eigenvalue};
     for (std::size_t j = 0; j < method->sparse.size() && j < report.terms.size(); ++j)
       method->sparse[j].strength = report.terms[j].strength;

@@ -5,6 +5,8 @@
 
 #include "recon/array/thread_limit.hpp"
 #include "recon/domain/compatibility.hpp"
+#include "recon/domain/option_words.hpp"
+#include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/frames.hpp"
 #include "recon/pipeline/volumes.hpp"
@@ -50,6 +52,28 @@ Image as_measured(Image image, const Preparation& preparation, const Scan& volum
   return image;
 }
 
+/// Reports where sparse terms made an image far brighter than least squares do.
+void report_hot_spot(Report& report, const Preparation& preparation, const Scan& volume) {
+  auto& spot = report.hot_spot;
+  if (!spot) return;
+  spot->voxel = in_order(inverse(preparation.order), spot->voxel);
+  const auto& n = volume.geometry.matrix_size;
+  for (int axis = 0; axis < 3; ++axis)
+    if (spot->voxel[axis] < 0 || spot->voxel[axis] >= n[axis]) return;  // beyond the image
+  std::string place, terms;
+  for (const int at : spot->voxel) place += (place.empty() ? "voxel (" : ", ") + std::to_string(at);
+  for (const auto& term : report.terms) terms += (terms.empty() ? "" : ",") + term.name;
+  report.messages.push_back(
+      {"hot_spot", Severity::suspicion,
+       "at " + place + ") " + terms + (spot->is_held ? " let the image grow to " : " makes the image ") +
+           short_number(spot->times) + " times the brightest place around it by least squares" +
+           (spot->is_held ? ", and an added identity holds it there: " : ": ") +
+           "the samples and the sensitivity maps do not determine the image there",
+       "look at the sensitivity maps there, find them in another way, such as " +
+           option_words("coils", "joint") + ", or take a larger strength",
+       "regularizer"});
+}
+
 /// Returns images and reports of volumes; frames are of one.
 std::vector<Reconstruction> results_of(Images made, const Report& shared, DiagnosticImages diagnostic_images,
                                        const Preparation& preparation,
@@ -59,6 +83,7 @@ std::vector<Reconstruction> results_of(Images made, const Report& shared, Diagno
     const Scan& volume = *volumes[volumes.size() == 1 ? 0 : i];
     results[i].report = shared;
     if (!made.solved.empty()) static_cast<SolvedVolume&>(results[i].report) = std::move(made.solved[i]);
+    report_hot_spot(results[i].report, preparation, volume);
     results[i].image = as_measured(std::move(made.images[i]), preparation, volume);
     if (!made.gridded.empty())
       results[i].gridded = as_measured(std::move(made.gridded[i]), preparation, volume);

@@ -26,7 +26,7 @@ double eigenvalue_of(Model<T>& model, const ConjugateGradientResult& solved, con
 }
 
 template <class T>
-void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) {
+void run_solver(Model<T>& model, Solution<T>& solution, bool from_zero, const Context& context) {
   const Problem<T>& problem = model.problem;
   context.log.stage("conjugate gradient", [&] {
     const double weight = problem.terms.front().weight;
@@ -41,7 +41,8 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
       keep_real_part(real);
     }
     auto solved = solve_quadratic(model, problem.is_real ? real : solution.right_hand_sides, solution.images,
-                                  context.log.progress(), context);
+                                  context.log.progress(), context, ConjugateGradientSettings{}.kept_residuals,
+                                  from_zero);
     for (auto& one : solved) {
       const auto number = static_cast<std::int64_t>(solution.volumes.size());
       const double eigenvalue =
@@ -224,12 +225,18 @@ Solution<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Ar
                                  model.encoding->adjoint(b, right_hand_side);
                                  return norm_of_all(b, context.processes());
                                }};
-  if (is_first)
-    choose_lambda(model, data, samples, noise, one_of(solution.right_hand_sides, image, 0), context);
+  bool from_zero = true;
+  if (is_first) {
+    const auto fhd = one_of(solution.right_hand_sides, image, 0);
+    choose_lambda(model, data, samples, noise, fhd, context);
+    auto first = one_of(solution.images, image, 0);
+    const auto of_volume = one_of(samples, Shape{model.encoding->range()[0], samples.extent(1)}, 0);
+    from_zero = !adapt_lambda(model, data, of_volume, fhd, first, context);
+  }
   if (decide_solver(*least_squares(context.settings)) == SolverKind::admm)
     solve_sparse(model, solution, data, samples, noise, is_first, context);
   else
-    run_solver(model, solution, context);
+    run_solver(model, solution, from_zero, context);
   check_solution(solution, model, data, samples, coil, is_first, operators, context);
   return {std::move(solution.images), {}, {}, std::move(solution.volumes)};
 }
@@ -278,14 +285,15 @@ double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd) {
 template <class T>
 std::vector<ConjugateGradientResult> solve_quadratic(const Model<T>& model, const Array<Complex<T>>& b,
                                                      Array<Complex<T>>& x, const ProgressCallback& progress,
-                                                     const Context& context, int kept_residuals) {
+                                                     const Context& context, int kept_residuals,
+                                                     bool from_zero) {
   const LeastSquares& method = *least_squares(context.settings);
   return conjugate_gradients(model.problem.system(), b, x,
                              {.iterations = method.iterations,
                               .tolerance = method.tolerance,
                               .check_every = residual_interval(context.device()),
                               .kept_residuals = kept_residuals,
-                              .from_zero = true},
+                              .from_zero = from_zero},
                              progress, model.preconditioner.get());
 }
 
@@ -319,7 +327,7 @@ Solution<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperat
 #define FHD_INSTANTIATE(T)                                                                     \
   template std::vector<ConjugateGradientResult> solve_quadratic<T>(                            \
       const Model<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, const ProgressCallback&,  \
-      const Context&, int);                                                                    \
+      const Context&, int, bool);                                                              \
   template double find_largest_eigenvalue<T>(Model<T>&, const Array<Complex<T>>&);             \
   template void check_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,       \
                                   const Array<Complex<T>>&, std::optional<std::int64_t>, bool, \

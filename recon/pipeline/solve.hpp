@@ -28,12 +28,13 @@ template <class T>
 Solution<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
                   const Context& context);
 
-/// Solves (E^H E + quadratic terms) x = b by conjugate gradient from x = 0, for right-hand sides b [volume][z][y][x], with
+/// Solves (E^H E + quadratic terms) x = b by conjugate gradient from x as given (`from_zero`: 0), for right-hand sides b [volume][z][y][x], with
 /// the preconditioner of the model.
 template <class T>
 std::vector<ConjugateGradientResult> solve_quadratic(
     const Model<T>& model, const Array<Complex<T>>& b, Array<Complex<T>>& x, const ProgressCallback& progress,
-    const Context& context, int kept_residuals = ConjugateGradientSettings{}.kept_residuals);
+    const Context& context, int kept_residuals = ConjugateGradientSettings{}.kept_residuals,
+    bool from_zero = true);
 
 /// Completes a solution: E images compared with `samples`, |E image - d| / |d| of each, and, where it `verifies`,
 /// certificate and verdict; of all coils together, or of `coil` without its map.
@@ -58,11 +59,17 @@ struct NoiseEncoding {
 };
 
 /// Chooses lambda, the weight of the regularizer, once for a scan, as LeastSquares::lambda says; it goes to the term and to
-/// the report. `samples` are all of `data`, or those of its strongest coil, `fhd` is their E^H d and `noise` is of the same
+/// the report. BelowNoise is left to solve_sparse. `samples` are all of `data`, or those of its strongest coil, `fhd` is their E^H d and `noise` is of the same
 /// coils: a search solves for them. (lambda.cpp)
 template <class T>
 void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                    const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, const Context& context);
+
+/// Changes the default lambda where the samples are a Cartesian lattice with gaps, by a first image (first_image.hpp). Returns
+/// whether `image`, which is zero, became that.
+template <class T>
+bool adapt_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                  const Array<Complex<T>>& fhd, Array<Complex<T>>& image, const Context& context);
 
 /// Finds the largest eigenvalue of E^H E within some per cent, from E^H d = `fhd`, unless the model knows it.
 template <class T>

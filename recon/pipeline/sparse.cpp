@@ -7,8 +7,10 @@
 #include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/first_image.hpp"
 #include "recon/pipeline/risk.hpp"
 #include "recon/pipeline/solve.hpp"
+#include "recon/pipeline/stable_image.hpp"
 #include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
@@ -25,35 +27,6 @@ namespace {
 // voxel is measured once. Data times a factor change c alone, every sample taken twice m alone. c: half of the
 // energy of the first image (least squares, with the reference lambda) is in voxels below it, half above; empty
 // space does not count, nor do a few voxels that are very bright.
-
-/// Finds the first image, the start of the solvers, to about a per cent.
-template <class T>
-void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
-                      const Context& context) {
-  const double lambda = reference_lambda * model.mean_eigenvalue;
-  const RegularizedNormal<T> system(model.problem.normal, {{identity_term<T>(), lambda}});
-  ConjugateGradientSettings settings{.iterations = first_image_iterations(!model.circulant.empty()),
-                                     .tolerance = 1e-2,
-                                     .check_every = residual_interval(context.device()),
-                                     .from_zero = true};
-  if (model.frames > 1) settings.kept_residuals = 0;  // each is as large as all frames
-  conjugate_gradient(system, fhd, image, settings, {}, preconditioner_of(model, lambda, 0).get());
-}
-
-/// Returns the magnitude below which half of the energy of an image lies.
-template <class T>
-double magnitude_of(const Array<Complex<T>>& image) {
-  const Array<Complex<T>> host = image.to(Device::cpu());
-  std::vector<double> squares(host.size());
-  std::transform(host.begin(), host.end(), squares.begin(),
-                 [](Complex<T> v) { return norm(Complex<double>(v)); });
-  std::sort(squares.begin(), squares.end());
-  double all = 0, below = 0;
-  for (const double square : squares) all += square;
-  for (const double square : squares)
-    if ((below += square) >= all / 2) return std::sqrt(square);
-  return 0;
-}
 
 // The search of a strength by the noise.
 //
@@ -103,6 +76,22 @@ void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, Ad
       admm<T>(model.problem, fhd, path.image, settings, preconditioner, progress, std::move(path.solution));
 }
 
+/// Sets the floor beside the terms, from the first image, and reports it.
+template <class T>
+void choose_floor(Model<T>& model, const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd,
+                  const Array<Complex<T>>& image, double magnitude, const Context& context) {
+  const auto* floor = std::get_if<BelowNoise>(&least_squares(context.settings)->lambda);
+  if (floor == nullptr) return;
+  const double misfit = misfit_over_image(model, image, magnitude, fhd, samples, context),
+               share = std::min(reference_lambda, floor->share * misfit / model.mean_eigenvalue);
+  model.problem.terms.front().weight = share * model.mean_eigenvalue;
+  context.log.report.lambda = share * model.mean_eigenvalue * model.map_unit * model.map_unit;
+  context.log.note("floor",
+                   "identity:" + short_number(share) +
+                       " is added as a floor, too small to be seen where the samples determine the image; " +
+                       option_words("regularizer", "identity:0,...") + " leaves it out");
+}
+
 /// Sets the weights of the terms, `open` times the unit of strengths where the noise decides, and takes a path there: duals
 /// grow with the weight of their term.
 template <class T>
@@ -134,8 +123,9 @@ class Risk {
   /// `unit`: of strengths.
   Risk(Model<T>& model, double unit, const Measurements<T>& data, const Array<Complex<T>>& samples,
        const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,
-       const Context& context)
+       StableImage<T>& stable, const Context& context)
       : model_(model),
+        stable_(stable),
         unit_(unit),
         context_(context),
         fhd_(fhd),
@@ -185,7 +175,8 @@ class Risk {
   /// Solves for both images by as many iterations: what they leave undone is alike, and changes their difference
   /// less.
   Fit fit(double strength) {
-    solve(fhd_, strength, search_limits, path_);
+    do solve(fhd_, strength, search_limits, path_);
+    while (stable_.hold(path_.image));
     solve(disturbed_, strength, {path_.iterations(), 0}, disturbed_path_);
     // The square is that of the first image, which is near, and the rest: rounding of large products does not count.
     copy(path_.image, change_);
@@ -218,6 +209,7 @@ class Risk {
   }
 
   Model<T>& model_;
+  StableImage<T>& stable_;
   double unit_;
   const Context& context_;
   const Array<Complex<T>>& fhd_;
@@ -237,9 +229,10 @@ class Risk {
 template <class T>
 double search_strength(Model<T>& model, double unit, const Measurements<T>& data,
                        const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise,
-                       const Array<Complex<T>>& fhd, StrengthPath<T>& path, const Context& context) {
+                       const Array<Complex<T>>& fhd, StrengthPath<T>& path, StableImage<T>& stable,
+                       const Context& context) {
   RunLog& log = context.log;
-  Risk<T> risk(model, unit, data, samples, noise, fhd, path, context);
+  Risk<T> risk(model, unit, data, samples, noise, fhd, path, stable, context);
   if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
     constexpr double default_strength = 0.005;
     log.note("strength", option_words("regularizer", "auto") +
@@ -273,13 +266,15 @@ double search_strength(Model<T>& model, double unit, const Measurements<T>& data
 template <class T>
 void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,
-                      const Context& context) {
-  const double unit = model.mean_eigenvalue * model.image_share * magnitude_of(path.image);
+                      StableImage<T>& stable, const Context& context) {
+  const double unit = model.mean_eigenvalue * model.image_share * stable.magnitude_of_first();
   const auto& penalties = least_squares(context.settings)->sparse;
   double open = 0;
   if (searches_strength(*least_squares(context.settings)))
-    context.log.stage("search of strength",
-                      [&] { open = search_strength(model, unit, data, samples, noise, fhd, path, context); });
+    context.log.stage("search of strength", [&] {
+      open = search_strength(model, unit, data, samples, noise, fhd, path, stable, context);
+    });
+  stable.release();
   go_to_strength(open, unit, model, path, context);
   for (std::size_t j = 0; j < penalties.size(); ++j)
     context.log.report.terms.push_back(
@@ -297,19 +292,32 @@ void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>&
   const auto fhd = one_of(solution.right_hand_sides, shape, 0);
   StrengthPath<T> path{one_of(solution.images, shape, 0)};
   context.log.stage("first image", [&] { find_first_image(model, fhd, path.image, context); });
-  if (is_first) choose_strengths(model, measured, samples, noise, fhd, path, context);
+  StableImage<T> stable(model, path.image, measured.scan, context);
+  if (is_first) {
+    choose_floor(model, samples, fhd, path.image, stable.magnitude_of_first(), context);
+    choose_strengths(model, measured, samples, noise, fhd, path, stable, context);
+  }
   const double data = norm_of_all(samples, context.processes());
+  SparseSolution<T>& found = path.solution;
+  std::vector<double> residuals, objectives;  // of solutions before places were held
   context.log.stage(name_of(SolverKind::admm), [&] {
-    run_admm(model, fhd, context.log.report.terms.front().strength,
-             {method.iterations, std::min(0.5, method.tolerance)}, path, context.log.progress(), context);
+    for (;;) {
+      run_admm(model, fhd, context.log.report.terms.front().strength,
+               {method.iterations, std::min(0.5, method.tolerance)}, path, context.log.progress(), context);
+      if (!stable.hold(path.image)) break;
+      residuals.insert(residuals.end(), found.relative_residuals.begin(), found.relative_residuals.end() - 1);
+      objectives.insert(objectives.end(), found.objectives.begin(), found.objectives.end() - 1);
+    }
+    residuals.insert(residuals.end(), found.relative_residuals.begin(), found.relative_residuals.end());
+    objectives.insert(objectives.end(), found.objectives.begin(), found.objectives.end());
     find_largest_eigenvalue(model, fhd);
   });
-  SparseSolution<T>& found = path.solution;
-  for (double& objective : found.objectives) objective = data > 0 ? 1 + 2 * objective / (data * data) : 0;
+  for (double& objective : objectives) objective = data > 0 ? 1 + 2 * objective / (data * data) : 0;
   solution.subgradient = std::move(found.subgradient);
   SolvedVolume& volume = solution.volumes.emplace_back();
-  volume.relative_residuals = std::move(found.relative_residuals);
-  volume.objectives = std::move(found.objectives);
+  volume.relative_residuals = std::move(residuals);
+  volume.objectives = std::move(objectives);
+  volume.hot_spot = stable.hot_spot();
   volume.converged = found.converged;
   volume.stationarity = found.stationarity;
   volume.largest_eigenvalue = model.largest_eigenvalue;

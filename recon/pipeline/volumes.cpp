@@ -23,6 +23,8 @@ std::string in_words(const LambdaChoice& lambda) {
     return exact_number(of_largest->share);
   if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&lambda))
     return exact_number(of_mean->share) + " of the mean eigenvalue";
+  if (std::holds_alternative<StandardLambda>(lambda)) return in_words(OfMeanEigenvalue{});
+  if (std::holds_alternative<BelowNoise>(lambda)) return "below the noise";
   return "from the noise";
 }
 
@@ -35,8 +37,10 @@ std::string in_words(const BasisChoice& basis) {
 /// "identity", "identity,wavelet:0.01", "tv:0.02"
 std::string names_of_terms(const LeastSquares& method) {
   const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
+  const bool is_asked_for =
+      of_largest ? of_largest->share > 0 : !std::holds_alternative<BelowNoise>(method.lambda);
   std::string text;
-  if (method.sparse.empty() || !of_largest || of_largest->share > 0)
+  if (method.sparse.empty() || is_asked_for)
     text = std::holds_alternative<IdentityPenalty>(method.regularizer) ? "identity" : "roughness";
   for (const auto& [kind, strength] : method.sparse)
     text += (text.empty() ? "" : ",") + std::string(name_of(kind)) + ":" +

@@ -105,14 +105,16 @@ class ArrayOptions(TypedDict, total=False):
     regularizer: str | Mapping[Term, float | Literal["auto"]] | None
     """identity or roughness (finite differences), the W of `lambda_`; or a sum of terms with strengths, such as
     wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, wavelet, tv, tgv, the last three also with auto:
-    the strength that the noise asks for; and of `frames` temporal-tv, llr [identity]"""
+    the strength that the noise asks for; and of `frames` temporal-tv, llr; identity:0 beside a term: without the floor
+    that keeps images stable [identity]"""
     prior: Path | None
     """NIfTI image of the same anatomy: finite differences are penalised less across its edges"""
     prior_strength: float | None
     """larger: weaker edges of the prior count too [1]"""
     lambda_: float | Literal["auto"] | None
     """weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: that of the least estimated error, or the
-    default where the noise is not known [0.05 of the mean eigenvalue]"""
+    default where the noise is not known [0.05 of the mean eigenvalue; of a Cartesian scan with gaps, from what a first
+    image leaves of the samples]"""
     iterations: int | None
     """of the solver, at most; 100 with wavelet, tv, tgv [30]"""
     tolerance: float | None

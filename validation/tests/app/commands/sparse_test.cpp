@@ -87,6 +87,20 @@ TEST_F(SparseCommand, the_report_tells_terms_solver_and_objective) {
   EXPECT_CONTAINS(text("out.html"), "[\"objective, of that of an image of zeros\",\"0.");
 }
 
+TEST_F(SparseCommand, a_floor_is_told_and_identity_0_leaves_it_out) {
+  ASSERT_DONE(recon("--regularizer wavelet:0.01"));
+  EXPECT_EQ(report()["settings"]["lambda"], "below the noise");
+  EXPECT_EQ(report()["settings"]["regularizer"], "wavelet:0.01");
+  EXPECT_GT(report()["lambda"].get<double>(), 0);
+  EXPECT_CONTAINS(text("out"), "is added as a floor");
+  ASSERT_DONE(recon("--regularizer identity:0,wavelet:0.01"));
+  EXPECT_EQ(report()["settings"]["lambda"], "0");
+  EXPECT_EQ(report()["lambda"], 0);
+  EXPECT_LACKS(text("out"), "floor");
+  expect_refused("--regularizer identity:0",
+                 "--regularizer: expected a strength above 0 behind identity, such as identity:0.01, found '0'");
+}
+
 TEST_F(SparseCommand, a_strength_is_found_and_its_search_told_and_drawn) {
   for (const char* term : {"tv", "tv:auto"}) {
     ASSERT_DONE(recon(std::string("--regularizer wavelet:0.001,") + term));
