@@ -12,7 +12,7 @@ using Index = std::int64_t;
 using Matrix = Array<Complex<double>>;
 
 constexpr Index every = 4, left_out = 2;
-/// Of an image's own energy, that other readouts may miss: if they miss more, they do not determine those left out.
+/// Share of an image's own energy that other readouts may miss: if they miss more, they do not determine those left out.
 constexpr double most_missed = 0.1;
 
 bool is_left_out(Index readout) { return readout % every == left_out; }

@@ -1,4 +1,4 @@
-// What scans in vivo leave over that no mistake made: named, quiet, and no excuse for mistakes.
+// Tests the ordinary rest: what scans in vivo leave over is named and quiet, and excuses no mistake.
 #include "validation/verdict/ordinary.hpp"
 
 #include <gtest/gtest.h>
