@@ -111,7 +111,10 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
     const auto begin = Clock::now();
     const double budget_s = verdict.judgement == Judgement::ordinary ? 3 : std::max(15.0, report.seconds);
     auto cause = validation::likeliest_cause(scan, coils, verdict.cause, budget_s);
-    if (cause) validation::blame(std::move(*cause), verdict);
+    if (cause)
+      validation::blame(std::move(*cause), verdict);
+    else
+      validation::drop_order(verdict);
     add_stage(report, "search of a cause", seconds_since(begin));
   }
   if (verdict.judgement != Judgement::unexplained) return;

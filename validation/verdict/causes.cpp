@@ -361,8 +361,6 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
                                        std::optional<Finding> known, double budget_s) {
   if (auto evident = evident_cause(scan)) return evident;
   const auto begin = std::chrono::steady_clock::now();
-  const auto agreement = compare_maps(scan);
-  if (agreement.cause) return agreement.cause;
   const auto starts = readout_starts(scan.trajectory);
   const double as_told = misfit_of_centre(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
@@ -370,6 +368,8 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
     if (holds_order(*known, starts, scan, coils, as_told)) return known;
     known.reset();
   }
+  const auto agreement = compare_maps(scan);
+  if (agreement.cause) return agreement.cause;
   if (known) least = std::min(least, 0.8 * as_told * std::sqrt(std::max(0.0, 1 - known->share)));
   std::optional<Finding> cause = std::move(known);
   if (const double left = misfit_of_two_sets(scan, coils); left < least)

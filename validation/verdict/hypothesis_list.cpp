@@ -192,7 +192,7 @@ Finding in_words(const Hypothesis& h, const std::vector<double>& sizes, const st
         unit_of(h.kind, axis < 0 ? 1 : matrix_size[static_cast<std::size_t>(axis)], has_times);
     unit = name;
     Amount a{factor * sizes[i], factor * deviations[i], axis};
-    // What the file states of k is wrong the other way round.
+    // The k of the file errs by the inverse of the size that corrects it.
     if (h.kind == change::scale) a.value = 100 * (1 / (1 + sizes[i]) - 1);
     if (h.kind == change::turn) a.value = -a.value;
     amounts.push_back(a);

@@ -40,28 +40,43 @@ int odd_coil(const Verdict& v) {
   const double others = sorted[(sorted.size() - 1) / 2];
   const bool is_odd = sorted.back() > coil_limit * std::max(others, 1.0) &&
                       sorted.back() > coil_limit * sorted[sorted.size() - 2];
-  return is_odd && v.by_coil[static_cast<std::size_t>(worst)].unexplained > unexplained_limit
-             ? static_cast<int>(worst)
-             : -1;
+  std::vector<double> shares;
+  for (const auto& coil : v.by_coil) shares.push_back(coil.unexplained);
+  std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2),
+                   shares.end());
+  const double own = v.by_coil[static_cast<std::size_t>(worst)].unexplained;
+  constexpr double more = 1.5;  // of its signal than of that of others
+  return is_odd && own > unexplained_limit && own > more * shares[shares.size() / 2] ? static_cast<int>(worst)
+                                                                                     : -1;
 }
 
-/// Returns whether ordinary sources account for what a cause would explain: an object that goes on beyond the FOV looks like k
-/// that is too short, and contrast changes the signal of readouts a little.
+/// Returns whether ordinary sources account for what a cause would explain. An object that goes on beyond the FOV looks like k
+/// that is too short, or mirrored, fits the coil nearest to it worst, and leaves no noise by which a window shows; contrast
+/// changes the signal of readouts a little.
 bool is_ordinary(const Finding& cause, const Verdict& v) {
   constexpr double nearly = 0.9, much = 0.3, little = 0.1;
   if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return false;
   if (cause.code == "signal") return cause.image_change < little;
-  if (cause.code != "scale") return false;
   const auto outside = std::find_if(v.ordinary.begin(), v.ordinary.end(),
                                     [](const Finding& source) { return source.code == codes::outside_fov; });
-  return outside != v.ordinary.end() && outside->share > std::max(much, nearly * cause.share);
+  if (outside == v.ordinary.end() || outside->share < much) return false;
+  if (cause.code == "scale") return outside->share > nearly * cause.share;
+  return cause.code == "axes" || cause.code == "coil" || cause.code == "window";
+}
+
+/// Returns whether a signal that seems to be wrong is contrast, which no gain reaches.
+bool is_contrast(const Finding& cause, const Verdict& v) {
+  constexpr double no_gain = 200;  // percent
+  const auto* signal = change_of(v, "signal");
+  return cause.code == "signal" && std::abs(cause.amount) > no_gain && signal &&
+         signal->share > varying_limit;
 }
 
 /// Returns a cause that the figures alone show; empty: none.
 std::optional<Finding> cause_in(const Verdict& v) {
   constexpr double clear = 0.7;  // share of what is left over
   if (const auto* mistake = mistake_in_data(v);
-      mistake && !(v.cause && v.cause->share > std::max(clear, mistake->share)))
+      mistake && !(v.cause && v.cause->share > std::max(clear, mistake->share)) && !is_ordinary(*mistake, v))
     return *mistake;
   if (v.offset > offset_limit)
     return Finding{
@@ -70,7 +85,7 @@ std::optional<Finding> cause_in(const Verdict& v) {
                     "{} of the signal",
                     percent(v.offset)),
         100 * v.offset, 0, "%"};
-  if (v.cause && !is_ordinary(*v.cause, v)) return v.cause;
+  if (v.cause && !is_ordinary(*v.cause, v) && !is_contrast(*v.cause, v)) return v.cause;
   if (v.centre > centre_limit)
     return Finding{
         "offset",
@@ -85,11 +100,13 @@ std::optional<Finding> cause_in(const Verdict& v) {
     cause.text += field->amount < 0 ? ", or has the other sign" : ": is it in rad/s or Hz";
     return cause;
   }
-  if (const int coil = odd_coil(v); coil >= 0)
-    return Finding{
+  if (const int coil = odd_coil(v); coil >= 0) {
+    Finding cause{
         "coil",
         fmt::format("coil {} (from 0, as used) does not fit the others: {} of its signal is left over", coil,
                     percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained))};
+    if (!is_ordinary(cause, v)) return cause;
+  }
   if (const auto* gain = change_of(v, "gain"); gain && gain->share > 0.3)
     return Finding{"gain",       "the gain or the sign of a coil is not that of its map",
                    gain->amount, 0,
@@ -151,7 +168,7 @@ void decide_by_what_is_left(Verdict& v) {
 
 double ordinary_limit(double share) {
   if (!(share >= 0 && share < 1)) return unexplained_limit;
-  return std::min(most_ordinary, unexplained_limit / (1 - share));
+  return std::min(most_ordinary, unexplained_limit * std::pow(1 - share, -0.75));
 }
 
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
@@ -181,6 +198,7 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
       {"order", "store readouts in the order of the trajectory"},
       {"exchange", "store readouts in the order of the trajectory"},
       {"offset", "subtract the mean of the last samples of each coil"},
+      {"signal", "store readouts of one gain and contrast"},
       {"phase", "correct the phase of the readouts by navigators before they are stored"}};
   for (const auto& advice : all)
     if (advice.code == code) return advice.text;
@@ -204,8 +222,15 @@ bool calls_for_a_cause(const Verdict& v) {
 }
 
 void blame(Finding cause, Verdict& v) {
-  if (is_ordinary(cause, v)) return;
+  const bool is_of_maps = cause.code == "sensitivity_maps" && v.judgement == Judgement::ordinary;
+  if (is_ordinary(cause, v) || is_of_maps) return;  // maps of another scan leave more
   v.cause = std::move(cause);
+  alarm(v);
+}
+
+void drop_order(Verdict& v) {
+  if (!v.cause || v.cause->code != "order") return;
+  v.cause.reset();
   alarm(v);
 }
 

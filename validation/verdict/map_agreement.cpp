@@ -239,8 +239,9 @@ class Agreement {
 struct Best {
   double explained = 0;
   Finding finding;
-  void consider(double found, Finding one) {
-    if (found > explained) explained = found, finding = std::move(one);
+  /// `margin`: how much more it must explain than what was considered before, which is as simple or simpler.
+  void consider(double found, Finding one, double margin = 0) {
+    if (found > explained + margin) explained = found, finding = std::move(one);
   }
 };
 
@@ -319,8 +320,32 @@ void try_shifts(const Agreement& agreement, const Size& full, const std::string&
       most,
       named(fmt::format(
                 "the {} are those of another position: shifted by {}, {}, {} voxels (\u00b1 1) along x, y, z",
-                what, -found[0], -found[1], -found[2]),
+                what, found[0], found[1], found[2]),
             std::sqrt(square), "voxels", 1));
+}
+
+/// Tries turns about z: steps of 15 degrees, then of 3 around the best.
+void try_turns(const Agreement& agreement, const Size& full, const std::string& what, Best& best) {
+  if (!is_long(full, 0) || !is_long(full, 1)) return;
+  int found = 0;
+  double most = 0;
+  const auto look = [&](int first, int last, int step) {
+    for (int degrees = first; degrees <= last; degrees += step) {
+      const double angle = degrees * std::numbers::pi / 180, c = std::cos(angle), s = std::sin(angle);
+      const double of = agreement.explained({[&](Position r) {
+        return Position{c * r[0] - s * r[1], s * r[0] + c * r[1], r[2]};
+      }});
+      if (of > most) most = of, found = degrees;
+    }
+  };
+  look(-165, 180, 15);
+  look(found - 9, found + 9, 3);
+  const int size = std::min(std::abs(found), 360 - std::abs(found));
+  best.consider(
+      most,
+      named(fmt::format("the trajectory is turned against the {} by {} \u00b1 3 degrees about z", what, size),
+            size, "degrees", 3),
+      0.005);
 }
 
 void try_scales(const Agreement& agreement, Best& best) {
@@ -364,7 +389,7 @@ void try_orders(const Agreement& agreement, const std::string& what, Best& best)
     if (order != told)
       best.consider(
           agreement.explained({[](Position r) { return r; }, false, order}),
-          named(fmt::format("the coils are permuted against the {}: {}", what, name_of_order(order))));
+          named(fmt::format("the coils are permuted against the {}: {}", what, name_of_order(order))), 0.01);
 }
 
 /// Returns what is wrong with one coil, where the others agree with their maps: one of two coils agrees always.
@@ -430,6 +455,7 @@ MapAgreement compare_maps(const Scan& scan) {
   Best best;
   try_orientations(agreement, full, what, best);
   try_shifts(agreement, full, what, best);
+  try_turns(agreement, full, what, best);
   try_scales(agreement, best);
   try_orders(agreement, what, best);
   if (1 - best.explained < improvement * (1 - found.explained) && !best.finding.code.empty()) {

@@ -12,8 +12,8 @@ using Index = std::int64_t;
 using Matrix = Array<Complex<double>>;
 
 constexpr Index every = 4, left_out = 2;
-/// Noise that is predicted with more than this power: other readouts say nothing of those left out.
-constexpr double most_amplified = 4;
+/// Share of an image's own energy that other readouts may miss: if they miss more, they do not determine those left out.
+constexpr double most_missed = 0.1;
 
 bool is_left_out(Index readout) { return readout % every == left_out; }
 
@@ -67,25 +67,22 @@ double prediction_error(const CentralSamples& s, double noise_variance) {
   const CentreModel whole(s, s.data, none);
   const auto some = kept(s);
   if (!whole.is_regular() || some.count() == s.count() || some.count() == 0) return unknown;
-  Matrix noise(s.data.shape()), data = whole.prediction();  // what the small image cannot hold is no mistake
-  std::mt19937 generator(1974);
-  std::normal_distribution<double> normal(0, std::sqrt(0.5));
-  for (Index i = 0; i < data.size(); ++i) {
-    noise[i] = {normal(generator), normal(generator)};
-    data[i] += s.rest[i];
-  }
-  const CentreModel model(some, rows_kept(s, data), none);
+  const CentreModel model(some, some.data, none);
   if (!model.is_regular()) return unknown;
-  const CentreModel of_noise(some, rows_kept(s, noise), none, &model);
-  const auto missed = [&](const Matrix& values, const Matrix& image) {
-    Matrix error = whole.rest_of(image);  // of s.data
+  // Energy of what other readouts miss of values [sample][coil] in those left out.
+  const auto missed = [&](const Matrix& values) {
+    const CentreModel of_values(some, rows_kept(s, values), none, &model);
+    Matrix error = whole.rest_of(of_values.image());  // of s.data
     for (Index i = 0; i < error.size(); ++i) error[i] += values[i] - s.data[i];
     return energy_left_out(s, error);
   };
-  const double noise_left = missed(noise, of_noise.image()), drawn = energy_left_out(s, noise),
-               signal = energy_left_out(s, s.data);
-  if (!(drawn > 0 && signal > 0) || noise_left > most_amplified * drawn) return unknown;
-  const double beyond = missed(data, model.image()) - tolerance * noise_variance * noise_left;
+  const double signal = energy_left_out(s, s.data);
+  if (!(signal > 0) || !(missed(whole.prediction()) < most_missed * signal)) return unknown;
+  Matrix noise(s.data.shape());
+  std::mt19937 generator(1974);
+  std::normal_distribution<double> normal(0, std::sqrt(0.5));
+  for (auto& value : noise) value = {normal(generator), normal(generator)};
+  const double beyond = missed(s.rest) - tolerance * noise_variance * missed(noise);
   return std::sqrt(std::max(0.0, beyond) / signal);
 }
 

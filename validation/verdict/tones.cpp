@@ -104,9 +104,10 @@ double ratio(const Row& row, int f) {
 /// Returns the frequency that is farthest above its neighbours; not 0, which is a constant of the receiver.
 int strongest(const Row& row) {
   const int size = static_cast<int>(row.size());
-  int best = near_bins;
+  const int least = 2 * near_bins;  // what the window spreads a constant over
+  int best = least;
   double most = 0;
-  for (int f = near_bins; f <= size - near_bins; ++f)
+  for (int f = least; f <= size - least; ++f)
     if (const double of = ratio(row, f); of > most) most = of, best = f;
   return best;
 }

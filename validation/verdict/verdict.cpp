@@ -151,11 +151,18 @@ void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict&
 template <class T>
 void judge_beside_ordinary(const VerifierInput<T>& e, const std::vector<Index>& starts,
                            const std::vector<double>& time, Verdict& v) {
+  const double voxels = static_cast<double>(e.matrix_size[0]) * e.matrix_size[1] * e.matrix_size[2],
+               values = static_cast<double>(std::min<Index>(e.coil_count, 4) * e.trajectory.sample_count());
+  const bool is_scarce = values <= 4 * voxels, is_quiet = v.unexplained <= right_limit && !v.cause;
+  if (is_quiet && !is_scarce) return;
   const auto samples = central_samples(e, starts, time);
   v.prediction_error = prediction_error(samples, v.noise_variance);
-  if (v.unexplained <= right_limit && !v.cause) return;
-  auto found = ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, reaches_border(v.border),
-                             v.noise_variance);
+  if (is_quiet) return;
+  // In 3D the wide image takes seconds.
+  const bool seeks_outside =
+      reaches_border(v.border) && (e.matrix_size[2] == 1 || v.unexplained > unexplained_limit);
+  auto found =
+      ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, seeks_outside, v.noise_variance);
   v.ordinary = std::move(found.sources);
   v.ordinary_limit = ordinary_limit(found.share);
 }

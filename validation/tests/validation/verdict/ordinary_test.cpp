@@ -1,4 +1,4 @@
-// What scans in vivo leave over that no mistake made: named, quiet, and no excuse for mistakes.
+// Tests the ordinary rest: what scans in vivo leave over is named and quiet, and excuses no mistake.
 #include "validation/verdict/ordinary.hpp"
 
 #include <gtest/gtest.h>
@@ -42,12 +42,12 @@ TEST(OrdinaryRest, is_not_sought_where_little_is_left_over) {
 }
 
 TEST(OrdinaryRest, of_an_object_beyond_the_field_of_view_is_tissue_outside) {
-  auto scan = simulated(TrajectoryKind::golden_radial, 48, 4, 1.3).scan;
+  const auto scan = simulated(TrajectoryKind::spiral, 64, 6, 1.15).scan;
   const auto v = verdict_of(scan);
   EXPECT_GT(v.unexplained, validation::right_limit);
   EXPECT_EQ(v.judgement, Judgement::ordinary) << v.sentence;
   ASSERT_FALSE(v.ordinary.empty());
-  EXPECT_EQ(v.ordinary.front().code, codes::outside_fov);
+  EXPECT_EQ(v.ordinary.front().code, codes::outside_fov) << v.sentence;
   EXPECT_GT(v.ordinary.front().share, 0.3);
   EXPECT_NE(v.sentence.find("tissue outside the field of view"), std::string::npos);
 }
