@@ -16,6 +16,7 @@
 #include "validation/verdict/centre_misfit.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/map_agreement.hpp"
+#include "validation/verdict/readout_order.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
@@ -339,16 +340,18 @@ void move_readouts(const Starts& starts, Index first, Index shift, Scan& scan) {
                scan);
 }
 
-/// Returns whether readouts that are moved as a finding says explain what is left over.
-bool holds_order(const Finding& order, const Starts& starts, const Scan& scan, const CoilSettings& coils,
-                 double as_told) {
+/// Returns the shift of the readouts from the first of a finding on that explains what is left over best; 0: none does.
+Index shift_of(const Finding& order, const Starts& starts, const Scan& scan, const CoilSettings& coils,
+               double as_told) {
+  double least = 0.6 * as_told;
+  Index best = 0;
   for (const Index shift : {1, -1, 2, -2}) {
     Scan without(scan);
     without.kspace.in_double = {};
     move_readouts(starts, static_cast<Index>(order.amount), shift, without);
-    if (misfit_of_centre(without, coils) < 0.6 * as_told) return true;
+    if (const double left = misfit_of_centre(without, coils); left < least) least = left, best = shift;
   }
-  return false;
+  return best;
 }
 
 }  // namespace
@@ -365,7 +368,10 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
   const double as_told = misfit_of_centre(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
   if (known && known->code == "order") {
-    if (holds_order(*known, starts, scan, coils, as_told)) return known;
+    if (const Index shift = shift_of(*known, starts, scan, coils, as_told); shift != 0) {
+      known->text = order_in_words(static_cast<Index>(known->amount), shift);
+      return known;
+    }
     known.reset();
   }
   const auto agreement = compare_maps(scan);

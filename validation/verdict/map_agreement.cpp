@@ -385,11 +385,17 @@ void try_orders(const Agreement& agreement, const std::string& what, Best& best)
   std::vector<Index> told(static_cast<std::size_t>(n));
   std::iota(told.begin(), told.end(), 0);
   orders.emplace_back(told.rbegin(), told.rend());
-  for (auto& order : orders)
-    if (order != told)
-      best.consider(
-          agreement.explained({[](Position r) { return r; }, false, order}),
-          named(fmt::format("the coils are permuted against the {}: {}", what, name_of_order(order))), 0.01);
+  for (auto& order : orders) {
+    if (order == told) continue;
+    constexpr double alike = 0.01;  // coils in a ring: a turn by one coil is a permutation
+    const double found = agreement.explained({[](Position r) { return r; }, false, order});
+    auto permuted =
+        named(fmt::format("the coils are permuted against the {}: {}", what, name_of_order(order)));
+    if (best.finding.unit == "degrees" && std::abs(found - best.explained) < alike)
+      permuted.text += ", or " + best.finding.text;
+    const bool is_turned = best.finding.unit == "degrees" && found > best.explained - alike;
+    best.consider(found, std::move(permuted), is_turned ? -alike : alike);
+  }
 }
 
 /// Returns what is wrong with one coil, where the others agree with their maps: one of two coils agrees always.

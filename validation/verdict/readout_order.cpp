@@ -118,19 +118,14 @@ class Order {
         if (is_sudden(move) && weight * move.share > most) most = weight * move.share, best = move;
       }
     if (most == 0) return {};
-    const Index first = set_.numbers[static_cast<std::size_t>(best.first)], by = std::abs(best.shift);
-    return Finding{
-        "order",
-        fmt::format(
-            "the order of the readouts: from readout {} on (from 0) each holds the samples of {} place{} "
-            "{}{}",
-            first, by, by > 1 ? "s" : "", best.shift > 0 ? "later" : "earlier",
-            best.shift > 0 ? ", as if some were lost there" : ", as if some were stored twice"),
-        static_cast<double>(first),
-        0,
-        "readouts",
-        best.share,
-        std::min(1.0, std::sqrt(best.square / prediction_))};
+    const Index first = set_.numbers[static_cast<std::size_t>(best.first)];
+    return Finding{"order",
+                   order_in_words(first, best.shift),
+                   static_cast<double>(first),
+                   0,
+                   "readouts",
+                   best.share,
+                   std::min(1.0, std::sqrt(best.square / prediction_))};
   }
 
   /// Returns readouts of far more residual than the others, and than their own signal allows.
@@ -173,6 +168,14 @@ class Order {
 };
 
 }  // namespace
+
+std::string order_in_words(Index first, Index shift) {
+  const Index by = std::abs(shift);
+  return fmt::format(
+      "the order of the readouts: from readout {} on (from 0) each holds the samples of {} place{} {}", first,
+      by, by > 1 ? "s" : "",
+      shift > 0 ? "later, as if some were lost there" : "earlier, as if some were stored twice");
+}
 
 std::vector<Finding> order_of_readouts(const ReadoutSet& all) { return Order(all)(); }
 
