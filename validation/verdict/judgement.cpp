@@ -51,12 +51,16 @@ int odd_coil(const Verdict& v) {
 }
 
 /// Returns whether ordinary sources account for what a cause would explain. An object that goes on beyond the FOV looks like k
-/// that is too short, or mirrored, fits the coil nearest to it worst, and leaves no noise by which a window shows; contrast
-/// changes the signal of readouts a little.
+/// that is too short, or mirrored, fits the coil nearest to it worst, and leaves no noise by which a window shows; to one coil it
+/// always looks so. Contrast changes the signal of readouts a little, and fewer than 8 readouts tell no time of a change.
 bool is_ordinary(const Finding& cause, const Verdict& v) {
   constexpr double nearly = 0.9, much = 0.3, little = 0.1;
+  constexpr std::size_t few_readouts = 8;
   if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return false;
+  const bool is_in_time = cause.code == "signal" || cause.code == "phase" || cause.code == "motion";
+  if (is_in_time && v.by_readout.size() > 0 && v.by_readout.size() < few_readouts) return true;
   if (cause.code == "signal") return cause.image_change < little;
+  if (cause.code == "scale" && v.by_coil.size() == 1) return true;
   const auto outside = std::find_if(v.ordinary.begin(), v.ordinary.end(),
                                     [](const Finding& source) { return source.code == codes::outside_fov; });
   if (outside == v.ordinary.end() || outside->share < much) return false;
@@ -107,7 +111,8 @@ std::optional<Finding> cause_in(const Verdict& v) {
                     percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained))};
     if (!is_ordinary(cause, v)) return cause;
   }
-  if (const auto* gain = change_of(v, "gain"); gain && gain->share > 0.3)
+  const bool leaves_much = !(v.unexplained <= unexplained_limit);  // lambda takes a little off strong coils
+  if (const auto* gain = change_of(v, "gain"); gain && gain->share > 0.3 && leaves_much)
     return Finding{"gain",       "the gain or the sign of a coil is not that of its map",
                    gain->amount, 0,
                    gain->unit,   gain->share};
