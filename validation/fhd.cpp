@@ -78,7 +78,6 @@ void add_findings(Report& report) {
   if (!report.verdict || report.verdict->judgement != Verdict::Judgement::unexplained) return;
   Message suspicion{"verdict", Severity::suspicion, report.verdict->sentence};
   if (const auto& cause = report.verdict->cause) {
-    suspicion.text += "; likeliest cause: " + cause->text;
     suspicion.remedy = validation::remedy_of_cause(cause->code, false);
   }
   report.messages.push_back(std::move(suspicion));

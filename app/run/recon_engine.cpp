@@ -107,21 +107,21 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   using Judgement = Verdict::Judgement;
   if (!report.verdict) return;
   Verdict& verdict = *report.verdict;
-  if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
-  if (!verdict.cause && seeks_cause) {
+  if (seeks_cause && validation::calls_for_a_cause(verdict)) {
     const auto begin = Clock::now();
-    verdict.cause = validation::likeliest_cause(scan, coils, std::max(15.0, report.seconds));
+    const double budget_s = verdict.judgement == Judgement::ordinary ? 3 : std::max(15.0, report.seconds);
+    auto cause = validation::likeliest_cause(scan, coils, verdict.cause, budget_s);
+    if (cause)
+      validation::blame(std::move(*cause), verdict);
+    else
+      validation::drop_order(verdict);
     add_stage(report, "search of a cause", seconds_since(begin));
   }
-  if (verdict.judgement == Judgement::varies) {
-    if (!verdict.cause) return;
-    verdict.judgement = Judgement::unexplained;  // it is not the contrast that varies
-  }
+  if (verdict.judgement != Judgement::unexplained) return;
   const auto& cause = verdict.cause;
   report.messages.push_back(
       {"verdict", Severity::suspicion,
-       verdict.sentence +
-           (cause ? "; likeliest cause: " + cause->text : "; unit, trajectory, maps, calibration or motion?"),
+       verdict.sentence + (cause ? "" : "; unit, trajectory, maps, calibration or motion?"),
        cause ? validation::remedy_of_cause(cause->code, checks.delays_are_corrected) : ""});
 }
 

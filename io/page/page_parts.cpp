@@ -42,7 +42,7 @@ double severity(const Json& certificate) {
 
 /// Returns how important a verdict is for a reader.
 int severity_of_verdict(const Json& verdict) {
-  constexpr const char* mildest_first[] = {"explained", "explained in part", "untested",
+  constexpr const char* mildest_first[] = {"explained", "explained but for an ordinary rest", "untested",
                                            "varies",    "not converged",     "unexplained"};
   const Json& found = field_of(verdict, "judgement");
   return static_cast<int>(std::ranges::find(mildest_first, found) - mildest_first);

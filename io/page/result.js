@@ -102,7 +102,7 @@ function result(r) {
   const body = make("div", {});
   body.append(make("p", {class: "soft"}, r.subtitle));
   const rests = left_over(r);
-  body.append(verdict(r), ...model(r), viewer(r), ...(rests ? [rests] : []));
+  body.append(...(is_alarm(r) ? [...model(r), verdict(r)] : [verdict(r), ...model(r)]), viewer(r), ...(rests ? [rests] : []));
   const columns = make("div", {class: "columns"}), add = part => { if (part) columns.append(part); };
   add(certificate(r.certificate));
   add(timings(r));

@@ -13,12 +13,13 @@ function verdict(r) {
     c.passed ? "Certified: the operators that made this image are as exact as asked." : "Warning: the accuracy check of this result did not pass.",
     make("small", {}, `${many[0]}relative errors: ${figures} (allowed ${number(c.requested)})` + [c.true_residual === null ? null : `true residual ${number(c.true_residual, 2)}`, ...stop, ...time].filter(t => t).map(t => "; " + t).join("")));
 }
-/// Returns banners below the certificate: the verdict in the words of the program, and the doubts.
+/// Whether the verdict of the result is an alarm.
+const is_alarm = r => r.verdict !== undefined && r.verdict !== null && r.verdict.judgement === "unexplained";
+/// Returns banners: the doubts with their remedies, and the verdict in the words of the program where no doubt says the same.
 function model(r) {
-  const v = r.verdict, doubts = r.doubts || [], list = [];
+  const v = r.verdict, doubts = r.doubts || [], list = [], alarm = is_alarm(r);
   if (doubts.length) list.push(make("div", {class: "verdict fail", role: "alert"}, "Suspicious",
     ...doubts.map(d => make("small", {}, (d.image ? `image ${d.image}: ` : "") + (d.severity === "warning" ? "the scan: " : "") + d.text))));
-  const alarm = v && v.judgement === "unexplained";
   if (v && typeof v.sentence === "string" && !(alarm && doubts.length))
     list.push(make("div", {class: "verdict says " + (alarm ? "fail" : v.judgement === "explained" ? "pass" : "amber"), role: alarm ? "alert" : "status"}, v.sentence + "."));
   return list;
@@ -70,7 +71,23 @@ function rest_bars(label, xname, values, first, tip) {
   });
 }
 const span_of = values => { const a = share(Math.min(...values)), b = share(Math.max(...values)); return a === b ? a : `${a.slice(0, -2)} to ${b}`; };
-/// Returns the card of the data that the image leaves over: by radius, coil and readout, and the changes of the model that would leave less.
+/// Returns the findings as sentences: the cause, else what a change of the model would explain; ordinary sources; what other
+/// readouts predict of one.
+function findings(v) {
+  const list = make("ul", {class: "findings"}), say = (text, strong) => list.append(make("li", {}, strong ? make("b", {}, text) : text));
+  const is_finding = f => f && typeof f.text === "string", upper = text => text.charAt(0).toUpperCase() + text.slice(1);
+  const explains = f => is_number(f.share_of_rest) && f.share_of_rest >= .01 ? `it explains ${percent(f.share_of_rest)} of the power of what is left over` : null;
+  const changes = f => is_number(f.image_change) && f.image_change > 0 ? `undoing it changes the image by about ${percent(f.image_change)}` : null;
+  const sentence = f => upper([f.text, changes(f), explains(f)].filter(t => t).join("; ") + ".");
+  if (is_finding(v.cause)) say(sentence(v.cause), true);
+  const others = list_of(v.changes).filter(f => is_finding(f) && is_number(f.image_change) && f.image_change >= .02 && f.share_of_rest >= .1 && !(v.cause && f.code === v.cause.code));
+  if (is_alarm({verdict: v})) others.slice(0, 2).forEach(f => say((v.cause ? "Less likely: " : "Would fit better: ") + sentence(f)));
+  const ordinary = list_of(v.ordinary).filter(is_finding);
+  if (ordinary.length) say("Ordinary sources, each with the share of the power of what is left over that it explains near the centre of k-space: " + ordinary.map(f => `${f.text}, ${percent(f.share_of_rest)}`).join("; ") + ".");
+  if (is_number(v.prediction_error)) say(`An image of three readouts in four predicts the fourth to within ${share(v.prediction_error)} beyond noise, near the centre of k-space.`);
+  return list.children.length ? list : null;
+}
+/// Returns the card of the data that the image leaves over: by radius, coil and readout, and the findings.
 function left_over(r) {
   const v = r.verdict;
   if (!v) return null;
@@ -98,23 +115,15 @@ function left_over(r) {
   const readouts = list_of(v.by_readout), each = v.readouts_per_group;
   if (readouts.length > 1 && readouts.every(is_number) && each >= 1)
     panel(rest_bars("what is left over, by readout", "readout", readouts, [0, each], i => (each > 1 ? `readouts from ${i * each} on` : `readout ${i}`) + `: ${share(readouts[i])}`), each > 1 ? `By readout, ${each} to a bar.` : "By readout.", `${span_of(readouts)} of the mean signal.`);
-  const changes = list_of(v.changes).filter(c => c && is_number(c.share_of_rest) && is_number(c.amount));
-  if (changes.length) {
-    const bars = make("div", {class: "changes"});
-    for (const c of changes)
-      bars.append(make("div", {}, make("span", {}, `${c.what}, by ${number(c.amount, 2)} ${c.unit}`), make("span", {class: "num"}, percent(c.share_of_rest)),
-        make("div", {class: "whole"}, make("div", {class: "bar", style: `width:${Math.min(100, 100 * c.share_of_rest)}%`}))));
-    const best = changes.reduce((a, c) => c.share_of_rest > a.share_of_rest ? c : a);
-    panel(bars, "Would another model leave less?", best.share_of_rest < .005 ? "None of these small changes would." : `Each bar is the share of the power of what is left over that such a small change would take off; the most is ${percent(best.share_of_rest)}.`);
-  }
-  if (!panels.length) return null;
+  const asked = findings(v);
+  if (!panels.length && !asked) return null;
   const key = (colour, name, dashed) => make("span", {}, make("i", {style: `border-top-color:${colour}` + (dashed ? ";border-top-style:dashed" : "")}), name);
   const many = r.certified && r.certified.images > 1 ? ` (the worst of ${r.certified.images} images)` : "";
   return card("What the image leaves over of the data" + many,
     make("p", {class: "soft"}, known ? `The noise is known from noise readouts: χ² is ${number(v.chi_squared)}, and 1 where nothing but noise is left over. ` : noise ? "The noise is not measured but estimated: as the least that is left over at any distance from the centre of k-space. " : "",
       "All figures are root mean squares; the mean signal is that of all samples."),
     make("p", {class: "soft legend"}, shells.length > 1 ? key(signal_colour, "signal") : null, key(rest_colour, "left over"), shells.some(m => m.noise > 0) ? key(noise_colour, "of it explained by noise" + (known ? "" : ", estimated"), true) : null),
-    make("div", {class: "panels rests"}, ...panels));
+    make("div", {class: "panels rests"}, ...panels), asked);
 }
 function certificate(c) {
   if (!c) return null;

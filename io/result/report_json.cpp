@@ -63,18 +63,18 @@ static Json misfits_json(const std::vector<Misfit>& misfits, bool noise_is_known
   return all;
 }
 
-static void to_json(Json& json, const ModelChange& c) {
-  json = {{"what", c.what},
-          {"amount", c.amount},
-          {"unit", c.unit},
-          {"share_of_rest", c.share},
-          {"deviations", positive(c.deviations)}};
+static void to_json(Json& json, const Finding& f) {
+  json = {{"code", f.code},
+          {"text", f.text},
+          {"amount", f.unit.empty() ? Json() : Json(f.amount)},
+          {"uncertainty", positive(f.uncertainty)},
+          {"unit", f.unit},
+          {"share_of_rest", f.share},
+          {"image_change", checked(f.image_change)}};
 }
 
-FHD_JSON_FIELDS(Cause, code, text)
-
 static void to_json(Json& json, const Verdict& v) {
-  constexpr const char* judgements[] = {"explained", "explained in part", "untested", "not converged",
+  constexpr const char* judgements[] = {"explained", "explained but for an ordinary rest", "untested", "not converged",
                                         "varies",    "unexplained"};
   json = {{"judgement", judgements[static_cast<int>(v.judgement)]}, {"sentence", v.sentence}};
   add_filled(json, "cause", v.cause);
@@ -87,6 +87,9 @@ static void to_json(Json& json, const Verdict& v) {
                {"by_radius", misfits_json(v.by_radius, v.noise_is_measured)},
                {"by_coil", misfits_json(v.by_coil, v.noise_is_measured)},
                {"changes", v.changes},
+               {"ordinary", v.ordinary},
+               {"ordinary_limit", positive(v.ordinary_limit)},
+               {"prediction_error", checked(v.prediction_error)},
                {"border", v.border},
                {"air", v.air},
                {"centre", v.centre},

@@ -81,19 +81,15 @@ struct Misfit {
   double beyond_noise = -1;  ///< what of `unexplained` is more than noise; < 0 where that is not known
 };
 
-/// A change of the model that the residual points to: d - E rho ~ amount dE/da rho.
-struct ModelChange {
-  std::string what;   ///< "gradient delay", ...
-  double amount = 0;  ///< in `unit`; a first step: right in sign, and within a factor of a few
-  std::string unit;
-  double share = 0;       ///< of |d - E rho|^2 that it explains, noise taken off
-  double deviations = 0;  ///< the step in standard deviations of what noise makes of it; 0 where not known
-};
-
-/// A likely cause of unexplained data.
-struct Cause {
-  std::string code;  ///< codes::delays, codes::folding, "axes", "scale", "order", ...
-  std::string text;
+/// A change of the model that the data ask for, or a mistake that explains what an image leaves over of them.
+struct Finding {
+  std::string code;   ///< codes::delays, codes::folding, "axes", "scale", "order", "motion", ...
+  std::string text;   ///< one sentence without a full stop: what, how much and how uncertain, with a unit
+  double amount = 0;  ///< in `unit`
+  double uncertainty = 0;    ///< standard deviation of `amount`; 0 where not known
+  std::string unit{};        ///< empty where the finding has no size
+  double share = 0;          ///< of |d - E rho|^2 that it explains, noise taken off
+  double image_change = -1;  ///< |change of rho| / |rho| when it is undone; < 0: not known
 };
 
 /// A judgement whether E rho, with the trajectory, maps and field map as given, explains the samples to within their
@@ -101,15 +97,15 @@ struct Cause {
 struct Verdict {
   enum class Judgement {
     explained,      ///< data explained
-    partly,         ///< more is left over than of scans that are right, and less than calls for an alarm
+    ordinary,       ///< explained but for a rest that scans in vivo leave (`ordinary`)
     untested,       ///< there are no more values than unknowns: every model explains them
     not_converged,  ///< the solver stopped far from the solution: nothing is said of the data
     varies,      ///< explained but for a signal that changes from readout to readout (contrast): an average
     unexplained  ///< data not explained
   };
   Judgement judgement = Judgement::untested;
-  std::string sentence;        ///< why, for a reader
-  std::optional<Cause> cause;  ///< the likeliest of unexplained data; empty: not known, or not sought
+  std::string sentence;          ///< why, for a reader
+  std::optional<Finding> cause;  ///< the likeliest of unexplained data; empty: not known, or not sought
   /// sqrt(sum (|d - E rho|^2 - 1.2 noise) / sum |d|^2) over the shells with more values than unknowns, without what
   /// lambda takes off the image.
   double unexplained = 0;
@@ -123,7 +119,14 @@ struct Verdict {
   /// and of all samples. Empty where the trajectory has one readout.
   std::vector<double> by_readout;
   std::int64_t readouts_per_group = 0;
-  std::vector<ModelChange> changes;
+  std::vector<Finding> changes;
+  /// Sources of what scans in vivo always leave over, most first, where more is left over than of simulated scans that are
+  /// right: `share` of that.
+  std::vector<Finding> ordinary;
+  double ordinary_limit = 0;  ///< `unexplained` up to this is ordinary; 0: not estimated
+  /// |d - E rho'| / |d| beyond noise, rho' of the other readouts, of every fourth readout near the centre of k-space; < 0: not
+  /// known.
+  double prediction_error = -1;
   double border = 0;   ///< root mean square of |rho| along the border of the FOV over that of all voxels
   double air = 0;      ///< the same of the tenth of the voxels with the least |rho|
   double centre = 0;   ///< |rho| at the centre of the FOV over the largest elsewhere

@@ -10,12 +10,14 @@
 #include "recon/domain/text.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
 #include "recon/trajectory/played_positions.hpp"
+#include "recon/trajectory/small_grid.hpp"
 
 namespace fhd {
 namespace {
 
 using Index = std::int64_t;
 using Matrix = Array<Complex<double>>;
+using Positions = SmallPositions;
 
 constexpr double damping = 1e-6;     ///< of x_c, relative to the mean eigenvalue of E^H E
 constexpr double longest_delay = 8;  ///< samples
@@ -100,103 +102,12 @@ struct Region {
   double field, radius;
 };
 
-/// The voxels of a small matrix over the field, x fastest, wide enough for the radius and a margin.
-struct SmallGrid {
-  std::array<int, 3> n;
-  double field;
-  Index count() const { return Index{n[0]} * n[1] * n[2]; }
-  /// r of a voxel along an axis, in FOVs.
-  double position(int axis, int index) const { return field * (index - n[axis] / 2) / n[axis]; }
-  double position(Index voxel, std::size_t axis) const {
-    const Index before = axis == 0 ? 1 : axis == 1 ? n[0] : Index{n[0]} * n[1];
-    return position(static_cast<int>(axis), static_cast<int>(voxel / before % n[axis]));
-  }
-};
-
 SmallGrid small_grid(const std::array<int, 3>& matrix_size, const Region& region) {
   const double cells = 2 * region.radius * region.field;
   const int margin = matrix_size[2] > 1 ? 3 : 4, width = static_cast<int>(std::ceil(cells)) + margin;
-  SmallGrid grid{{}, region.field};
+  SmallGrid grid{{}, {region.field, region.field, region.field}};
   for (int axis = 0; axis < 3; ++axis) grid.n[axis] = matrix_size[axis] > 1 ? width : 1;
   return grid;
-}
-
-Complex<double> turned_by(double turns) {
-  const double phase = 2 * std::numbers::pi * (turns - std::rint(turns));
-  return {std::cos(phase), std::sin(phase)};
-}
-
-using Positions = std::vector<std::array<double, 3>>;  ///< [sample][axis]
-
-/// exp(i 2 pi k_axis r) of `count` places r = first, first + step, ... for every sample, [sample][place].
-Matrix turns_along(const Positions& k, std::size_t axis, double first, double step, int count) {
-  Matrix turns({static_cast<Index>(k.size()), count});
-  for (std::size_t m = 0; m < k.size(); ++m)
-    for (int i = 0; i < count; ++i)
-      turns[static_cast<Index>(m) * count + i] = turned_by(k[m][axis] * (first + i * step));
-  return turns;
-}
-
-/// E, [sample][voxel]: exp(-i 2 pi k r) is a product of the axes'.
-Matrix encoding_matrix(const Positions& k, const SmallGrid& grid) {
-  const auto& n = grid.n;
-  std::array<Matrix, 3> along;
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    along[axis] =
-        turns_along(k, axis, -grid.position(static_cast<int>(axis), 0), -grid.field / n[axis], n[axis]);
-  Matrix e({static_cast<Index>(k.size()), grid.count()});
-#pragma omp parallel for schedule(static)
-  for (Index m = 0; m < e.extent(0); ++m) {
-    auto* to = e.data() + m * grid.count();
-    for (int z = 0; z < n[2]; ++z)
-      for (int y = 0; y < n[1]; ++y) {
-        const auto plane = along[2][m * n[2] + z] * along[1][m * n[1] + y];
-        for (int x = 0; x < n[0]; ++x) *to++ = plane * along[0][m * n[0] + x];
-      }
-  }
-  return e;
-}
-
-/// E^H E, which depends on differences of voxels alone: a sum over the samples for each of those.
-Matrix gram_matrix(const Positions& k, const SmallGrid& grid) {
-  const auto& n = grid.n;
-  const int wx = 2 * n[0] - 1, wy = 2 * n[1] - 1, wz = 2 * n[2] - 1;
-  std::array<Matrix, 3> along;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double step = grid.field / n[axis];
-    along[axis] = turns_along(k, axis, -(n[axis] - 1) * step, step, 2 * n[axis] - 1);
-  }
-  Matrix sums({wz, wy, wx});
-#pragma omp parallel for collapse(2) schedule(static)
-  for (int z = 0; z < wz; ++z)
-    for (int y = 0; y < wy; ++y) {
-      auto* const row = sums.data() + (Index{z} * wy + y) * wx;
-      for (Index m = 0; m < static_cast<Index>(k.size()); ++m) {
-        const auto plane = along[2][m * wz + z] * along[1][m * wy + y];
-        for (int x = 0; x < wx; ++x) row[x] += plane * along[0][m * wx + x];
-      }
-    }
-  Matrix gram({grid.count(), grid.count()});
-#pragma omp parallel for schedule(static)
-  for (Index p = 0; p < grid.count(); ++p) {
-    const int x = static_cast<int>(p % n[0]), y = static_cast<int>(p / n[0] % n[1]),
-              z = static_cast<int>(p / n[0] / n[1]);
-    auto* to = gram.data() + p * grid.count();
-    for (int qz = 0; qz < n[2]; ++qz)
-      for (int qy = 0; qy < n[1]; ++qy) {
-        const auto* const row = sums.data() + (Index{z - qz + n[2] - 1} * wy + y - qy + n[1] - 1) * wx;
-        for (int qx = 0; qx < n[0]; ++qx) *to++ = row[x - qx + n[0] - 1];
-      }
-  }
-  return gram;
-}
-
-Matrix adjoint(const Matrix& a) {
-  const Index rows = a.extent(0), columns = a.extent(1);
-  Matrix result({columns, rows});
-  for (Index i = 0; i < rows; ++i)
-    for (Index j = 0; j < columns; ++j) result[j * rows + i] = conj(a[i * columns + j]);
-  return result;
 }
 
 void subtract(const Matrix& b, Matrix& a) {

@@ -33,6 +33,7 @@ void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findin
 void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
                   Findings& findings);
 void check_spikes(const Scan& scan, Findings& findings);
+void check_clipping(const Scan& scan, Findings& findings);
 void check_readouts(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
                     Findings& findings);
 void check_maps(const Scan& scan, Findings& findings);
@@ -68,6 +69,22 @@ std::vector<double> energies(const KSpace& kspace);
 double normalised_radius(const Scan& scan, std::int64_t m);
 /// Returns the distance of two samples, cycles/FOV. Axes of one voxel do not count.
 double distance(const Scan& scan, std::int64_t a, std::int64_t b);
+
+/// Samples at the limit of a receiver: more of one largest value (of real or imaginary part, or magnitude, coil by coil) than of
+/// the values below it.
+struct Clipping {
+  std::int64_t count = 0, coils = 0, first_coil = 0;
+  double share = 0;  ///< of all samples
+};
+Clipping clipping_of(const KSpace& kspace);
+
+/// Coils without a signal, where others have one: the centre of k-space is no stronger than its edge.
+struct CoilsOfNoise {
+  std::vector<std::int64_t> coils;
+  double noise = 0;  ///< of the noisiest, over that of the others
+  std::string text;  ///< one sentence without a full stop
+};
+CoilsOfNoise coils_of_noise(const Scan& scan);
 
 /// The range of k along one axis, cycles/FOV.
 struct Extent {

@@ -159,6 +159,7 @@ std::vector<Message> diagnose_values(const Scan& scan, std::int64_t readout_leng
   if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
     check_signal(scan, energy, readout_length, findings);
     check_spikes(scan, findings);
+    check_clipping(scan, findings);
     check_outside_fov(scan, readout_length, looked_beyond_fov, findings);
     check_readouts(scan, energy, readout_length, findings);
   }

@@ -219,7 +219,54 @@ void leave_out_lines_of_signal(const Scan& scan, std::vector<SpikeCandidate>& ca
   std::erase_if(candidates, [](const SpikeCandidate& candidate) { return !candidate.stands_out; });
 }
 
+/// Counts values of at least 0.9999 of the largest, and those of 0.95 to that.
+struct AtLimit {
+  double most = 0;
+  std::int64_t at = 0, below = 0;
+  void count(double value) {
+    if (value >= 0.9999 * most)
+      ++at;
+    else if (value >= 0.95 * most)
+      ++below;
+  }
+  /// Whole numbers have few values, but fewer at the limit than below.
+  bool is_clipped() const { return most > 0 && at >= 16 && at > below; }
+};
+
 }  // namespace
+
+Clipping clipping_of(const KSpace& kspace) {
+  const auto samples = kspace.sample_count();
+  Clipping found;
+  for (std::int64_t coil = 0; coil < kspace.coil_count(); ++coil) {
+    const auto* values = kspace.values.data() + coil * samples;
+    AtLimit parts, square;
+    for (std::int64_t m = 0; m < samples; ++m) {
+      parts.most = std::max<double>({parts.most, std::abs(values[m].re), std::abs(values[m].im)});
+      square.most = std::max<double>(square.most, norm(values[m]));
+    }
+    for (std::int64_t m = 0; m < samples; ++m) {
+      parts.count(std::max(std::abs(values[m].re), std::abs(values[m].im)));
+      square.count(norm(values[m]));
+    }
+    if (!parts.is_clipped() && !square.is_clipped()) continue;
+    if (found.coils++ == 0) found.first_coil = coil;
+    found.count += std::max(parts.is_clipped() ? parts.at : 0, square.is_clipped() ? square.at : 0);
+  }
+  found.share = static_cast<double>(found.count) / static_cast<double>(samples * kspace.coil_count());
+  return found;
+}
+
+void check_clipping(const Scan& scan, Findings& findings) {
+  const auto found = clipping_of(scan.kspace);
+  if (found.count == 0) return;
+  findings.add(
+      Severity::warning, "clipping",
+      fmt::format("{} samples ({:.2g} %) of {} coil{} (first: {}) are at one largest value: the receiver "
+                  "clipped them.",
+                  found.count, 100 * found.share, found.coils, plural(found.coils), found.first_coil),
+      "measure again with a lower receiver gain, or leave these samples out");
+}
 
 void check_spikes(const Scan& scan, Findings& findings) {
   auto spikes = spike_candidates(scan);

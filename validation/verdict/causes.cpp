@@ -11,14 +11,13 @@
 
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
-#include "recon/array/interruption.hpp"
 #include "recon/domain/option_words.hpp"
-#include "recon/error.hpp"
-#include "recon/pipeline/reconstruct.hpp"
 #include "validation/doctor/checks.hpp"
+#include "validation/verdict/centre_misfit.hpp"
 #include "validation/verdict/judgement.hpp"
+#include "validation/verdict/map_agreement.hpp"
+#include "validation/verdict/readout_order.hpp"
 #include "validation/verdict/readouts.hpp"
-#include "validation/verdict/verdict.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -26,133 +25,10 @@ namespace {
 using Index = std::int64_t;
 using Starts = std::vector<Index>;
 
-// --- The centre of k-space ---
-
-/// Makes a verdict without changes of the model: whether there are more values than unknowns.
-class ResidualVerifier final : public Verifier {
- public:
-  Certificate verify(const VerifierInput<float>&) const override { return {}; }
-  Certificate verify(const VerifierInput<double>&) const override { return {}; }
-  std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
-    auto without = input;
-    without.encode = {};
-    return validation::judge(without);
-  }
-};
-
-/// Takes every second, third ... run of successive samples, if there are many: enough for a small matrix.
-void thin_out(std::vector<Index>& kept) {
-  constexpr Index enough = 25'000;
-  const Index stride = static_cast<Index>(kept.size()) / enough + 1;
-  if (stride == 1) return;
-  std::vector<Index> some;
-  Index run = 0;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    if (i > 0 && kept[i] != kept[i - 1] + 1) ++run;
-    if (run % stride == 0) some.push_back(kept[i]);
-  }
-  kept = std::move(some);
-}
-
-/// Returns the samples within `radius` cycles/FOV along every axis, for a matrix a quarter wider than they need: the
-/// largest frequencies of a small matrix repeat.
-Scan centre_of(const Scan& scan, int radius) {
-  Scan centre;
-  const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
-  centre.geometry = scan.geometry;
-  std::array<double, 3> limit{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const int n = scan.geometry.matrix_size[axis], small = std::min(n, 2 * (radius + radius / 4));
-    centre.geometry.matrix_size[axis] = small;
-    limit[axis] = small < n ? radius : std::numeric_limits<double>::infinity();
-    if (small == n && n > 1) limit[axis] = 0.5 * n;
-  }
-  std::vector<Index> kept;
-  for (Index m = 0; m < all; ++m) {
-    bool inside = true;
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      inside = inside && std::abs(scan.trajectory.k[static_cast<Index>(axis) * all + m]) <= limit[axis];
-    if (inside) kept.push_back(m);
-  }
-  thin_out(kept);
-  const auto count = static_cast<Index>(kept.size());
-  if (count == 0) throw Error("k-space", "samples near its centre", "none");
-  centre.trajectory.k = Array<double>(Shape{3, count});
-  centre.kspace.values = Array<Complex<float>>(Shape{coils, count});
-  for (Index i = 0; i < count; ++i) {
-    const Index m = kept[static_cast<std::size_t>(i)];
-    for (Index axis = 0; axis < 3; ++axis)
-      centre.trajectory.k[axis * count + i] = scan.trajectory.k[axis * all + m];
-    for (Index coil = 0; coil < coils; ++coil)
-      centre.kspace.values[coil * count + i] = scan.kspace.values[coil * all + m];
-  }
-  centre.noise = scan.noise;
-  return centre;
-}
-
-/// Returns maps [coil][z][y][x] at the voxels of a smaller matrix over the same FOV, each the nearest one.
-SensitivityMaps nearest_maps(const SensitivityMaps& maps, const std::array<int, 3>& to) {
-  SensitivityMaps small{Array<Complex<float>>(Shape{maps.values.extent(0), to[2], to[1], to[0]})};
-  const std::array<Index, 3> from{maps.values.extent(3), maps.values.extent(2), maps.values.extent(1)};
-  const auto nearest = [&](std::size_t axis, Index n) {
-    const double r = static_cast<double>(n - to[axis] / 2) / to[axis];
-    return std::clamp(static_cast<Index>(std::lround(r * static_cast<double>(from[axis]))) + from[axis] / 2,
-                      Index{0}, from[axis] - 1);
-  };
-  Index i = 0;
-  for (Index coil = 0; coil < maps.values.extent(0); ++coil)
-    for (Index z = 0; z < to[2]; ++z)
-      for (Index y = 0; y < to[1]; ++y)
-        for (Index x = 0; x < to[0]; ++x)
-          small.values[i++] =
-              maps.values[((coil * from[2] + nearest(2, z)) * from[1] + nearest(1, y)) * from[0] +
-                          nearest(0, x)];
-  return small;
-}
-
-constexpr Index most_coils = 4;
 /// |d - E rho| / |d| of the centre of k-space, noise included, of a model that is right.
 constexpr double explained_limit = 0.15;
 
-/// Returns |d - E rho| / |d| of an image of the centre of k-space; infinite where there is no such image.
-double misfit(const Scan& scan, const CoilSettings& coils) {
-  static const auto verifier = std::make_shared<ResidualVerifier>();
-  try {
-    const bool is_3d = scan.geometry.matrix_size[2] > 1;
-    Scan centre = centre_of(scan, is_3d ? 8 : 14);
-    if (scan.sensitivity_maps)
-      centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
-    LeastSquares method;
-    method.transform = {TransformKind::gridded, 1e-3};
-    method.iterations = 12;
-    Settings settings{method, Precision::single_precision, coils};
-    settings.coils.allow_folding = true;
-    settings.outside_fov = OutsideFov::off;
-    if (scan.kspace.coil_count() > most_coils) settings.coils.compression = VirtualCoils{most_coils};
-    const auto result =
-        reconstruct(centre, settings, Execution{Device::cpu(), is_3d ? 0 : 1}, Services{nullptr, verifier});
-    const auto& verdict = result.report.verdict;
-    return verdict && verdict->tested > 0.3 ? result.report.data_residual
-                                            : std::numeric_limits<double>::infinity();
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const std::exception&) {
-    return std::numeric_limits<double>::infinity();
-  }
-}
-
-// --- Alternatives ---
-
 Index sample_count(const Scan& scan) { return scan.trajectory.sample_count(); }
-
-/// Returns whether a sample is far above the ones before and after.
-bool is_spike(const std::vector<double>& energy, Index m) {
-  double around = 0;
-  const auto last = static_cast<Index>(energy.size()) - 1;
-  for (Index i = std::max<Index>(m - 4, 0); i <= std::min(m + 4, last); ++i)
-    if (std::abs(i - m) > 1) around = std::max(around, energy[static_cast<std::size_t>(i)]);
-  return energy[static_cast<std::size_t>(m)] > 9 * around;
-}
 
 /// Returns the sample nearest to k = 0, of first ... last - 1.
 Index nearest_to_centre(const Trajectory& trajectory, Index first, Index last) {
@@ -204,20 +80,19 @@ void keep_samples(const std::function<bool(Index)>& keeps, Scan& scan) {
   select(scan.kspace.values);
 }
 
-/// Shifts the trajectory by `samples` along its readouts, along one axis or (-1) all.
-void shift_trajectory(const Starts& starts, double samples, int only, Scan& scan) {
+/// Shifts the trajectory by `samples` along its readouts: gradients are so late.
+void delay_trajectory(const Starts& starts, double samples, Scan& scan) {
   const Index count = sample_count(scan);
   const Array<double> told = scan.trajectory.k;
-  for (int axis = 0; axis < 3; ++axis) {
-    if (only >= 0 && axis != only) continue;
+  for (Index axis = 0; axis < 3; ++axis) {
     const double* from = told.data() + axis * count;
-    double* to = scan.trajectory.k.data() + axis * count;
     for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
       const Index first = starts[j], last = starts[j + 1] - 1;
       for (Index m = first; m <= last; ++m) {
-        const double at = static_cast<double>(m) + samples;
+        const double at = static_cast<double>(m) - samples;
         const Index low = std::clamp(static_cast<Index>(std::floor(at)), first, std::max(first, last - 1));
-        to[m] = from[low] + (at - static_cast<double>(low)) * (from[std::min(low + 1, last)] - from[low]);
+        scan.trajectory.k[axis * count + m] =
+            from[low] + (at - static_cast<double>(low)) * (from[std::min(low + 1, last)] - from[low]);
       }
     }
   }
@@ -239,33 +114,20 @@ void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
   }
 }
 
-/// Subtracts the mean of the samples in the outer half of k-space, coil by coil.
-void take_off_offset(Scan& scan) {
-  const Index count = sample_count(scan);
-  std::vector<Index> outer;
-  for (Index m = 0; m < count; ++m)
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      if (const int n = scan.geometry.matrix_size[axis];
-          n > 1 && std::abs(scan.trajectory.k[static_cast<Index>(axis) * count + m]) > 0.25 * n) {
-        outer.push_back(m);
-        break;
-      }
-  for (Index coil = 0; coil < scan.kspace.coil_count(); ++coil) {
-    auto* values = scan.kspace.values.data() + coil * count;
-    Complex<double> sum;
-    for (const Index m : outer) sum += Complex<double>(values[m]);
-    const auto scale = 1 / std::max(1.0, static_cast<double>(outer.size()));
-    const Complex<float> mean{static_cast<float>(scale * sum.re), static_cast<float>(scale * sum.im)};
-    for (Index m = 0; m < count; ++m) values[m] = values[m] - mean;
-  }
-}
-
 class Alternatives {
  public:
   Alternatives(const Scan& scan, const Starts& starts) : scan_(scan), starts_(starts) {}
 
   std::vector<Alternative> operator()() {
-    code_ = codes::delays, delays();
+    code_ = codes::
+        delays;  // of scans whose maps are found in the data: the tests of hypotheses take maps as they are
+    if (!scan_.sensitivity_maps)
+      for (const double samples : {-8., -4., -2., -1., 1., 2., 4., 8.}) {
+        add(fmt::format("readouts are some {:.2g} samples {}", std::abs(samples),
+                        samples < 0 ? "early" : "late"),
+            [starts = &starts_, samples](Scan& scan) { delay_trajectory(*starts, samples, scan); });
+        list_.back().cause.amount = samples, list_.back().cause.unit = "samples";
+      }
     code_ = "axes", axes();
     code_ = "order", orders();
     code_ = "readouts", readouts();
@@ -351,19 +213,6 @@ class Alternatives {
     });
   }
 
-  void add_delay(double samples, int only) {
-    add(fmt::format("a gradient delay: the trajectory is some {:.2g} samples {} the data{}",
-                    std::abs(samples), samples < 0 ? "ahead of" : "behind",
-                    only < 0 ? "" : fmt::format(" along {}", "xyz"[only])),
-        [starts = &starts_, samples, only](Scan& scan) { shift_trajectory(*starts, samples, only, scan); });
-  }
-  void delays() {
-    for (const double samples : {-8., -4., -2., -1., -0.5, 0.5, 1., 2., 4., 8.}) add_delay(samples, -1);
-    for (int axis = 0; axis < 3; ++axis)
-      if (is_long(axis))
-        for (const double samples : {-1., 1.}) add_delay(samples, axis);
-  }
-
   void orders() {
     const Index length = readout_length(starts_), readouts = readout_count();
     if (length < 2 || readouts < 2) return;
@@ -398,25 +247,11 @@ class Alternatives {
     if (readout_count() >= 8) {
       add("the phase of the readouts changes from one to the next",
           [starts = &starts_](Scan& scan) { align_phases(*starts, scan); });
-      const Index half = starts_[starts_.size() / 2];
-      add_part("motion: the first and the second half of the readouts do not agree",
-               [=](Index m) { return m < half; });
-      add_part("the readouts of even and odd numbers do not agree", [starts = &starts_](Index m) {
-        return (std::upper_bound(starts->begin(), starts->end(), m) - starts->begin()) % 2 == 0;
-      });
       const double n = static_cast<double>(readout_count());
       for (const double step : {111.246117975, 222.492235950, 137.507764050, 180 / n, 360 / n})
         add(fmt::format("the angles of the readouts: steps of {:.4g} degrees, not as the file states", step),
             [starts = &starts_, step](Scan& scan) { turn_readouts(*starts, step, scan); });
     }
-    add("a constant offset of the receiver", take_off_offset);
-    const auto energy = std::make_shared<const std::vector<double>>(doctor::energies(scan_.kspace));
-    add_part("spikes: single samples of far more energy than their neighbours",
-             [energy](Index m) { return !is_spike(*energy, m); });
-    const double most = *std::max_element(energy->begin(), energy->end());
-    if (std::count_if(energy->begin(), energy->end(), [&](double e) { return e > 0.5 * most; }) > 16)
-      add_part("samples clipped by the receiver",
-               [energy, most](Index m) { return (*energy)[static_cast<std::size_t>(m)] < 0.2 * most; });
   }
 
   const Scan& scan_;
@@ -424,6 +259,31 @@ class Alternatives {
   std::string code_;  ///< of the causes that are being added
   std::vector<Alternative> list_;
 };
+
+/// Returns a delay near a first one, by a parabola through the misfits about it, in which a quarter of it is a step.
+Finding refined_delay(const Scan& scan, const CoilSettings& coils, const Starts& starts, double first) {
+  double least = std::numeric_limits<double>::infinity(), best = first;
+  const double step = first / 4;
+  std::array<double, 7> misfits{};
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < misfits.size(); ++i) {
+    Scan without(scan);
+    without.kspace.in_double = {};
+    delay_trajectory(starts, first + (static_cast<double>(i) - 3) * step, without);
+    misfits[i] = std::pow(misfit_of_centre(without, coils), 2);
+    if (misfits[i] < least) least = misfits[i], at = i;
+  }
+  best = first + (static_cast<double>(at) - 3) * step;
+  if (at > 0 && at + 1 < misfits.size()) {
+    const double curve = misfits[at - 1] - 2 * least + misfits[at + 1];
+    if (curve > 0) best += step * (misfits[at - 1] - misfits[at + 1]) / 2 / curve;
+  }
+  const double uncertainty = std::abs(step) / 4;
+  return {codes::delays,
+          fmt::format("readouts are {:.2g} \u00b1 {:.1g} samples {}", std::abs(best), uncertainty,
+                      best < 0 ? "early" : "late"),
+          best, uncertainty, "samples"};
+}
 
 /// Returns the misfit with a second set of maps, where a voxel holds more than one place; infinite where none is found, or
 /// the maps are not one set by espirit.
@@ -433,44 +293,65 @@ double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
                              !scan.field_map && scan.kspace.coil_count() > 1;
   if (!finds_one_set) return std::numeric_limits<double>::infinity();
   coils.map_sets = MapSetCount::automatic;
-  return misfit(scan, coils);
+  return misfit_of_centre(scan, coils);
 }
 
 /// Returns the cause that positions fill hardly more than the centre of k-space, and all of it in another unit.
-std::optional<Cause> cause_of_unit(const Scan& scan) {
+std::optional<Finding> cause_of_unit(const Scan& scan) {
   const auto largest = io::largest_magnitude(scan.trajectory.k);
   const auto unit = io::likelier_unit(io::TrajectoryUnit::cycles_per_fov, largest, scan.geometry);
   if (!unit) return {};
-  return Cause{"unit",
-               fmt::format("the unit of the trajectory: |k| of at most {:.4g} fills k-space if it is in {}",
-                           *std::max_element(largest.begin(), largest.end()), io::name_of(*unit))};
+  return Finding{"unit",
+                 fmt::format("the unit of the trajectory: |k| of at most {:.4g} fills k-space if it is in {}",
+                             *std::max_element(largest.begin(), largest.end()), io::name_of(*unit))};
 }
 
-/// Returns a cause that the positions or the samples show: another unit, many samples of one largest magnitude, or single
-/// ones far above their neighbours.
-std::optional<Cause> evident_cause(const Scan& scan) {
+/// Returns a cause that the positions or the samples show: another unit, many samples of one largest magnitude, or a coil
+/// of noise.
+std::optional<Finding> evident_cause(const Scan& scan) {
   if (auto unit = cause_of_unit(scan)) return unit;
-  const Index count = sample_count(scan);
-  const auto& values = scan.kspace.values;
-  double most = 0;
-  for (const auto& d : values) most = std::max<double>(most, norm(d));
-  const auto at_most =
-      std::count_if(values.begin(), values.end(), [&](auto d) { return norm(d) > 0.9999 * most; });
-  if (at_most >= 16) return Cause{"readouts", "samples clipped by the receiver"};
-  const auto energy = doctor::energies(scan.kspace);
-  const double largest = *std::max_element(energy.begin(), energy.end());
-  constexpr double near_centre = 4;  // cycles/FOV: there the signal itself has peaks
-  Index spikes = 0;
-  for (Index m = 0; m < count; ++m) {
-    double square = 0;
-    for (Index axis = 0; axis < 3; ++axis) square += std::pow(scan.trajectory.k[axis * count + m], 2);
-    if (square > near_centre * near_centre && energy[static_cast<std::size_t>(m)] > 0.05 * largest &&
-        is_spike(energy, m))
-      ++spikes;
-  }
-  if (spikes >= 4)
-    return Cause{"readouts", "spikes: single samples of far more energy than their neighbours"};
+  const auto clipped = doctor::clipping_of(scan.kspace);
+  if (clipped.count > 0)
+    return Finding{"readouts",
+                   fmt::format("samples clipped by the receiver: {:.2g} % of them, in {} coil{}",
+                               100 * clipped.share, clipped.coils, doctor::plural(clipped.coils)),
+                   100 * clipped.share, 0, "%"};
+  if (auto noise = doctor::coils_of_noise(scan); noise.noise > 1.4 && !scan.noise)
+    return Finding{"coil", std::move(noise.text), noise.noise, 0, "times the noise of the others"};
   return {};
+}
+
+/// Moves the positions of readout `first` and all later ones by `shift` places; readouts without a place are left out.
+void move_readouts(const Starts& starts, Index first, Index shift, Scan& scan) {
+  const Index length = readout_length(starts), readouts = static_cast<Index>(starts.size()) - 1;
+  if (length == 0) return;
+  const Index count = sample_count(scan);
+  const auto told = scan.trajectory.k;
+  std::vector<bool> has_place(static_cast<std::size_t>(readouts), true);
+  for (Index j = first; j < readouts; ++j) {
+    const Index place = j + shift;
+    has_place[static_cast<std::size_t>(j)] = place >= 0 && place < readouts;
+    if (!has_place[static_cast<std::size_t>(j)]) continue;
+    for (Index axis = 0; axis < 3; ++axis)
+      std::copy_n(told.data() + axis * count + place * length, length,
+                  scan.trajectory.k.data() + axis * count + j * length);
+  }
+  keep_samples([&](Index m) { return static_cast<bool>(has_place[static_cast<std::size_t>(m / length)]); },
+               scan);
+}
+
+/// Returns the shift of the readouts from the first of a finding on that explains what is left over best; 0: none does.
+Index shift_of(const Finding& order, const Starts& starts, const Scan& scan, const CoilSettings& coils,
+               double as_told) {
+  double least = 0.6 * as_told;
+  Index best = 0;
+  for (const Index shift : {1, -1, 2, -2}) {
+    Scan without(scan);
+    without.kspace.in_double = {};
+    move_readouts(starts, static_cast<Index>(order.amount), shift, without);
+    if (const double left = misfit_of_centre(without, coils); left < least) least = left, best = shift;
+  }
+  return best;
 }
 
 }  // namespace
@@ -479,30 +360,43 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts)
   return Alternatives(scan, starts)();
 }
 
-std::optional<Cause> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s) {
+std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coils,
+                                       std::optional<Finding> known, double budget_s) {
   if (auto evident = evident_cause(scan)) return evident;
   const auto begin = std::chrono::steady_clock::now();
   const auto starts = readout_starts(scan.trajectory);
-  const double as_told = misfit(scan, coils);
+  const double as_told = misfit_of_centre(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
-  std::optional<Cause> cause;
+  if (known && known->code == "order") {
+    if (const Index shift = shift_of(*known, starts, scan, coils, as_told); shift != 0) {
+      known->text = order_in_words(static_cast<Index>(known->amount), shift);
+      return known;
+    }
+    known.reset();
+  }
+  const auto agreement = compare_maps(scan);
+  if (agreement.cause) return agreement.cause;
+  if (known) least = std::min(least, 0.8 * as_told * std::sqrt(std::max(0.0, 1 - known->share)));
+  std::optional<Finding> cause = std::move(known);
   if (const double left = misfit_of_two_sets(scan, coils); left < least)
     least = left,
-    cause = Cause{codes::folding,
-                  "the object is larger than the field of view and folds, which one set of maps "
-                  "does not describe"};
+    cause = Finding{codes::folding,
+                    "the object is larger than the field of view and folds, which one set of maps "
+                    "does not describe"};
   for (const auto& [likely, undo] : alternatives_of(scan, starts)) {
     Scan without(scan);
     without.kspace.in_double = {};
     undo(without);
-    const double left = misfit(without, coils);
+    const double left = misfit_of_centre(without, coils);
     // Without its maps almost every mistake is less of one.
     const double weight = scan.sensitivity_maps && !without.sensitivity_maps ? 3 : 1;
     if (weight * left < least) least = weight * left, cause = likely;
     if (least < std::min(explained_limit / 3, as_told / 8)) break;  // no doubt is left
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > budget_s) break;
   }
-  return cause;
+  if (cause && cause->code == codes::delays && cause->uncertainty == 0)
+    return refined_delay(scan, coils, starts, cause->amount);
+  return cause ? cause : unlike_maps(agreement);
 }
 
 }  // namespace fhd::validation

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recon/domain/option_words.hpp"
+#include "validation/verdict/data_findings.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -21,6 +22,13 @@ std::string left_over(const Verdict& v) {
                      v.noise_is_measured ? "" : " (estimated)");
 }
 
+/// Returns the share of what is left over that sources explain together.
+double share_of(const std::vector<Finding>& sources) {
+  double left = 1;
+  for (const auto& source : sources) left *= 1 - source.share;
+  return 1 - left;
+}
+
 /// Returns the coil that is explained much worse than the others; -1: none.
 int odd_coil(const Verdict& v) {
   std::vector<double> chi_squared;
@@ -32,131 +40,227 @@ int odd_coil(const Verdict& v) {
   const double others = sorted[(sorted.size() - 1) / 2];
   const bool is_odd = sorted.back() > coil_limit * std::max(others, 1.0) &&
                       sorted.back() > coil_limit * sorted[sorted.size() - 2];
-  return is_odd && v.by_coil[static_cast<std::size_t>(worst)].unexplained > unexplained_limit
-             ? static_cast<int>(worst)
-             : -1;
+  std::vector<double> shares;
+  for (const auto& coil : v.by_coil) shares.push_back(coil.unexplained);
+  std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2),
+                   shares.end());
+  const double own = v.by_coil[static_cast<std::size_t>(worst)].unexplained;
+  constexpr double more = 1.5;  // of its signal than of that of others
+  return is_odd && own > unexplained_limit && own > more * shares[shares.size() / 2] ? static_cast<int>(worst)
+                                                                                     : -1;
 }
 
-/// Returns a cause that the figures alone show.
-std::optional<Cause> cause_of(const Verdict& v) {
-  const auto share = [&](const char* what) {
-    const auto* change = change_of(v, what);
-    return change ? change->share : 0;
-  };
-  const auto *delay = change_of(v, "gradient delay"), *frequency = change_of(v, "frequency offset");
-  if (delay && delay->share > 0.3)
-    return Cause{codes::delays, fmt::format("a gradient delay: the trajectory is {} the data",
-                                            delay->amount < 0 ? "ahead of" : "behind")};
-  if (frequency && frequency->share > 0.3)
-    return Cause{"frequency",
-                 fmt::format("a frequency offset of about {:.2g} {}", frequency->amount, frequency->unit)};
-  if (share("gain of a coil") > 0.3)
-    return Cause{"gain", "the gain or the sign of a coil is not that of its map"};
+/// Returns whether ordinary sources account for what a cause would explain. An object that goes on beyond the FOV looks like k
+/// that is too short, or mirrored, fits the coil nearest to it worst, and leaves no noise by which a window shows; to one coil it
+/// always looks so. Contrast changes the signal of readouts a little, and fewer than 8 readouts tell no time of a change.
+bool is_ordinary(const Finding& cause, const Verdict& v) {
+  constexpr double nearly = 0.9, much = 0.3, little = 0.1;
+  constexpr std::size_t few_readouts = 8;
+  if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return false;
+  const bool is_in_time = cause.code == "signal" || cause.code == "phase" || cause.code == "motion";
+  if (is_in_time && v.by_readout.size() > 0 && v.by_readout.size() < few_readouts) return true;
+  if (cause.code == "signal") return cause.image_change < little;
+  if (cause.code == "scale" && v.by_coil.size() == 1) return true;
+  const auto outside = std::find_if(v.ordinary.begin(), v.ordinary.end(),
+                                    [](const Finding& source) { return source.code == codes::outside_fov; });
+  if (outside == v.ordinary.end() || outside->share < much) return false;
+  if (cause.code == "scale") return outside->share > nearly * cause.share;
+  return cause.code == "axes" || cause.code == "coil" || cause.code == "window";
+}
+
+/// Returns whether a signal that seems to be wrong is contrast, which no gain reaches.
+bool is_contrast(const Finding& cause, const Verdict& v) {
+  constexpr double no_gain = 200;  // percent
+  const auto* signal = change_of(v, "signal");
+  return cause.code == "signal" && std::abs(cause.amount) > no_gain && signal &&
+         signal->share > varying_limit;
+}
+
+/// Returns a cause that the figures alone show; empty: none.
+std::optional<Finding> cause_in(const Verdict& v) {
+  constexpr double clear = 0.7;  // share of what is left over
+  if (const auto* mistake = mistake_in_data(v);
+      mistake && !(v.cause && v.cause->share > std::max(clear, mistake->share)) && !is_ordinary(*mistake, v))
+    return *mistake;
+  if (v.offset > offset_limit)
+    return Finding{
+        "offset",
+        fmt::format("a constant offset of the receiver: one value in all samples of a coil makes up "
+                    "{} of the signal",
+                    percent(v.offset)),
+        100 * v.offset, 0, "%"};
+  if (v.cause && !is_ordinary(*v.cause, v) && !is_contrast(*v.cause, v)) return v.cause;
+  if (v.centre > centre_limit)
+    return Finding{
+        "offset",
+        fmt::format("a constant offset of the receiver: one voxel at the centre of the field of view "
+                    "is {:.0f} times brighter than all others",
+                    v.centre),
+        v.centre, 0, ""};
+  const auto* field = change_of(v, "field_map");
+  if (field && std::abs(field->amount) > 100 * field_map_limit && field->uncertainty > 0 &&
+      std::abs(field->amount) > 5 * field->uncertainty) {
+    auto cause = *field;
+    cause.text += field->amount < 0 ? ", or has the other sign" : ": is it in rad/s or Hz";
+    return cause;
+  }
+  if (const int coil = odd_coil(v); coil >= 0) {
+    Finding cause{
+        "coil",
+        fmt::format("coil {} (from 0, as used) does not fit the others: {} of its signal is left over", coil,
+                    percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained))};
+    if (!is_ordinary(cause, v)) return cause;
+  }
+  const bool leaves_much = !(v.unexplained <= unexplained_limit);  // lambda takes a little off strong coils
+  if (const auto* gain = change_of(v, "gain"); gain && gain->share > 0.3 && leaves_much)
+    return Finding{"gain",       "the gain or the sign of a coil is not that of its map",
+                   gain->amount, 0,
+                   gain->unit,   gain->share};
   return {};
 }
 
-void decide_unexplained(Verdict& v) {
-  const auto* signal = change_of(v, "signal of the readouts");
-  if (signal && signal->share > varying_limit) {
+std::string cause_in_words(const Finding& cause) {
+  return "; likeliest cause: " + cause.text +
+         (cause.image_change > 0
+              ? fmt::format(", which changes the image by about {}", percent(cause.image_change))
+              : "");
+}
+
+/// Returns "off-resonance of some 12 Hz and motion of some 0.4 voxels".
+std::string likeliest_two(const std::vector<Finding>& sources) {
+  std::string words;
+  for (std::size_t i = 0; i < std::min<std::size_t>(sources.size(), 2); ++i)
+    words += (i > 0 ? " and " : "") + sources[i].text;
+  return words;
+}
+
+void alarm(Verdict& v) {
+  v.judgement = Judgement::unexplained;
+  const bool leaves_much = !(v.unexplained <= unexplained_limit);
+  v.sentence =
+      leaves_much ? "the model does not explain the data: " + left_over(v) : "the data contradict the model";
+  if (v.cause)
+    v.sentence += cause_in_words(*v.cause);
+  else if (!v.ordinary.empty())
+    v.sentence += fmt::format(", and {} explain but {:.0f} % of its energy", likeliest_two(v.ordinary),
+                              100 * share_of(v.ordinary));
+}
+
+/// Decides where no cause is known and the solver has converged.
+void decide_by_what_is_left(Verdict& v) {
+  const auto* signal = change_of(v, "signal");
+  if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) {
+    if (!signal || !(signal->share > varying_limit)) return alarm(v);
     v.judgement = Judgement::varies;
     v.sentence = fmt::format(
         "the signal changes from readout to readout (contrast, or a drift), and one image is its average: "
-        "{}, "
-        "{:.0f} % of which a factor for each readout explains",
+        "{}, {:.0f} % of which a factor for each readout explains",
         left_over(v), 100 * signal->share);
     return;
   }
-  v.judgement = Judgement::unexplained;
-  v.cause = cause_of(v);
-  v.sentence = "the model does not explain the data: " + left_over(v);
-}
-
-/// Decides between an image that leaves as much over as those of scans that are right, and one that leaves more.
-void decide_explained(Verdict& v) {
   const bool is_whole = std::round(1e3 * v.unexplained) <= 1e3 * right_limit;  // as it is printed
-  v.judgement = is_whole ? Judgement::explained : Judgement::partly;
-  v.sentence = is_whole
-                   ? "the image explains the data: " + left_over(v)
-                   : fmt::format("the image explains the data in part: {}, and from {:.0f} % on fhd warns",
-                                 left_over(v), 100 * unexplained_limit);
+  v.judgement = is_whole ? Judgement::explained : Judgement::ordinary;
+  v.sentence = "the image explains the data";
+  v.sentence += is_whole ? ": " + left_over(v)
+                         : " but for an ordinary rest: " + left_over(v) +
+                               (v.ordinary.empty() ? std::string(", as scans in vivo leave")
+                                                   : ", likeliest by " + likeliest_two(v.ordinary));
   if (v.by_coil.size() == 1)
     v.sentence += "; in a scan of one coil, blur and distortion by off-resonance would not show";
 }
 
 }  // namespace
 
+double ordinary_limit(double share) {
+  if (!(share >= 0 && share < 1)) return unexplained_limit;
+  return std::min(most_ordinary, unexplained_limit * std::pow(1 - share, -0.75));
+}
+
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
   if (code == codes::folding) return option_words("map-sets", "auto");
   if (code == "unit") return "give the unit with " + option_words("trajectory-unit");
-  if (code == "scale") return "check " + option_words("trajectory-unit") + " and " + option_words("fov-mm");
-  if (code != codes::delays) return {};
-  return delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
-                                 " X,Y in samples: auto does not find it"
-                           : option_words("trajectory-correction", "auto");
+  if (code == codes::delays)
+    return delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
+                                   " X,Y in samples: auto does not find it"
+                             : option_words("trajectory-correction", "auto");
+  struct Advice {
+    std::string_view code;
+    std::string text;
+  };
+  const Advice all[] = {
+      {"scale", "divide k by the stated factor, or check " + option_words("trajectory-unit") + " and " +
+                    option_words("fov-mm")},
+      {"axes", "give the axes with " + option_words("trajectory-axes")},
+      {"frequency", "demodulate the samples by this frequency, or give " + option_words("field-map")},
+      {"field_map",
+       "give the map by " + option_words("field-map") + " with " + option_words("field-map-unit")},
+      {"motion", "gate the scan (" + option_words("gate") + ") or repeat it"},
+      {"sensitivity_maps", "find the maps in the scan: " + option_words("coils", "espirit")},
+      {"coil", "leave the coil out of the file"},
+      {"window", "store the samples as they were measured"},
+      {"tone", "take the tone off the samples before they are stored"},
+      {"spikes", "leave the readouts with spikes out of the file"},
+      {"order", "store readouts in the order of the trajectory"},
+      {"exchange", "store readouts in the order of the trajectory"},
+      {"offset", "subtract the mean of the last samples of each coil"},
+      {"signal", "store readouts of one gain and contrast"},
+      {"phase", "correct the phase of the readouts by navigators before they are stored"}};
+  for (const auto& advice : all)
+    if (advice.code == code) return advice.text;
+  return {};
 }
 
-const ModelChange* change_of(const Verdict& verdict, const char* what) {
+const Finding* change_of(const Verdict& verdict, std::string_view code) {
   for (const auto& change : verdict.changes)
-    if (change.what == what) return &change;
+    if (change.code == code) return &change;
   return nullptr;
 }
 
+bool calls_for_a_cause(const Verdict& v) {
+  constexpr double no_doubt = 0.9;  // of what is left over
+  // The order of readouts is tried on the centre of k-space.
+  const bool is_evident = v.cause && v.cause->code != "order" && mistake_in_data(v);
+  if (v.cause && (v.unexplained <= unexplained_limit || v.cause->share > no_doubt || is_evident))
+    return false;
+  return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
+         (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));
+}
+
+void blame(Finding cause, Verdict& v) {
+  const bool is_of_maps = cause.code == "sensitivity_maps" && v.judgement == Judgement::ordinary;
+  if (is_ordinary(cause, v) || is_of_maps) return;  // maps of another scan leave more
+  v.cause = std::move(cause);
+  alarm(v);
+}
+
+void drop_order(Verdict& v) {
+  if (!v.cause || v.cause->code != "order") return;
+  v.cause.reset();
+  alarm(v);
+}
+
 void decide(Verdict& v, double solver_residual, int iterations) {
-  const auto say_not_converged = [&] {
-    v.judgement = Judgement::not_converged;
-    v.sentence = fmt::format(
-        "not converged: the solver stopped at a residual of {:.1e}, so that nothing is said of the data",
-        solver_residual);
+  const auto settle = [&](Judgement judgement, std::string sentence) {
+    v.judgement = judgement;
+    v.sentence = std::move(sentence);
   };
-  if (solver_residual > convergence_limit && iterations < few_iterations) return say_not_converged();
-  if (v.offset > offset_limit) {
-    v.judgement = Judgement::unexplained;
-    v.cause = Cause{"offset", "a constant offset of the receiver"};
-    v.sentence =
-        fmt::format("one constant in all samples of a coil makes up {} of the signal", percent(v.offset));
-    return;
-  }
-  if (!(v.unexplained <= unexplained_limit)) return decide_unexplained(v);
-  if (v.centre > centre_limit) {
-    v.judgement = Judgement::unexplained;
-    v.cause = Cause{"offset", "a constant offset of the receiver"};
-    v.sentence = fmt::format(
-        "one voxel at the centre of the field of view is {:.0f} times brighter than all others", v.centre);
-    return;
-  }
-  const auto* field = change_of(v, "field map");
-  if (field && std::abs(field->amount) > 100 * field_map_limit && field->deviations > 5) {
-    v.judgement = Judgement::unexplained;
-    v.cause = Cause{"field_map", field->amount < 0 ? "the sign of the field map"
-                                                   : "the unit of the field map (rad/s or Hz)"};
-    v.sentence =
-        fmt::format("the samples left over ask for a field map that is {} by some {:.0f} %",
-                    field->amount < 0 ? "smaller, or of the other sign," : "larger", std::abs(field->amount));
-    return;
-  }
-  if (const int coil = odd_coil(v); coil >= 0) {
-    v.judgement = Judgement::unexplained;
-    v.cause = Cause{"coil", "one coil does not fit the others"};
-    v.sentence = fmt::format(
-        "the model does not explain coil {} (as used): {} of its signal is left over, noise included", coil,
-        percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained));
-    return;
-  }
-  if (solver_residual > convergence_limit) return say_not_converged();
+  const bool is_converged = !(solver_residual > convergence_limit);
+  const auto stopped = fmt::format(
+      "not converged: the solver stopped at a residual of {:.1e}, so that nothing is said of the data",
+      solver_residual);
   const auto has_energy = [](const Misfit& part) { return part.energy != 0; };
-  if (!v.by_coil.empty() && std::none_of(v.by_coil.begin(), v.by_coil.end(), has_energy)) {
-    v.judgement = Judgement::untested;
-    v.sentence = "all samples are zero: there is nothing to explain";
-    return;
-  }
-  if (v.tested < 0.5) {
-    v.judgement = Judgement::untested;
-    v.sentence =
-        "the data cannot test the image: there are no more values than unknowns, so that any model explains "
-        "them";
-    return;
-  }
-  decide_explained(v);
+  if (!is_converged && iterations < few_iterations) return settle(Judgement::not_converged, stopped);
+  if (!v.by_coil.empty() && std::none_of(v.by_coil.begin(), v.by_coil.end(), has_energy))
+    return settle(Judgement::untested, "all samples are zero: there is nothing to explain");
+  v.cause = cause_in(v);
+  if (v.cause) return alarm(v);
+  if (!is_converged && v.unexplained <= unexplained_limit) return settle(Judgement::not_converged, stopped);
+  if (v.tested < 0.5 && v.unexplained <= unexplained_limit)
+    return settle(
+        Judgement::untested,
+        "the data cannot test the image: there are as many unknowns as values, so that motion, gains "
+        "and tones would not show; a smaller matrix can tell");
+  decide_by_what_is_left(v);
 }
 
 }  // namespace fhd::validation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Optional, TypedDict
 
-Judgement = Literal["explained", "explained in part", "untested", "not converged", "varies", "unexplained"]
+Judgement = Literal["explained", "explained but for an ordinary rest", "untested", "not converged", "varies", "unexplained"]
 
 
 class Certificate(TypedDict):
@@ -49,28 +49,26 @@ class Misfit(TypedDict):
     """|E rho - d|^2 over what the noise leaves there; None unless noise readouts tell the noise"""
 
 
-class Cause(TypedDict):
-    """A likely cause of unexplained data."""
+class Finding(TypedDict):
+    """A change of the model that the data ask for, or a mistake that explains what an image leaves over of them."""
 
     code: str
+    """"delays", "scale", "motion", "axes", ..."""
     text: str
-
-
-class ModelChange(TypedDict):
-    """A change of the model that the residual points to."""
-
-    what: str
-    amount: float
-    """in `unit`; a first step: right in sign, and within a factor of a few"""
+    """one sentence: what, how much and how uncertain"""
+    amount: Optional[float]
+    """in `unit`; None where the finding has no size"""
+    uncertainty: Optional[float]
+    """standard deviation of `amount`; None where not known"""
     unit: str
     share_of_rest: float
     """what it explains of |d - E rho|^2, noise taken off"""
-    deviations: Optional[float]
-    """the step in standard deviations of what noise makes of it; None where not known"""
+    image_change: Optional[float]
+    """|change of rho| / |rho| when it is undone; None where not known"""
 
 
 class _WhereKnown(TypedDict, total=False):
-    cause: Cause
+    cause: Finding
     """absent where the data are explained, or no cause is known"""
     by_readout: list[float]
     """|E rho - d| of groups of successive readouts over |d|, root mean squares both: of the group, and of all samples;
@@ -84,7 +82,8 @@ class Verdict(_WhereKnown):
     the arithmetic alone."""
 
     judgement: Judgement
-    """explained; explained in part: more is left over than of scans that are right, and less than calls for an alarm;
+    """explained; explained but for an ordinary rest: more is left over than of simulated scans that are right, and no more
+    than scans in vivo leave (`ordinary`);
     untested: no more values than unknowns; not converged: nothing is said of the data; varies: explained but for a
     signal that changes from readout to readout; unexplained: data not explained"""
     sentence: str
@@ -103,7 +102,14 @@ class Verdict(_WhereKnown):
     """|noise| / |d| with this variance; None where not known"""
     by_radius: list[Misfit]
     by_coil: list[Misfit]
-    changes: list[ModelChange]
+    changes: list[Finding]
+    ordinary: list[Finding]
+    """sources of what scans in vivo always leave over, most first; empty where little is left over"""
+    ordinary_limit: Optional[float]
+    """`unexplained` up to this is ordinary; None where it was not estimated"""
+    prediction_error: Optional[float]
+    """|d - E rho'| / |d| beyond noise, rho' of the other readouts, of every fourth readout near the centre of k-space;
+    None where not known"""
     border: float
     """root mean square of |rho| along the border of the field of view over that of all voxels"""
     air: float

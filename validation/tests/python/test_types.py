@@ -145,5 +145,5 @@ def test_certificates_and_verdicts_have_the_fields_of_the_report(radial):
     check(result.certificate, checks.Certificate)
     check(result.verdict, checks.Verdict)
     check(result.verdict["by_radius"][0], checks.Misfit)
-    check(result.verdict["changes"][0], checks.ModelChange)
+    check(result.verdict["changes"][0], checks.Finding)
     assert result.verdict["judgement"] in checks.Judgement.__args__

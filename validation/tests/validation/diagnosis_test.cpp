@@ -25,8 +25,7 @@ Scan faultless_scan() {
 bool warns(const Scan& scan, const std::string& topic, const std::string& words) {
   const auto findings = diagnose(scan, readout_length);
   return std::any_of(findings.begin(), findings.end(), [&](const Message& finding) {
-    return finding.severity == Severity::warning && finding.code == topic &&
-           finding.text.find(words) != std::string::npos;
+    return is_doubt(finding) && finding.code == topic && finding.text.find(words) != std::string::npos;
   });
 }
 
@@ -73,6 +72,30 @@ TEST(Diagnosis, finds_spikes) {
   for (const auto& value : scan.kspace.values) largest = std::max(largest, double(abs(value)));
   readout(scan, 2, 7)[10] = {static_cast<float>(largest), 0};
   EXPECT_TRUE(warns(scan, "spikes", "coil 2, sample " + std::to_string(7 * readout_length + 10)));
+}
+
+TEST(Diagnosis, measures_how_many_samples_the_receiver_clipped) {
+  Scan scan = faultless_scan();
+  EXPECT_FALSE(warns(scan, "clipping", ""));
+  float limit = 0;  // a quarter of the largest part
+  for (const auto& d : scan.kspace.values)
+    limit = std::max({limit, 0.25f * std::abs(d.re), 0.25f * std::abs(d.im)});
+  std::int64_t clipped = 0;
+  for (auto& d : scan.kspace.values) {
+    clipped += std::max(std::abs(d.re), std::abs(d.im)) > limit;
+    d = {std::clamp(d.re, -limit, limit), std::clamp(d.im, -limit, limit)};
+  }
+  EXPECT_TRUE(warns(scan, "clipping", std::to_string(clipped) + " samples"));
+}
+
+TEST(Diagnosis, tells_a_coil_of_noise) {
+  Scan scan = faultless_scan();
+  EXPECT_FALSE(warns(scan, "coils", ""));
+  const auto count = scan.kspace.sample_count();
+  std::uint32_t state = 1;  // numbers of equal distribution are noise enough
+  const auto next = [&] { return static_cast<float>(state = state * 1664525 + 1013904223) / 4.3e9f - 0.5f; };
+  for (std::int64_t m = 0; m < count; ++m) scan.kspace.values[2 * count + m] = {next(), next()};
+  EXPECT_TRUE(warns(scan, "coils", "Coil 2 (from 0) holds noise alone"));
 }
 
 TEST(Diagnosis, zeros_and_lines_of_signal_are_no_spikes) {

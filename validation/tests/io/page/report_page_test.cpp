@@ -433,15 +433,17 @@ TEST_F(ReportPageDrawn, shows_when_each_stage_was_at_work) {
 /// A verdict with figures of everything, and the words of the program.
 Verdict verdict_of(bool noise_is_measured) {
   Verdict verdict;
-  verdict.judgement = Verdict::Judgement::partly;
-  verdict.sentence = "the image explains the data in part: 6.0 % is left over";
+  verdict.judgement = Verdict::Judgement::ordinary;
+  verdict.sentence = "the image explains the data but for an ordinary rest: 6.0 % is left over";
   verdict.unexplained = 0.06, verdict.noise_share = 0.02, verdict.chi_squared = 1234;
   verdict.noise_is_measured = noise_is_measured;
   verdict.by_radius = {{0.0625, 0.9, 0.05, 1500, 100, 0.05}, {1, 0.1, 0.3, 540, 900, 0.29}};
   verdict.by_coil = {{0, 0.4, 0.06, 21, 500}, {1, 0.6, 0.07, 22, 500}};
   verdict.by_readout = {0.05, 0.07, 0.06};
   verdict.readouts_per_group = 4;
-  verdict.changes = {{"gain of a coil", 2.8, "%", 0.09, 0}};
+  verdict.changes = {{"gain", "the gain of a coil differs by 2.8 %", 2.8, 0, "%", 0.09}};
+  verdict.ordinary = {{"motion", "motion of some 0.3 voxels", 0.3, 0, "voxels", 0.4}};
+  verdict.prediction_error = 0.031;
   return verdict;
 }
 
@@ -453,7 +455,7 @@ TEST_F(ReportPageDrawn, says_of_the_data_what_the_verdict_says_with_pictures) {
   };
   const std::string check = R"js(
     const says = document.querySelector(".says"), text = document.body.innerText.replaceAll("\u00a0", " ");
-    need(says.textContent === "the image explains the data in part: 6.0 % is left over.", says.textContent);
+    need(says.textContent === "the image explains the data but for an ordinary rest: 6.0 % is left over.", says.textContent);
     need(says.classList.contains("amber"), "no green above what is left over");
     need(document.querySelectorAll("svg.rest").length === 3, "by radius, coil and readout");
     need(document.querySelectorAll("svg.rest")[2].querySelectorAll("rect").length === 3, "three bars");
@@ -461,7 +463,9 @@ TEST_F(ReportPageDrawn, says_of_the_data_what_the_verdict_says_with_pictures) {
     // 0.29^2 0.1 is more than 0.05^2 0.9.
     need(text.includes("Most is left over beyond noise between 1/16 and 1 of the way to the edge: 29 % of the signal there."), text);
     need(text.includes("5.4 to 7.7 % of the mean signal") && text.includes("5 to 7 % of the mean signal"), "coils and readouts");
-    need(text.includes("gain of a coil, by 2.8 %"), "changes");
+    need(text.includes("motion of some 0.3 voxels, 40 %"), "ordinary sources");
+    need(text.includes("predicts the fourth to within 3.1 % beyond noise"), "prediction");
+    need(!text.includes("gain of a coil"), "small changes are no findings");
   )js";
   EXPECT_EQ(draw(page_of(true), check + R"(need(text.includes("χ² is 1230"), "the noise is known");)"), 0)
       << text("said");

@@ -1,0 +1,165 @@
+// Mistakes planted in the samples: found, with their size, and none in scans that are right.
+#include "validation/verdict/data_findings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+#include "data/simulate.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/certificate.hpp"
+#include "validation/verdict/judgement.hpp"
+
+namespace fhd {
+namespace {
+
+using data::TrajectoryKind;
+using Index = std::int64_t;
+
+data::Simulation simulated(TrajectoryKind kind, std::array<int, 3> matrix_size, int coils) {
+  data::SimulationSettings settings;
+  settings.trajectory.kind = kind;
+  settings.trajectory.matrix_size = matrix_size;
+  settings.trajectory.fov_mm = {240, 240, matrix_size[2] > 1 ? 240.0 : 5.0};
+  settings.coil_count = coils;
+  return data::simulate(settings);
+}
+
+Verdict verdict_of(const Scan& scan) {
+  return reconstruct(scan, {}, {}, {nullptr, validation::make_verifier()}).report.verdict.value();
+}
+
+double root_mean_square(const Scan& scan) {
+  double sum = 0;
+  for (const auto& d : scan.kspace.values) sum += norm(Complex<double>(d));
+  return std::sqrt(sum / static_cast<double>(scan.kspace.values.size()));
+}
+
+/// Multiplies or adds to every sample: change(value, readout, place in it).
+void change_samples(data::Simulation& made,
+                    const std::function<Complex<float>(Complex<float>, Index, Index)>& change) {
+  auto& kspace = made.scan.kspace;
+  for (Index i = 0; i < kspace.values.size(); ++i) {
+    const Index m = i % kspace.sample_count();
+    kspace.values[i] = change(kspace.values[i], m / made.readout_length, m % made.readout_length);
+  }
+}
+
+/// Stores in each readout the samples of readout `source`.
+void move_readouts(data::Simulation& made, const std::function<Index(Index)>& source) {
+  const auto told = made.scan.kspace.values;
+  const Index all = made.scan.kspace.sample_count(), length = made.readout_length;
+  for (Index i = 0; i < told.size(); ++i) {
+    const Index m = i % all;
+    made.scan.kspace.values[i] = told[i - m + source(m / length) * length + m % length];
+  }
+}
+
+struct Planted {
+  const char* name;
+  TrajectoryKind kind;
+  std::array<int, 3> matrix_size;
+  int coils;
+  const char* code;
+  double amount, tolerance;
+  std::function<void(data::Simulation&)> plant;
+};
+
+std::function<void(data::Simulation&)> tone(double share, double frequency) {
+  return [=](data::Simulation& made) {
+    const double amplitude = share * root_mean_square(made.scan);
+    change_samples(made, [&](Complex<float> d, Index readout, Index n) {
+      const double angle =
+          2 * std::numbers::pi * (frequency * static_cast<double>(n) + 0.37 * static_cast<double>(readout));
+      return d + Complex<float>(static_cast<float>(amplitude * std::cos(angle)),
+                                static_cast<float>(amplitude * std::sin(angle)));
+    });
+  };
+}
+
+void hamming(data::Simulation& made) {
+  const auto length = static_cast<double>(made.readout_length);
+  change_samples(made, [&](Complex<float> d, Index, Index n) {
+    return static_cast<float>(
+               0.54 - 0.46 * std::cos(2 * std::numbers::pi * (static_cast<double>(n) + 0.5) / length)) *
+           d;
+  });
+}
+
+/// Leaves out a readout; the last one comes twice.
+std::function<void(data::Simulation&)> lost(Index which) {
+  return [=](data::Simulation& made) {
+    move_readouts(made, [&](Index j) { return j < which ? j : std::min(j + 1, made.readout_count - 1); });
+  };
+}
+
+void exchange(data::Simulation& made) {
+  move_readouts(made, [](Index j) { return j == 5 ? 9 : j == 9 ? 5 : j; });
+}
+
+void spike(data::Simulation& made) {
+  const Index length = made.readout_length;
+  for (Index coil = 0; coil < made.scan.kspace.coil_count(); ++coil)
+    made.scan.kspace.values[coil * made.scan.kspace.sample_count() + 7 * length + length / 4] =
+        Complex<float>(static_cast<float>(30 * root_mean_square(made.scan)), 0.f);
+}
+
+class DataFindings : public testing::TestWithParam<Planted> {};
+
+TEST_P(DataFindings, tell_a_planted_mistake_with_its_size) {
+  const auto& planted = GetParam();
+  auto made = simulated(planted.kind, planted.matrix_size, planted.coils);
+  planted.plant(made);
+  const Verdict v = verdict_of(made.scan);
+  const auto* found = validation::change_of(v, planted.code);
+  ASSERT_NE(found, nullptr) << v.sentence;
+  EXPECT_NEAR(found->amount, planted.amount, planted.tolerance) << found->text;
+  ASSERT_TRUE(v.cause) << v.sentence << ", " << found->image_change << ", " << found->share;
+  EXPECT_EQ(v.cause->code, planted.code) << v.cause->text;
+  EXPECT_EQ(v.judgement, Verdict::Judgement::unexplained);
+}
+
+// A window at the ends is the mean of the last 24th of a readout: 0.08 at its end, 0.09 there.
+INSTANTIATE_TEST_SUITE_P(
+    All, DataFindings,
+    testing::Values(
+        Planted{"tone_radial", TrajectoryKind::golden_radial, {64, 64, 1}, 4, "tone", 20, 3, tone(0.2, 0.13)},
+        Planted{"tone_spiral", TrajectoryKind::spiral, {64, 64, 1}, 4, "tone", 10, 1.5, tone(0.1, 0.13)},
+        Planted{
+            "tone_spiral_one_coil", TrajectoryKind::spiral, {64, 64, 1}, 1, "tone", 10, 1.5, tone(0.1, 0.13)},
+        Planted{
+            "tone_cartesian", TrajectoryKind::cartesian, {64, 64, 1}, 1, "tone", 30, 4.5, tone(0.3, 0.41)},
+        Planted{"hamming_radial", TrajectoryKind::golden_radial, {64, 64, 1}, 4, "window", 9, 1.4, hamming},
+        Planted{"hamming_spiral", TrajectoryKind::spiral, {64, 64, 1}, 4, "window", 9, 1.4, hamming},
+        Planted{"lost_radial", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "order", 30, 1, lost(30)},
+        Planted{"lost_spiral", TrajectoryKind::spiral, {96, 96, 1}, 6, "order", 4, 1, lost(4)},
+        Planted{"lost_3d", TrajectoryKind::stack_of_stars, {24, 24, 8}, 4, "order", 90, 2, lost(90)},
+        Planted{"exchanged", TrajectoryKind::spiral, {96, 96, 1}, 6, "exchange", 5, 0.1, exchange},
+        Planted{"spike", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "spikes", 1, 0.1, spike}),
+    [](const auto& planted) { return std::string(planted.param.name); });
+
+TEST(DataFindings, find_nothing_in_scans_that_are_right) {
+  const struct {
+    TrajectoryKind kind;
+    std::array<int, 3> matrix_size;
+    int coils;
+  } cases[] = {{TrajectoryKind::golden_radial, {64, 64, 1}, 6},
+               {TrajectoryKind::spiral, {48, 61, 1}, 4},
+               {TrajectoryKind::spiral, {64, 64, 1}, 1},
+               {TrajectoryKind::cartesian, {48, 48, 1}, 8},
+               {TrajectoryKind::cartesian, {64, 64, 1}, 1},
+               {TrajectoryKind::stack_of_stars, {24, 24, 12}, 4},
+               {TrajectoryKind::variable_density_spiral, {64, 64, 1}, 8}};
+  for (const auto& [kind, matrix_size, coils] : cases) {
+    const Verdict v = verdict_of(simulated(kind, matrix_size, coils).scan);
+    for (const char* code : {"tone", "window", "order", "exchange", "spikes", "offset"}) {
+      const auto* found = validation::change_of(v, code);
+      EXPECT_EQ(found, nullptr) << data::name_of(kind) << ": " << found->text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fhd

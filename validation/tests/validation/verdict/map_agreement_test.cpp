@@ -1,0 +1,143 @@
+// Maps that do not belong to the data, and what is said of them.
+#include "validation/verdict/map_agreement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "data/simulate.hpp"
+
+namespace fhd {
+namespace {
+
+using Index = std::int64_t;
+
+Scan scan_of_coils() {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = {48, 48, 1};
+  settings.coil_count = 6;
+  return data::simulate(settings).scan;
+}
+
+/// Maps whose value at [coil][y][x] is that of the present ones at `source`.
+void take_maps(Scan& scan, const std::function<std::array<Index, 3>(Index, Index, Index)>& source) {
+  const auto told = scan.sensitivity_maps->values;
+  const Index n = 48;
+  for (Index coil = 0; coil < 6; ++coil)
+    for (Index y = 0; y < n; ++y)
+      for (Index x = 0; x < n; ++x) {
+        const auto [c, v, u] = source(coil, y, x);
+        scan.sensitivity_maps->values[(coil * n + y) * n + x] = told[(c * n + v) * n + u];
+      }
+}
+
+struct Wrong {
+  const char* name;
+  std::function<void(Scan&)> plant;
+  const char* says;
+  double amount;
+};
+
+class MapAgreementTest : public testing::TestWithParam<Wrong> {};
+
+TEST_P(MapAgreementTest, names_the_change) {
+  Scan scan = scan_of_coils();
+  GetParam().plant(scan);
+  const auto found = validation::compare_maps(scan);
+  ASSERT_TRUE(found.cause) << found.explained;
+  EXPECT_NE(found.cause->text.find(GetParam().says), std::string::npos) << found.cause->text;
+  if (GetParam().amount > 0) {
+    EXPECT_NEAR(found.cause->amount, GetParam().amount, 0.15 * GetParam().amount);
+  }
+}
+
+void scale_coil(Scan& scan, Complex<float> by) {
+  for (Index m = 0; m < scan.kspace.sample_count(); ++m) {
+    auto& d = scan.kspace.values[2 * scan.kspace.sample_count() + m];
+    d = by * d;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MapAgreementTest,
+    testing::Values(Wrong{"conjugated",
+                          [](Scan& s) {
+                            for (auto& v : s.sensitivity_maps->values) v = conj(v);
+                          },
+                          "are conjugated", 0},
+                    Wrong{"mirrored",
+                          [](Scan& s) {
+                            take_maps(s, [](Index c, Index y, Index x) {
+                              return std::array<Index, 3>{c, y, 47 - x};
+                            });
+                          },
+                          "mirrored along x", 0},
+                    Wrong{"transposed",
+                          [](Scan& s) {
+                            take_maps(s, [](Index c, Index y, Index x) {
+                              return std::array<Index, 3>{c, x, y};
+                            });
+                          },
+                          "x and y are swapped", 0},
+                    Wrong{"shifted",
+                          [](Scan& s) {
+                            take_maps(s, [](Index c, Index y, Index x) {
+                              return std::array<Index, 3>{c, y, std::max<Index>(0, x - 12)};
+                            });
+                          },
+                          "shifted by 12, 0, 0 voxels", 12},
+                    Wrong{"turned_order",
+                          [](Scan& s) {
+                            take_maps(s, [](Index c, Index y, Index x) {
+                              return std::array<Index, 3>{(c + 1) % 6, y, x};
+                            });
+                          },
+                          "permuted", 0},
+                    Wrong{"exchanged",
+                          [](Scan& s) {
+                            take_maps(s, [](Index c, Index y, Index x) {
+                              return std::array<Index, 3>{c == 1 ? 4 : c == 4 ? 1 : c, y, x};
+                            });
+                          },
+                          "1 and 4 are exchanged", 0},
+                    Wrong{"data_conjugated",
+                          [](Scan& s) {
+                            for (auto& v : s.kspace.values) v = conj(v);
+                          },
+                          "data are conjugated", 0},
+                    Wrong{"k_of_the_other_sign",
+                          [](Scan& s) {
+                            for (auto& k : s.trajectory.k) k = -k;
+                          },
+                          "the sign of k", 0},
+                    Wrong{"sign_of_a_coil",
+                          [](Scan& s) {
+                            scale_coil(s, {-1, 0});
+                          },
+                          "coil 2 (from 0) has the other sign", 0},
+                    Wrong{"gain_of_a_coil",
+                          [](Scan& s) {
+                            scale_coil(s, {3, 0});
+                          },
+                          "coil 2 (from 0) has 3", 3}),
+    [](const auto& planted) { return std::string(planted.param.name); });
+
+TEST(MapAgreement, finds_right_maps_right) {
+  const auto found = validation::compare_maps(scan_of_coils());
+  EXPECT_GT(found.explained, 0.95);
+  EXPECT_FALSE(found.cause);
+  EXPECT_FALSE(validation::unlike_maps(found));
+}
+
+TEST(MapAgreement, says_that_maps_are_of_something_else) {
+  Scan scan = scan_of_coils();
+  take_maps(scan, [](Index c, Index y, Index x) {
+    return std::array<Index, 3>{c, (y * 7 + c * 11) % 48, (x * 5 + c * 17) % 48};
+  });
+  const auto found = validation::compare_maps(scan);
+  EXPECT_FALSE(found.cause) << found.cause->text;
+  ASSERT_TRUE(validation::unlike_maps(found)) << found.explained;
+}
+
+}  // namespace
+}  // namespace fhd

@@ -1,0 +1,108 @@
+// Tests the ordinary rest: what scans in vivo leave over is named and quiet, and excuses no mistake.
+#include "validation/verdict/ordinary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "data/simulate.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/certificate.hpp"
+#include "validation/verdict/judgement.hpp"
+
+namespace fhd {
+namespace {
+
+using data::TrajectoryKind;
+using Index = std::int64_t;
+using Judgement = Verdict::Judgement;
+
+data::Simulation simulated(TrajectoryKind kind, int matrix, int coils, double object_scale = 1) {
+  data::SimulationSettings settings;
+  settings.trajectory.kind = kind;
+  settings.trajectory.matrix_size = {matrix, matrix, 1};
+  settings.trajectory.fov_mm = {240, 240, 5};
+  settings.coil_count = coils;
+  settings.object_scale = object_scale;
+  return data::simulate(settings);
+}
+
+Verdict verdict_of(const Scan& scan) {
+  Settings settings;
+  settings.outside_fov = OutsideFov::off;
+  return reconstruct(scan, settings, {}, {nullptr, validation::make_verifier()}).report.verdict.value();
+}
+
+TEST(OrdinaryRest, is_not_sought_where_little_is_left_over) {
+  const auto v = verdict_of(simulated(TrajectoryKind::golden_radial, 48, 4).scan);
+  EXPECT_EQ(v.judgement, Judgement::explained);
+  EXPECT_TRUE(v.ordinary.empty());
+  EXPECT_EQ(v.ordinary_limit, 0);
+}
+
+TEST(OrdinaryRest, of_an_object_beyond_the_field_of_view_is_tissue_outside) {
+  const auto scan = simulated(TrajectoryKind::spiral, 64, 6, 1.15).scan;
+  const auto v = verdict_of(scan);
+  EXPECT_GT(v.unexplained, validation::right_limit);
+  EXPECT_EQ(v.judgement, Judgement::ordinary) << v.sentence;
+  ASSERT_FALSE(v.ordinary.empty());
+  EXPECT_EQ(v.ordinary.front().code, codes::outside_fov) << v.sentence;
+  EXPECT_GT(v.ordinary.front().share, 0.3);
+  EXPECT_NE(v.sentence.find("tissue outside the field of view"), std::string::npos);
+}
+
+TEST(OrdinaryRest, of_breath_is_motion) {
+  auto made = simulated(TrajectoryKind::golden_radial, 48, 4);
+  const Index all = made.scan.kspace.sample_count();
+  for (Index i = 0; i < made.scan.kspace.values.size(); ++i) {  // 0.8 voxels along y, every 12 readouts
+    const Index m = i % all, readout = m / made.readout_length;
+    const double shift = 0.8 / 48 * std::sin(2 * std::numbers::pi * static_cast<double>(readout) / 12);
+    const double phase = -2 * std::numbers::pi * made.scan.trajectory.k[all + m] * shift;
+    made.scan.kspace.values[i] =
+        made.scan.kspace.values[i] *
+        Complex<float>(static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase)));
+  }
+  const auto v = verdict_of(made.scan);
+  EXPECT_GT(v.unexplained, validation::right_limit);
+  ASSERT_FALSE(v.ordinary.empty()) << v.sentence;
+  EXPECT_EQ(v.ordinary.front().code, "motion") << v.ordinary.front().text;
+}
+
+TEST(OrdinaryRest, excuses_no_readouts_in_another_order) {
+  auto made = simulated(TrajectoryKind::golden_radial, 48, 4);
+  const auto told = made.scan.kspace.values;
+  const Index all = made.scan.kspace.sample_count(), length = made.readout_length, part = 10 * length;
+  for (Index i = 0; i < told.size(); ++i)
+    made.scan.kspace.values[i] = told[i - i % all + (i % all + part) % all];
+  const auto v = verdict_of(made.scan);
+  EXPECT_EQ(v.judgement, Judgement::unexplained) << v.sentence;
+  EXPECT_LT(v.ordinary_limit, 0.12);
+}
+
+TEST(Prediction, misses_lines_that_random_phases_turn_and_few_others) {
+  auto made = simulated(TrajectoryKind::cartesian, 64, 8);
+  const auto right = verdict_of(made.scan);
+  EXPECT_GE(right.prediction_error, 0);
+  EXPECT_LE(right.prediction_error, 0.2);  // of a small image with the maps of a large one
+  const Index all = made.scan.kspace.sample_count();
+  for (Index i = 0; i < made.scan.kspace.values.size(); ++i) {
+    const auto line = static_cast<double>(i % all / made.readout_length);
+    const double phase = 20 * std::sin(97 * line * line);
+    made.scan.kspace.values[i] =
+        made.scan.kspace.values[i] *
+        Complex<float>(static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase)));
+  }
+  EXPECT_GE(verdict_of(made.scan).prediction_error, 0.5);
+}
+
+TEST(Prediction, is_not_tried_where_it_cannot_tell) {
+  auto one_coil = simulated(TrajectoryKind::cartesian, 32, 1).scan;
+  one_coil.sensitivity_maps.reset();
+  EXPECT_LT(verdict_of(one_coil).prediction_error, 0) << "other lines say nothing of one";
+  EXPECT_LT(verdict_of(simulated(TrajectoryKind::golden_radial, 48, 4).scan).prediction_error, 0)
+      << "there are many more values than unknowns";
+}
+
+}  // namespace
+}  // namespace fhd

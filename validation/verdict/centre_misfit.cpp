@@ -1,0 +1,133 @@
+#include "validation/verdict/centre_misfit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "recon/array/interruption.hpp"
+#include "recon/error.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/verdict/energies.hpp"
+#include "validation/verdict/readouts.hpp"
+#include "validation/verdict/verdict.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+
+/// Makes a verdict without changes of the model: whether there are more values than unknowns.
+class ResidualVerifier final : public Verifier {
+ public:
+  Certificate verify(const VerifierInput<float>&) const override { return {}; }
+  Certificate verify(const VerifierInput<double>&) const override { return {}; }
+  std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
+    auto without = input;
+    without.encode = {};
+    auto table = energies_of(without, readout_starts(input.trajectory));
+    return weigh(without, table);
+  }
+};
+
+/// Takes every second, third ... run of successive samples, if there are many: enough for a small matrix.
+void thin_out(std::vector<Index>& kept) {
+  constexpr Index enough = 10'000;
+  const Index stride = static_cast<Index>(kept.size()) / enough + 1;
+  if (stride == 1) return;
+  std::vector<Index> some;
+  Index run = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (i > 0 && kept[i] != kept[i - 1] + 1) ++run;
+    if (run % stride == 0) some.push_back(kept[i]);
+  }
+  kept = std::move(some);
+}
+
+/// Returns the samples within `radius` cycles/FOV along every axis, for a matrix a quarter wider than they need: the
+/// largest frequencies of a small matrix repeat.
+Scan centre_of(const Scan& scan, int radius) {
+  Scan centre;
+  const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
+  centre.geometry = scan.geometry;
+  std::array<double, 3> limit{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const int n = scan.geometry.matrix_size[axis], small = std::min(n, 2 * (radius + radius / 4));
+    centre.geometry.matrix_size[axis] = small;
+    limit[axis] = small < n ? radius : std::numeric_limits<double>::infinity();
+    if (small == n && n > 1) limit[axis] = 0.5 * n;
+  }
+  std::vector<Index> kept;
+  for (Index m = 0; m < all; ++m) {
+    bool inside = true;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      inside = inside && std::abs(scan.trajectory.k[static_cast<Index>(axis) * all + m]) <= limit[axis];
+    if (inside) kept.push_back(m);
+  }
+  thin_out(kept);
+  const auto count = static_cast<Index>(kept.size());
+  if (count == 0) throw Error("k-space", "samples near its centre", "none");
+  centre.trajectory.k = Array<double>(Shape{3, count});
+  centre.kspace.values = Array<Complex<float>>(Shape{coils, count});
+  for (Index i = 0; i < count; ++i) {
+    const Index m = kept[static_cast<std::size_t>(i)];
+    for (Index axis = 0; axis < 3; ++axis)
+      centre.trajectory.k[axis * count + i] = scan.trajectory.k[axis * all + m];
+    for (Index coil = 0; coil < coils; ++coil)
+      centre.kspace.values[coil * count + i] = scan.kspace.values[coil * all + m];
+  }
+  centre.noise = scan.noise;
+  return centre;
+}
+
+/// Returns maps [coil][z][y][x] at the voxels of a smaller matrix over the same FOV, each the nearest one.
+SensitivityMaps nearest_maps(const SensitivityMaps& maps, const std::array<int, 3>& to) {
+  SensitivityMaps small{Array<Complex<float>>(Shape{maps.values.extent(0), to[2], to[1], to[0]})};
+  const std::array<Index, 3> from{maps.values.extent(3), maps.values.extent(2), maps.values.extent(1)};
+  const auto nearest = [&](std::size_t axis, Index n) {
+    const double r = static_cast<double>(n - to[axis] / 2) / to[axis];
+    return std::clamp(static_cast<Index>(std::lround(r * static_cast<double>(from[axis]))) + from[axis] / 2,
+                      Index{0}, from[axis] - 1);
+  };
+  Index i = 0;
+  for (Index coil = 0; coil < maps.values.extent(0); ++coil)
+    for (Index z = 0; z < to[2]; ++z)
+      for (Index y = 0; y < to[1]; ++y)
+        for (Index x = 0; x < to[0]; ++x)
+          small.values[i++] =
+              maps.values[((coil * from[2] + nearest(2, z)) * from[1] + nearest(1, y)) * from[0] +
+                          nearest(0, x)];
+  return small;
+}
+
+constexpr Index most_coils = 4;
+
+}  // namespace
+
+double misfit_of_centre(const Scan& scan, const CoilSettings& coils) {
+  static const auto verifier = std::make_shared<ResidualVerifier>();
+  try {
+    const bool is_3d = scan.geometry.matrix_size[2] > 1;
+    Scan centre = centre_of(scan, is_3d ? 6 : 10);
+    if (scan.sensitivity_maps)
+      centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
+    LeastSquares method;
+    method.transform = {TransformKind::gridded, 1e-3};
+    method.iterations = 12;
+    Settings settings{method, Precision::single_precision, coils};
+    settings.coils.allow_folding = true;
+    settings.outside_fov = OutsideFov::off;
+    if (scan.kspace.coil_count() > most_coils) settings.coils.compression = VirtualCoils{most_coils};
+    const auto result =
+        reconstruct(centre, settings, Execution{Device::cpu(), is_3d ? 0 : 1}, Services{nullptr, verifier});
+    const auto& verdict = result.report.verdict;
+    return verdict && verdict->tested > 0.3 ? result.report.data_residual
+                                            : std::numeric_limits<double>::infinity();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception&) {
+    return std::numeric_limits<double>::infinity();
+  }
+}
+
+}  // namespace fhd::validation

@@ -1,0 +1,425 @@
+#include "validation/verdict/centre_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "recon/array/linear_algebra.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+using Matrix = Array<Complex<double>>;
+constexpr double two_pi = 2 * std::numbers::pi;
+
+constexpr Index most_virtual_coils = 4;
+constexpr Index fewest_samples = 40;
+constexpr int most_blocks = 6;
+/// lambda over the mean eigenvalue of E^H E.
+constexpr double damping = 1e-5;
+
+template <class T>
+Complex<double> datum(const VerifierInput<T>& e, Index i) {
+  return e.sample_scale * (e.samples_in_double ? e.samples_in_double[i] : Complex<double>(e.samples[i]));
+}
+
+template <class T>
+Complex<double> rest_at(const VerifierInput<T>& e, Index i) {
+  auto rest = datum(e, i);
+  rest -= Complex<double>(e.predicted[i]);
+  return rest;
+}
+
+Complex<double> turned(double phase) { return {std::cos(phase), std::sin(phase)}; }
+
+double real_product(const Complex<double>& a, const Complex<double>& b) { return a.re * b.re + a.im * b.im; }
+
+/// Returns the numbers of the samples within `radius`.
+std::vector<Index> numbers_within(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
+                                  double radius) {
+  const Index all = trajectory.sample_count();
+  std::vector<Index> numbers;
+  for (Index m = 0; m < all; ++m) {
+    double square = 0;
+    for (Index axis = 0; axis < 3; ++axis)
+      if (matrix_size[static_cast<std::size_t>(axis)] > 1)
+        square += trajectory.k[axis * all + m] * trajectory.k[axis * all + m];
+    if (square <= radius * radius) numbers.push_back(m);
+  }
+  return numbers;
+}
+
+/// Keeps some at random: any pattern could be that of readouts.
+void thin_out_at_random(std::size_t most, std::vector<Index>& numbers) {
+  std::mt19937 generator(1952);
+  for (std::size_t i = 0; i < most && numbers.size() > most; ++i)
+    std::swap(numbers[i], numbers[i + generator() % (numbers.size() - i)]);
+  numbers.resize(std::min(numbers.size(), most));
+  std::sort(numbers.begin(), numbers.end());
+}
+
+/// Finds how much of d - E rho of samples does not change from one sample to the next as noise does.
+template <class T>
+void find_lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers, CentralSamples& s) {
+  const Index all = e.trajectory.sample_count();
+  double lasting = 0, data = 0, rest = 0;
+  for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
+    if (numbers[i + 1] == numbers[i] + 1)
+      for (Index at = numbers[i]; at < e.coil_count * all; at += all) {
+        lasting += real_product(rest_at(e, at), rest_at(e, at + 1));
+        data += norm(datum(e, at)), rest += norm(rest_at(e, at));
+      }
+  s.lasting_rest = data > 0 ? std::sqrt(std::max(0.0, lasting) / data) : 1;
+  s.lasting_share = rest > 0 ? std::clamp(lasting / rest, 0.0, 1.0) : 0;
+}
+
+/// Returns the voxel of a matrix that is nearest to one of the grid.
+Index nearest_voxel(const SmallGrid& grid, Index of, const std::array<int, 3>& n) {
+  Index at = 0;
+  for (std::size_t axis = 3; axis-- > 0;) {
+    const auto place = std::lround(grid.position(of, axis) * n[axis]) + n[axis] / 2;
+    at = at * n[axis] + std::clamp<Index>(place, 0, n[axis] - 1);
+  }
+  return at;
+}
+
+/// Returns maps [coil][voxel] at the voxels of the grid, each the nearest one; ones without maps.
+template <class T>
+Matrix nearest_maps(const VerifierInput<T>& e, const SmallGrid& grid) {
+  Matrix maps({e.coil_count, grid.count()});
+  const auto& n = e.matrix_size;
+  const Index voxels = Index{n[0]} * n[1] * n[2];
+  for (Index q = 0; q < grid.count(); ++q) {
+    const Index at = nearest_voxel(grid, q, n);
+    for (Index coil = 0; coil < e.coil_count; ++coil)
+      maps[coil * grid.count() + q] =
+          e.maps ? Complex<double>(e.maps[coil * voxels + at]) : Complex<double>(1, 0);
+  }
+  return maps;
+}
+
+/// Mixes the coils to the few that hold most of the data.
+void compress(CentralSamples& s) {
+  const Index coils = s.data.extent(1), kept = most_virtual_coils;
+  if (coils <= kept) return;
+  const auto eigen = hermitian_eigen(matrix_product(adjoint(s.data), s.data));
+  // Rows of data are d^T: the matrix is conj(C) with C = sum d d^H, and its vectors u make u^T d for d.
+  Matrix mix({coils, kept});
+  for (Index c = 0; c < coils; ++c)
+    for (Index j = 0; j < kept; ++j) mix[c * kept + j] = eigen.vectors[c * coils + j];
+  s.data = matrix_product(s.data, mix), s.rest = matrix_product(s.rest, mix);
+  Matrix across({kept, coils});
+  for (Index c = 0; c < coils; ++c)
+    for (Index j = 0; j < kept; ++j) across[j * coils + c] = mix[c * kept + j];
+  s.maps = matrix_product(across, s.maps);
+}
+
+SmallGrid grid_for(const std::array<int, 3>& matrix_size, int radius) {
+  SmallGrid grid{{1, 1, 1}, {1, 1, 1}};
+  const int width = 2 * radius + (matrix_size[2] > 1 ? 3 : 4);
+  for (std::size_t axis = 0; axis < 3; ++axis) grid.n[axis] = std::min(width, matrix_size[axis]);
+  return grid;
+}
+
+}  // namespace
+
+template <class T>
+CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Index>& starts,
+                               const std::vector<double>& time, int radius, std::size_t most) {
+  CentralSamples s;
+  if (e.second_maps || (!e.maps && e.coil_count > 1) || e.predicted.empty()) return s;
+  if (radius == 0) radius = e.matrix_size[2] > 1 ? 3 : 6;
+  s.radius = radius;
+  s.grid = grid_for(e.matrix_size, radius);
+  auto numbers = numbers_within(e.trajectory, e.matrix_size, radius);
+  find_lasting_rest(e, numbers, s);
+  thin_out_at_random(most, numbers);
+  const auto count = static_cast<Index>(numbers.size()), all = e.trajectory.sample_count();
+  if (count < fewest_samples) return s;
+  s.trajectory = &e.trajectory;
+  s.readout_starts = starts;
+  s.readout_count = static_cast<Index>(starts.size()) - 1;
+  s.blocks = static_cast<int>(std::clamp<Index>(s.readout_count / 2, 1, most_blocks));
+  for (int b = 0; b <= s.blocks; ++b)
+    s.block_starts.push_back((b * s.readout_count + s.blocks - 1) / s.blocks);
+  std::vector<std::vector<Index>> groups(s.group_count());
+  const auto readout_of = [&](Index m) {
+    return static_cast<Index>(std::upper_bound(starts.begin(), starts.end(), m) - starts.begin()) - 1;
+  };
+  for (const Index m : numbers) groups[s.group_of(readout_of(m))].push_back(m);
+  for (const auto& group : groups) {
+    s.group_starts.push_back(s.count());
+    for (const Index m : group) s.numbers.push_back(m), s.readouts.push_back(readout_of(m));
+  }
+  s.group_starts.push_back(s.count());
+  s.data = Matrix({count, e.coil_count}), s.rest = Matrix({count, e.coil_count});
+  for (Index i = 0; i < count; ++i) {
+    const Index m = s.numbers[static_cast<std::size_t>(i)];
+    s.times.push_back(time[static_cast<std::size_t>(m)]);
+    for (Index coil = 0; coil < e.coil_count; ++coil) {
+      s.data[i * e.coil_count + coil] = datum(e, coil * all + m);
+      s.rest[i * e.coil_count + coil] = rest_at(e, coil * all + m);
+    }
+  }
+  s.maps = nearest_maps(e, s.grid);
+  if (e.field_map) {
+    for (Index q = 0; q < s.grid.count(); ++q)
+      s.field.push_back((*e.field_map)[nearest_voxel(s.grid, q, e.matrix_size)]);
+    for (const Index m : s.numbers) s.time_s.push_back((*e.sample_time_s)[m]);
+  }
+  compress(s);
+  return s;
+}
+
+template CentralSamples central_samples(const VerifierInput<float>&, const std::vector<Index>&,
+                                        const std::vector<double>&, int, std::size_t);
+template CentralSamples central_samples(const VerifierInput<double>&, const std::vector<Index>&,
+                                        const std::vector<double>&, int, std::size_t);
+
+// --- The problem ---
+
+std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() const {
+  Operators made;
+  const Index voxels = s_.grid.count(), coils = s_.data.extent(1);
+  for (std::size_t g = 0; g < s_.group_count(); ++g)
+    made.encoding.push_back(
+        encoding_matrix({k_.begin() + s_.group_starts[g], k_.begin() + s_.group_starts[g + 1]}, s_.grid));
+  Matrix normal;
+  if (s_.field.empty()) {
+    normal = gram_matrix(k_, s_.grid);
+  } else {
+    normal = Matrix({voxels, voxels});
+    for (std::size_t g = 0; g < s_.group_count(); ++g) {
+      auto& e = made.encoding[g];
+      for (Index i = 0; i < e.size(); ++i)
+        e[i] = turned(-s_.field[static_cast<std::size_t>(i % voxels)] *
+                      s_.time_s[static_cast<std::size_t>(s_.group_starts[g] + i / voxels)]) *
+               e[i];
+      if (e.empty()) continue;
+      const auto part = matrix_product(adjoint(e), e);
+      for (Index i = 0; i < normal.size(); ++i) normal[i] += part[i];
+    }
+  }
+  double trace = 0;
+  for (Index p = 0; p < voxels; ++p)
+    for (Index q = 0; q < voxels; ++q) {
+      Complex<double> sum;
+      for (Index c = 0; c < coils; ++c) sum += conj(s_.maps[c * voxels + p]) * s_.maps[c * voxels + q];
+      normal[p * voxels + q] = sum * normal[p * voxels + q];
+      if (p == q) trace += normal[p * voxels + p].re;
+    }
+  const double lambda = damping * trace / static_cast<double>(voxels);
+  for (Index p = 0; p < voxels; ++p) normal[p * voxels + p].re += lambda;
+  if (auto factor = inverse_cholesky_factor(std::move(normal))) {
+    made.factor = std::move(*factor), made.factor_adjoint = adjoint(made.factor);
+    double squares = 0;
+    for (const auto& f : made.factor) squares += norm(f);
+    made.freedom = static_cast<double>(data_.size() - voxels) + lambda * squares;
+  }
+  return std::make_shared<const Operators>(std::move(made));
+}
+
+CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, const Pattern& undone,
+                         const CentreModel* like)
+    : s_(samples), data_(data) {
+  place(undone);
+  operators_ = like && like->k_ == k_ ? like->operators_ : make_operators();
+  if (!is_regular()) return;
+  image_ = image_of(data_);
+  prediction_ = encoded(image_, -1);
+  rest_ = rest_of(image_);
+  for (const auto& r : rest_) misfit_ += norm(r);
+  for (int axis = 0; axis < 3; ++axis)
+    if (s_.grid.n[static_cast<std::size_t>(axis)] > 1)
+      moments_[static_cast<std::size_t>(axis)] = encoded(image_, axis);
+}
+
+Matrix CentreModel::rest_of(const Matrix& image) const {
+  Matrix rest = data_;
+  const auto explained = encoded(image, -1);
+  for (Index i = 0; i < rest.size(); ++i) rest[i] -= explained[i];
+  return rest;
+}
+
+/// Finds the positions, and turns the data, as they are without the changes.
+void CentreModel::place(const Pattern& undone) {
+  const Index all = s_.trajectory->sample_count(), coils = s_.data.extent(1);
+  for (Index i = 0; i < s_.count(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Index readout = s_.readouts[at], first = s_.readout_starts[static_cast<std::size_t>(readout)],
+                last = s_.readout_starts[static_cast<std::size_t>(readout) + 1] - 1;
+    const Sizes& size = undone[s_.group_of(readout)];
+    std::array<double, 3> k{}, step{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double* told = s_.trajectory->k.data() + static_cast<Index>(axis) * all;
+      const double m = static_cast<double>(s_.numbers[at]) - size[change::delay + axis];
+      const Index low = std::clamp(static_cast<Index>(std::floor(m)), first, std::max(first, last - 1)),
+                  high = std::min(low + 1, last);
+      k[axis] = (told[low] + (m - static_cast<double>(low)) * (told[high] - told[low])) *
+                (1 + size[change::scale + axis]);
+      const Index before = std::max(low - 1, first), after = std::min(high, last);
+      step[axis] = m == static_cast<double>(low) && after > before
+                       ? (told[after] - told[before]) / static_cast<double>(after - before)
+                       : told[high] - told[low];
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double angle = size[change::turn + axis], c = std::cos(angle), sine = std::sin(angle);
+      for (auto* vector : {&k, &step}) {
+        auto &a = (*vector)[(axis + 1) % 3], &b = (*vector)[(axis + 2) % 3];
+        const double turned_a = c * a - sine * b;
+        b = sine * a + c * b, a = turned_a;
+      }
+    }
+    double phase = -size[change::phase] + size[change::offset] * s_.times[at];
+    for (std::size_t axis = 0; axis < 3; ++axis) phase += two_pi * k[axis] * size[change::shift + axis];
+    const auto factor = 1 / std::max(0.1, 1 + size[change::gain]) * turned(phase);
+    for (Index c = 0; c < coils; ++c) data_[i * coils + c] = factor * data_[i * coils + c];
+    k_.push_back(k), steps_.push_back(step);
+  }
+}
+
+std::array<double, 3> CentreModel::extent() const {
+  std::array<double, 3> squares{};
+  double all = 0;
+  for (Index p = 0; p < image_.size(); ++p) {
+    const double weight = norm(image_[p]);
+    all += weight;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      squares[axis] += weight * s_.grid.position(p, axis) * s_.grid.position(p, axis);
+  }
+  for (double& square : squares) square = all > 0 ? std::sqrt(square / all) : 0;
+  return squares;
+}
+
+Matrix CentreModel::encoded(const Matrix& image, int axis) const {
+  const Index voxels = s_.grid.count(), coils = s_.data.extent(1);
+  Matrix coil_images({voxels, coils});
+  for (Index p = 0; p < voxels; ++p) {
+    const double r = axis < 0 ? 1 : s_.grid.position(p, static_cast<std::size_t>(axis));
+    for (Index c = 0; c < coils; ++c) coil_images[p * coils + c] = r * (s_.maps[c * voxels + p] * image[p]);
+  }
+  Matrix samples({s_.count(), coils});
+  for (std::size_t g = 0; g < s_.group_count(); ++g) {
+    if (s_.group_starts[g] == s_.group_starts[g + 1]) continue;
+    const auto part = matrix_product(operators_->encoding[g], coil_images);
+    std::copy(part.begin(), part.end(), samples.data() + s_.group_starts[g] * coils);
+  }
+  return samples;
+}
+
+Matrix CentreModel::conjugate_adjoint(std::size_t group, const Matrix& rows) const {
+  const Index voxels = s_.grid.count(), coils = s_.data.extent(1), columns = rows.extent(1) / coils;
+  const auto sums = matrix_product(adjoint(rows), operators_->encoding[group]);
+  Matrix result({columns, voxels});
+  for (Index column = 0; column < columns; ++column)
+    for (Index c = 0; c < coils; ++c)
+      for (Index p = 0; p < voxels; ++p)
+        result[column * voxels + p] += s_.maps[c * voxels + p] * sums[(column * coils + c) * voxels + p];
+  return result;
+}
+
+Matrix CentreModel::adjoint_of(const Matrix& a) const {
+  const Index coils = s_.data.extent(1);
+  Matrix sum({s_.grid.count(), 1});
+  for (std::size_t g = 0; g < s_.group_count(); ++g) {
+    const Index first = s_.group_starts[g], count = s_.group_starts[g + 1] - first;
+    if (count == 0) continue;
+    Matrix rows({count, coils});
+    std::copy_n(a.data() + first * coils, count * coils, rows.data());
+    const auto part = conjugate_adjoint(g, rows);
+    for (Index p = 0; p < sum.size(); ++p) sum[p] += conj(part[p]);
+  }
+  return sum;
+}
+
+Complex<double> CentreModel::element(std::size_t kind, Index sample, Index coil) const {
+  const auto at = static_cast<std::size_t>(sample);
+  const Index i = sample * s_.data.extent(1) + coil;
+  const auto& p = prediction_[i];
+  const auto slope = [&](std::size_t axis, double change_of_k) {  // -i 2 pi E (r x) times it
+    const auto& moment = moments_[axis];
+    if (moment.empty()) return Complex<double>();
+    return Complex<double>(two_pi * change_of_k * moment[i].im, -two_pi * change_of_k * moment[i].re);
+  };
+  const auto times_i = [&](double factor) { return Complex<double>(-factor * p.im, factor * p.re); };
+  const std::size_t axis = kind % 3;  // every kind that has axes begins at a multiple of 3
+  if (kind == change::phase) return times_i(1);
+  if (kind == change::gain) return p;
+  if (kind == change::offset) return times_i(-s_.times[at]);
+  if (kind < change::shift + 3) return times_i(-two_pi * k_[at][axis]);
+  if (kind >= change::scale) return slope(axis, k_[at][axis]);
+  if (kind >= change::delay) return slope(axis, -steps_[at][axis]);
+  const std::size_t a = (axis + 1) % 3, b = (axis + 2) % 3;
+  return slope(a, -k_[at][b]) + slope(b, k_[at][a]);
+}
+
+CentreModel::Products CentreModel::products(const std::vector<std::size_t>& kinds, const Matrix& rest) const {
+  const Index coils = s_.data.extent(1), voxels = s_.grid.count();
+  const auto each = static_cast<Index>(kinds.size()), groups = static_cast<Index>(s_.group_count()),
+             all = each * groups;
+  Products result;
+  const auto n = static_cast<std::size_t>(all);
+  result.count = n, result.gram.resize(n * n), result.bare.resize(n * n), result.onto.resize(n);
+  Matrix adjoints({voxels, all});
+  for (Index g = 0; g < groups; ++g) {
+    const auto group = static_cast<std::size_t>(g);
+    const Index first = s_.group_starts[group], count = s_.group_starts[group + 1] - first;
+    if (count == 0) continue;
+    Matrix rows({count, each * coils});
+    for (Index i = 0; i < count; ++i)
+      for (Index e = 0; e < each; ++e)
+        for (Index c = 0; c < coils; ++c)
+          rows[(i * each + e) * coils + c] = element(kinds[static_cast<std::size_t>(e)], first + i, c);
+    for (Index e = 0; e < each; ++e)
+      for (Index i = 0; i < count; ++i)
+        for (Index c = 0; c < coils; ++c) {
+          const auto& v = rows[(i * each + e) * coils + c];
+          result.onto[static_cast<std::size_t>(g * each + e)] +=
+              real_product(v, rest[(first + i) * coils + c]);
+          for (Index f = 0; f <= e; ++f)
+            result.bare[static_cast<std::size_t>((g * each + e) * all + g * each + f)] +=
+                real_product(v, rows[(i * each + f) * coils + c]);
+        }
+    const auto part = conjugate_adjoint(group, rows);
+    for (Index e = 0; e < each; ++e)
+      for (Index p = 0; p < voxels; ++p) adjoints[p * all + g * each + e] = conj(part[e * voxels + p]);
+  }
+  const auto folded = matrix_product(operators_->factor, adjoints), folded_adjoint = adjoint(folded);
+  const auto absorbed = matrix_product(folded_adjoint, folded);
+  const auto of_rest = matrix_product(folded_adjoint, matrix_product(operators_->factor, adjoint_of(rest)));
+  for (std::size_t a = 0; a < n; ++a) {
+    result.onto[a] -= of_rest[static_cast<Index>(a)].re;
+    for (std::size_t b = 0; b < n; ++b) {
+      if (b > a) result.bare[a * n + b] = result.bare[b * n + a];
+      result.gram[a * n + b] = result.bare[a * n + b] - absorbed[static_cast<Index>(a * n + b)].re;
+    }
+  }
+  return result;
+}
+
+Matrix CentreModel::change_of(const Pattern& pattern) const {
+  const Index coils = s_.data.extent(1);
+  Matrix v({s_.count(), coils});
+  for (Index i = 0; i < s_.count(); ++i) {
+    const auto& sizes = pattern[s_.group_of(s_.readouts[static_cast<std::size_t>(i)])];
+    for (std::size_t kind = 0; kind < change::count; ++kind)
+      if (sizes[kind] != 0)
+        for (Index c = 0; c < coils; ++c) v[i * coils + c] += sizes[kind] * element(kind, i, c);
+  }
+  return v;
+}
+
+Matrix CentreModel::image_of(const Matrix& a) const {
+  return matrix_product(operators_->factor_adjoint, matrix_product(operators_->factor, adjoint_of(a)));
+}
+
+Matrix CentreModel::unexplained(const Matrix& a) const {
+  const auto explained = encoded(image_of(a), -1);
+  Matrix left = a;
+  for (Index i = 0; i < left.size(); ++i) left[i] -= explained[i];
+  return left;
+}
+
+}  // namespace fhd::validation

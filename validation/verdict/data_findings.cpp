@@ -1,0 +1,54 @@
+#include "validation/verdict/data_findings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "validation/verdict/judgement.hpp"
+#include "validation/verdict/readout_order.hpp"
+#include "validation/verdict/readout_set.hpp"
+#include "validation/verdict/spikes.hpp"
+#include "validation/verdict/tones.hpp"
+#include "validation/verdict/window.hpp"
+
+namespace fhd::validation {
+
+template <class T>
+std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+                                      const Verdict& v) {
+  constexpr std::int64_t enough = 50'000;
+  constexpr double few_unknowns = 0.5;  // share of the signal where there are more values than unknowns
+  const auto& times = input.sample_time_s;
+  const double dwell_s = times && times->size() > 1 ? std::max(0.0, (*times)[1] - (*times)[0]) : 0;
+  std::vector<Finding> found = order_of_readouts(thinned_readouts(input, starts, enough));
+  const auto whole = whole_readouts(input, starts, enough);
+  if (auto tone = tone_in(whole, dwell_s)) found.push_back(std::move(*tone));
+  if (v.tested >= few_unknowns)
+    if (auto window = window_in(whole)) found.push_back(std::move(*window));
+  if (!(v.unexplained <= unexplained_limit / 2))
+    if (auto spikes = spikes_in(input, starts)) found.push_back(std::move(*spikes));
+  return found;
+}
+
+const Finding* mistake_in_data(const Verdict& v) {
+  constexpr std::array<std::string_view, 6> codes{"tone", "window", "order", "exchange", "spikes", "offset"};
+  constexpr double least_change = 0.05, least_share = 1. / 3;
+  const bool is_unexplained = !(v.unexplained <= unexplained_limit);
+  const Finding* worst = nullptr;
+  double most = 0;
+  for (const auto& finding : v.changes) {
+    if (std::find(codes.begin(), codes.end(), finding.code) == codes.end()) continue;
+    const bool is_large = finding.image_change >= least_change;
+    const bool explains = is_unexplained && finding.share > least_share;
+    const double size = std::max(finding.image_change, finding.share);
+    if ((is_large || explains) && size > most) worst = &finding, most = size;
+  }
+  return worst;
+}
+
+template std::vector<Finding> findings_in_data(const VerifierInput<float>&, const std::vector<std::int64_t>&,
+                                               const Verdict&);
+template std::vector<Finding> findings_in_data(const VerifierInput<double>&, const std::vector<std::int64_t>&,
+                                               const Verdict&);
+
+}  // namespace fhd::validation

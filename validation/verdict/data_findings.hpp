@@ -1,0 +1,22 @@
+#pragma once
+// Mistakes in the samples themselves, each sought by a test of its own: tones, windows, the order of readouts, spikes.
+#include <cstdint>
+#include <vector>
+
+#include "recon/domain/report.hpp"
+#include "recon/pipeline/context.hpp"
+
+namespace fhd::validation {
+
+/// Returns what samples hold that no image explains: codes "tone", "window", "order", "exchange" from some 10^5 samples at most, and, where
+/// much is left over (`v.unexplained`), "spikes" from all. `starts`: where readouts start.
+template <class T>
+std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+                                      const Verdict& v);
+
+/// Returns the mistake among `v.changes` that calls for an alarm: one of findings_in_data or an offset of the receiver, which
+/// changes the image by more than 5 % or, where its size is not known, explains a third of an alarming residual; the first in
+/// size. Null: none.
+const Finding* mistake_in_data(const Verdict& v);
+
+}  // namespace fhd::validation

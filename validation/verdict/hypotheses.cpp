@@ -1,0 +1,491 @@
+#include "validation/verdict/hypotheses.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+
+#include "recon/array/linear_algebra.hpp"
+#include "validation/verdict/hypothesis_list.hpp"
+#include "validation/verdict/readouts.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+using Matrix = Array<Complex<double>>;
+
+double energy_of(const Matrix& a) {
+  double sum = 0;
+  for (const auto& value : a) sum += norm(value);
+  return sum;
+}
+
+/// A symmetric positive definite system of a few unknowns.
+struct System {
+  std::size_t count;
+  std::vector<double> matrix, right;
+  explicit System(std::size_t n) : count(n), matrix(n * n), right(n) {}
+};
+struct Solution {
+  std::vector<double> sizes, inverse;  ///< the inverse matrix as well
+  double explained = 0;                ///< right^T inverse right
+};
+
+/// Returns the solution; empty where an unknown changes nothing that is not changed by the others.
+std::optional<Solution> solved(const System& system) {
+  const std::size_t n = system.count;
+  std::vector<double> scale(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(system.matrix[i * n + i] > 0)) return {};
+    scale[i] = 1 / std::sqrt(system.matrix[i * n + i]);
+  }
+  Matrix scaled({static_cast<Index>(n), static_cast<Index>(n)});
+  for (std::size_t i = 0; i < n * n; ++i)
+    scaled[static_cast<Index>(i)] = {system.matrix[i] * scale[i / n] * scale[i % n], 0};
+  const auto factor = inverse_cholesky_factor(std::move(scaled));
+  if (!factor) return {};
+  Solution s{std::vector<double>(n), std::vector<double>(n * n)};
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t row = std::max(i, j); row < n; ++row)
+        sum += (*factor)[static_cast<Index>(row * n + i)].re * (*factor)[static_cast<Index>(row * n + j)].re;
+      s.inverse[i * n + j] = sum * scale[i] * scale[j];
+      s.sizes[i] += s.inverse[i * n + j] * system.right[j];
+    }
+  for (std::size_t i = 0; i < n; ++i) s.explained += s.sizes[i] * system.right[i];
+  return s;
+}
+
+/// Returns |change| / |image| without what a factor of the whole image does.
+double relative_change(const Matrix& change, const Matrix& image) {
+  Complex<double> along;
+  for (Index p = 0; p < image.size(); ++p) along += conj(image[p]) * change[p];
+  const double all = energy_of(image);
+  return all > 0 ? std::sqrt(std::max(0.0, energy_of(change) - norm(along) / all) / all) : 0;
+}
+
+/// Estimates how much of the image a change concerns, |change of rho| / |rho|: by the phase that it gives samples, shell by
+/// shell of k-space, each with the energy of the image there, times what the small image takes of it at the centre.
+template <class T>
+class ImageChange {
+ public:
+  ImageChange(const VerifierInput<T>& e, const CentralSamples& s, const std::vector<double>& time,
+              const std::array<double, 3>& extent)
+      : e_(e),
+        s_(s),
+        time_(time),
+        extent_(extent),
+        steps_(steps_along_readouts(e.trajectory, s.readout_starts)) {
+    const Index all = e.trajectory.sample_count();
+    shell_of_.resize(static_cast<std::size_t>(all));
+    int axes = 0;
+    for (const int n : e.matrix_size) axes += n > 1;
+    std::array<double, shells> data{}, count{};
+    for (Index m = 0; m < all; ++m) {
+      double square = 0;
+      for (Index axis = 0; axis < 3; ++axis)
+        if (const int n = e.matrix_size[static_cast<std::size_t>(axis)]; n > 1)
+          square += std::pow(2 * e.trajectory.k[axis * all + m] / n, 2);
+      const auto shell = std::min(shells - 1, static_cast<std::size_t>(std::sqrt(square) * (shells - 1)));
+      shell_of_[static_cast<std::size_t>(m)] = static_cast<std::uint8_t>(shell);
+      ++count[shell];
+      for (Index coil = 0; coil < e.coil_count; ++coil)
+        data[shell] += norm(Complex<double>(e.predicted[coil * all + m]));
+    }
+    for (std::size_t shell = 0; shell < shells; ++shell)
+      if (count[shell] > 0)
+        weight_[shell] =
+            data[shell] / count[shell] *
+            (std::pow(static_cast<double>(shell) + 1, axes) - std::pow(static_cast<double>(shell), axes));
+    const int widest = *std::max_element(e.matrix_size.begin(), e.matrix_size.end());
+    central_shell_ = static_cast<std::size_t>(2.0 * s.radius / widest * (shells - 1));
+  }
+
+  /// `central`: |change of x| / |x| of the small image x.
+  double operator()(const Pattern& pattern, double central) const {
+    const Index all = e_.trajectory.sample_count(), some = std::min(all, enough_samples);
+    std::array<double, shells> sum{}, count{};
+    for (Index i = 0; i < some; ++i) {
+      const double place = static_cast<double>(i) * std::numbers::phi;  // spread evenly
+      const auto m =
+          std::min(all - 1, static_cast<Index>((place - std::floor(place)) * static_cast<double>(all)));
+      const auto after = std::upper_bound(s_.readout_starts.begin(), s_.readout_starts.end(), m);
+      const auto shell = shell_of_[static_cast<std::size_t>(m)];
+      sum[shell] +=
+          std::min(2.0, square_of(pattern[s_.group_of(after - s_.readout_starts.begin() - 1)], m, all));
+      ++count[shell];
+    }
+    double changed = 0, whole = 0, changed_centre = 0, centre = 0;
+    for (std::size_t shell = 0; shell < shells; ++shell) {
+      if (count[shell] == 0) continue;
+      changed += weight_[shell] * sum[shell] / count[shell], whole += weight_[shell];
+      if (shell <= central_shell_)
+        changed_centre += weight_[shell] * sum[shell] / count[shell], centre += weight_[shell];
+    }
+    if (!(changed_centre > 0)) return central;
+    const double taken = std::min(1.0, central / std::sqrt(changed_centre / centre));
+    return std::sqrt(changed / whole) * taken;
+  }
+
+ private:
+  static constexpr std::size_t shells = 17;
+  static constexpr Index enough_samples = 5000;
+
+  /// Returns |change of a sample|^2 over |its value|^2, while that is small.
+  double square_of(const Sizes& sizes, Index m, Index all) const {
+    constexpr double two_pi = 2 * std::numbers::pi;
+    std::array<double, 3> k{}, moved{};
+    double phase = sizes[change::phase] - sizes[change::offset] * time_[static_cast<std::size_t>(m)];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const Index i = static_cast<Index>(axis) * all + m;
+      k[axis] = e_.trajectory.k[i];
+      moved[axis] = sizes[change::scale + axis] * k[axis] - sizes[change::delay + axis] * steps_[i];
+      phase -= two_pi * k[axis] * sizes[change::shift + axis];
+    }
+    double square = phase * phase + sizes[change::gain] * sizes[change::gain];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      moved[(axis + 1) % 3] -= sizes[change::turn + axis] * k[(axis + 2) % 3];
+      moved[(axis + 2) % 3] += sizes[change::turn + axis] * k[(axis + 1) % 3];
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis) square += std::pow(two_pi * extent_[axis] * moved[axis], 2);
+    return square;
+  }
+
+  const VerifierInput<T>& e_;
+  const CentralSamples& s_;
+  const std::vector<double>& time_;
+  std::array<double, 3> extent_;
+  Array<double> steps_;
+  std::vector<std::uint8_t> shell_of_;
+  std::array<double, shells> weight_{};
+  std::size_t central_shell_ = 0;
+};
+
+/// Relative error of sizes, because a small matrix cannot hold all of an object.
+constexpr double small_model_error = 0.02;
+
+/// A hypothesis with sizes.
+struct Fit {
+  const Hypothesis* hypothesis = nullptr;
+  std::vector<double> sizes{}, deviations{};
+  double share = 0;       ///< of what is beyond noise
+  double explained = 0;   ///< of all that is left over
+  double score() const {  // a further unknown has to explain something
+    constexpr double price = 0.02;
+    return explained - price * static_cast<double>(sizes.size());
+  }
+  /// The largest size over its deviation.
+  double certainty() const {
+    double most = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (deviations[i] > 0) most = std::max(most, std::abs(sizes[i]) / deviations[i]);
+    return most;
+  }
+};
+
+template <class T>
+class Tests {
+ public:
+  Tests(const VerifierInput<T>& e, const std::vector<Index>& starts, const std::vector<double>& time,
+        double noise_variance)
+      : e_(e), time_(time), starts_(starts), s_(central_samples(e, starts, time)), noise_(noise_variance) {}
+
+  HypothesisTests operator()() {
+    HypothesisTests result;
+    constexpr double of_no_account = 0.002;  // no mistake that changes an image by 5 % leaves less over
+    if (s_.empty() || s_.lasting_rest < of_no_account) return result;
+    const CentreModel model(s_, s_.data, Pattern(s_.group_count()));
+    if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(s_.data.size())) return result;
+    const auto all = hypotheses_for(s_, e_.matrix_size);
+    auto fits = first_steps(model, all);
+    image_change_.emplace(e_, s_, time_, model.extent());
+    constexpr double worth_showing = 0.02;
+    for (const auto& fit : fits)
+      if (fit.share > worth_showing) {
+        const auto changed = model.image_of(model.change_of(fit.hypothesis->of(fit.sizes)));
+        result.changes.push_back(finding_of(fit, relative_change(changed, model.image())));
+      }
+    // The data as the model of the whole image sees them: what the small one cannot hold is no mistake.
+    data_ = model.prediction();
+    for (Index i = 0; i < data_.size(); ++i) data_[i] += s_.rest[i];
+    result.cause = likeliest(fits, all);
+    return result;
+  }
+
+ private:
+  bool is_3d() const { return e_.matrix_size[2] > 1; }
+  /// Returns the share of an energy of what is beyond noise.
+  double share(double explained, double before, double freedom) const {
+    const double noise =
+        std::min(noise_ * freedom, 0.5 * before);  // its estimate may hold a part of the mistake
+    return explained > 0 ? std::min(1.0, explained / (before - noise)) : 0;
+  }
+
+  /// Returns the best fit of each code, kind and time by the linear problem, those that explain most first.
+  std::vector<Fit> first_steps(const CentreModel& model, const std::vector<Hypothesis>& all) {
+    std::vector<std::size_t> kinds;
+    for (std::size_t kind = 0; kind < change::count; ++kind)
+      if (kind >= change::phase && kind <= change::offset) {
+        kinds.push_back(kind);
+      } else if (e_.matrix_size[kind % 3] > 1 || (kind >= change::turn && kind < change::delay)) {
+        kinds.push_back(kind);
+      }
+    const auto products = model.products(kinds, s_.rest);
+    const auto rest = model.unexplained(s_.rest);
+    const double before = energy_of(rest);
+    std::vector<Fit> best;
+    for (const auto& h : all) {
+      auto fit = linear(products, kinds, h, before, model.freedom());
+      if (!fit) continue;
+      const auto same = std::find_if(best.begin(), best.end(), [&](const Fit& other) {
+        return other.hypothesis->code == h.code && other.hypothesis->kind == h.kind &&
+               other.hypothesis->when == h.when && other.hypothesis->axes == h.axes;
+      });
+      if (same == best.end())
+        best.push_back(*fit);
+      else if (fit->score() > same->score())
+        *same = *fit;
+    }
+    std::stable_sort(best.begin(), best.end(),
+                     [](const Fit& a, const Fit& b) { return a.score() > b.score(); });
+    return best;
+  }
+
+  std::optional<Fit> linear(const CentreModel::Products& products, const std::vector<std::size_t>& kinds,
+                            const Hypothesis& h, double before, double freedom) const {
+    const std::size_t count = h.patterns.size(), n = products.count;
+    System system(count);
+    std::vector<std::vector<std::pair<std::size_t, double>>> weights(count);  // element, weight
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t g = 0; g < s_.group_count(); ++g)
+        for (std::size_t k = 0; k < kinds.size(); ++k)
+          if (const double w = h.patterns[i][g][kinds[k]]; w != 0)
+            weights[i].emplace_back(g * kinds.size() + k, w);
+    for (std::size_t i = 0; i < count; ++i) {
+      double bare = 0;
+      for (const auto& [a, wa] : weights[i]) system.right[i] += wa * products.onto[a];
+      for (std::size_t j = 0; j < count; ++j)
+        for (const auto& [a, wa] : weights[i])
+          for (const auto& [b, wb] : weights[j]) {
+            system.matrix[i * count + j] += wa * wb * products.gram[a * n + b];
+            if (i == j) bare += wa * wb * products.bare[a * n + b];
+          }
+      constexpr double visible = 2e-4;  // of the energy of the change; the image absorbs the rest
+      if (!(system.matrix[i * count + i] > visible * bare)) return {};
+    }
+    const auto solution = solved(system);
+    if (!solution) return {};
+    Fit fit{&h, solution->sizes};
+    const double variance = (before - solution->explained) / (2 * freedom);
+    for (std::size_t i = 0; i < count; ++i)
+      fit.deviations.push_back(
+          std::hypot(std::sqrt(std::max(0.0, variance) * solution->inverse[i * count + i]),
+                     small_model_error * solution->sizes[i]));
+    fit.share = share(solution->explained, before, freedom);
+    fit.explained = solution->explained / before;
+    return fit;
+  }
+
+  /// `central_change`: of the small image, |change| / |image|.
+  Finding finding_of(const Fit& fit, double central_change) const {
+    auto finding =
+        in_words(*fit.hypothesis, fit.sizes, fit.deviations, e_.matrix_size, s_, e_.sample_time_s != nullptr);
+    finding.share = fit.share;
+    finding.image_change = (*image_change_)(fit.hypothesis->of(fit.sizes), central_change);
+    return finding;
+  }
+
+  /// Solves for the sizes of the hypotheses that explain most, and returns the best if it is a mistake.
+  std::optional<Finding> likeliest(const std::vector<Fit>& fits, const std::vector<Hypothesis>& all) {
+    const std::size_t most_tried = is_3d() ? 2 : 5;
+    const double worth_a_try = is_3d() ? 0.25 : 0.1;  // a problem in 3D takes 0.2 s
+    const CentreModel told(s_, data_, Pattern(s_.group_count()));
+    std::optional<Fit> best;
+    std::size_t tried = 0;
+    for (const auto& first : fits) {
+      if (first.share < worth_a_try || tried == most_tried) break;
+      if (first.certainty() < certain) continue;
+      ++tried;
+      auto fit = refined(first, told);
+      // A small change is told better by the rest of the whole image than by a small one that is solved anew.
+      if (!fit || fit->score() < first.score()) fit = first;
+      if (!best || fit->score() > best->score()) best = std::move(fit);
+    }
+    if (auto fit = long_delay(all, told); fit && (!best || fit->score() > best->score()))
+      best = std::move(fit);
+    if (!best || best->share < limit_of(*best) || best->certainty() < certain || !is_small(*best)) return {};
+    if (best->hypothesis->when == When::step && move_boundary(*best, told))
+      if (auto fit = refined(*best, told); fit && fit->score() > best->score()) best = std::move(fit);
+    const auto changed = told.image_of(told.change_of(best->hypothesis->of(best->sizes)));
+    auto finding = finding_of(*best, relative_change(changed, told.image()));
+    // A scale or a turn of all of k-space is nearly another image; maps found in the scan follow it.
+    const auto kind = best->hypothesis->kind;
+    if (finding.share < share_limit && finding.image_change < 2 * image_change_limit) return {};
+    const bool is_like_an_image =
+        best->hypothesis->when == When::all && (kind == change::turn || kind == change::scale);
+    constexpr double clear_change = 0.12;
+    if (is_like_an_image && finding.image_change < clear_change) return {};
+    if (finding.image_change < image_change_limit) return {};
+    return finding;
+  }
+
+  /// Returns share_limit, or less for delays: little else looks like them.
+  static double limit_of(const Fit& fit) {
+    const bool is_delay = fit.hypothesis->kind == change::delay && fit.hypothesis->when == When::all;
+    return is_delay ? 0.35 : share_limit;
+  }
+
+  /// Returns whether turns and scales are such as occur beside other mistakes: of axes, orders and units (causes.hpp).
+  static bool is_small(const Fit& fit) {
+    double largest = 0;
+    for (const double size : fit.sizes) largest = std::max(largest, std::abs(size));
+    const auto kind = fit.hypothesis->kind;
+    return (kind != change::turn && kind != change::scale) || largest < 0.35;
+  }
+
+  /// Returns delays that lie beyond the reach of a first step, where much is left over.
+  std::optional<Fit> long_delay(const std::vector<Hypothesis>& all, const CentreModel& told) const {
+    constexpr double much = 0.02;  // of |d|^2
+    if (told.misfit() < much * energy_of(data_)) return {};
+    const auto is_of = [](const Hypothesis& h, bool alike) {
+      return h.kind == change::delay && h.when == When::all && (h.axes.size() == 1) == alike;
+    };
+    const auto alike = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, true); }),
+               by_axis = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, false); });
+    const auto few = central_samples(e_, starts_, time_, is_3d() ? 2 : 4, 800);
+    if (few.empty()) return {};
+    double least = std::numeric_limits<double>::infinity(), start = 0;
+    for (double delay = -8; delay <= 8; delay += is_3d() ? 1 : 0.5) {
+      const CentreModel model(few, few.data, alike->of(std::vector<double>{delay}));
+      const double misfit = model.is_regular() ? model.misfit() / model.freedom() : least;
+      if (misfit < least) least = misfit, start = delay;
+    }
+    if (start == 0) return {};
+    auto common = refined({&*alike, {start}}, told);
+    auto each = refined({&*by_axis, std::vector<double>(by_axis->axes.size(), start)}, told);
+    return !common || (each && each->score() > common->score()) ? each : common;
+  }
+
+  /// Moves the first readout of a step to where the rest is least; returns whether it moved.
+  bool move_boundary(const Fit& fit, const CentreModel& told) {
+    const Hypothesis& h = *fit.hypothesis;
+    const auto block = static_cast<std::size_t>(h.block);
+    const CentreModel model(s_, data_, h.of(fit.sizes), &told);
+    const CentreModel changed(s_, data_, Pattern(s_.group_count(), h.of(fit.sizes).back()));
+    if (!model.is_regular()) return false;
+    const auto without = told.rest_of(model.image()), with = changed.rest_of(model.image());
+    std::vector<double> gain(static_cast<std::size_t>(s_.readout_count));  // of the change, by readout
+    const Index coils = s_.data.extent(1);
+    for (Index i = 0; i < without.size(); ++i)
+      gain[static_cast<std::size_t>(s_.readouts[static_cast<std::size_t>(i / coils)])] +=
+          norm(without[i]) - norm(with[i]);
+    Index best = s_.block_starts[block];
+    double sum = 0, most = -std::numeric_limits<double>::infinity();
+    for (Index j = s_.block_starts[block + 1]; j-- > s_.block_starts[block - 1] + 1;) {
+      sum += gain[static_cast<std::size_t>(j)];
+      if (sum > most) most = sum, best = j;
+    }
+    const bool moves = best != s_.block_starts[block];
+    s_.block_starts[block] = best;
+    return moves;
+  }
+
+  /// Gauss and Newton from a first step on.
+  std::optional<Fit> refined(const Fit& first, const CentreModel& told) const {
+    const Hypothesis& h = *first.hypothesis;
+    Fit fit = first;
+    double misfit = told.misfit();
+    std::vector<double> before(first.sizes.size(), 0.0), step = first.sizes;
+    const int most_steps = is_3d() ? 4 : 6;
+    for (int i = 0; i < most_steps; ++i) {
+      for (std::size_t j = 0; j < step.size(); ++j) fit.sizes[j] = before[j] + step[j];
+      const CentreModel model(s_, data_, h.of(fit.sizes), &told);
+      if (!model.is_regular()) return {};
+      if (model.misfit() > misfit) {
+        for (double& value : step) value /= 3;
+        continue;
+      }
+      misfit = model.misfit();
+      before = fit.sizes;
+      auto next = step_from(model, h);
+      if (!next) return {};
+      fit.deviations = next->deviations;
+      step = next->sizes;
+      double longest = 0;
+      for (std::size_t j = 0; j < step.size(); ++j)
+        longest = std::max(longest,
+                           std::abs(step[j]) / std::max(0.3 * fit.deviations[j], 0.01 * std::abs(before[j])));
+      if (longest < 1) break;
+    }
+    fit.sizes = before;
+    fit.share = share(told.misfit() - misfit, told.misfit(), told.freedom());
+    fit.explained = 1 - misfit / told.misfit();
+    return fit;
+  }
+
+  /// One step, with deviations that count what is left over readout by readout (a sandwich).
+  std::optional<Fit> step_from(const CentreModel& model, const Hypothesis& h) const {
+    const std::size_t count = h.patterns.size();
+    System system(count);
+    std::vector<Matrix> left;
+    for (const auto& pattern : h.patterns) left.push_back(model.unexplained(model.change_of(pattern)));
+    const Index coils = s_.data.extent(1);
+    std::vector<std::vector<double>> scores(static_cast<std::size_t>(clusters()), std::vector<double>(count));
+    for (Index i = 0; i < s_.count(); ++i)
+      for (std::size_t a = 0; a < count; ++a)
+        for (Index j = i * coils; j < (i + 1) * coils; ++j) {
+          const auto &v = left[a][j], &r = model.rest()[j];
+          const double onto = v.re * r.re + v.im * r.im;
+          system.right[a] += onto;
+          scores[static_cast<std::size_t>(cluster_of(i))][a] += onto;
+          for (std::size_t b = 0; b < count; ++b)
+            system.matrix[a * count + b] += v.re * left[b][j].re + v.im * left[b][j].im;
+        }
+    const auto solution = solved(system);
+    if (!solution) return {};
+    Fit fit{&h, solution->sizes};
+    for (std::size_t a = 0; a < count; ++a) {
+      double square = 0;
+      for (const auto& score : scores) {
+        double of = 0;
+        for (std::size_t b = 0; b < count; ++b) of += solution->inverse[a * count + b] * score[b];
+        square += of * of;
+      }
+      const double model_error = small_model_error * std::abs(fit.sizes[a]);
+      fit.deviations.push_back(std::hypot(std::sqrt(square), model_error));
+    }
+    return fit;
+  }
+
+  /// Parts of the samples whose rests may depend on each other: readouts, or pieces of a few of them.
+  Index clusters() const { return s_.readout_count >= 24 ? s_.readout_count : 48; }
+  Index cluster_of(Index i) const {
+    return s_.readout_count >= 24 ? s_.readouts[static_cast<std::size_t>(i)] : i * 48 / s_.count();
+  }
+
+  const VerifierInput<T>& e_;
+  const std::vector<double>& time_;
+  const std::vector<Index>& starts_;
+  CentralSamples s_;
+  double noise_;
+  Matrix data_;
+  std::optional<ImageChange<T>> image_change_;
+};
+
+}  // namespace
+
+template <class T>
+HypothesisTests test_hypotheses(const VerifierInput<T>& input, const std::vector<Index>& starts,
+                                const std::vector<double>& time, double noise_variance) {
+  return Tests<T>(input, starts, time, noise_variance)();
+}
+
+template HypothesisTests test_hypotheses(const VerifierInput<float>&, const std::vector<Index>&,
+                                         const std::vector<double>&, double);
+template HypothesisTests test_hypotheses(const VerifierInput<double>&, const std::vector<Index>&,
+                                         const std::vector<double>&, double);
+
+}  // namespace fhd::validation

@@ -1,0 +1,484 @@
+#include "validation/verdict/map_agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <map>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+using Value = std::complex<float>;
+using Position = std::array<double, 3>;  ///< fractions of the FOV, -0.5 ... 0.5
+using Size = std::array<int, 3>;
+
+/// Right maps explain more of the low-resolution images than this.
+constexpr double agreement_limit = 0.9;
+/// A change of the maps is the cause if it leaves less than this share of what they leave.
+constexpr double improvement = 0.4;
+/// Voxels of less than this share of the largest energy hold little more than noise and ringing.
+constexpr double signal_limit = 0.05;
+
+/// Complex images of all coils, [coil][z][y][x].
+struct CoilImages {
+  Size size{};
+  Index coils = 0;
+  std::vector<Value> values;
+  Index voxels() const { return Index{size[0]} * size[1] * size[2]; }
+  /// Returns the voxel nearest to a position; positions beyond the edge are at it.
+  Index voxel_at(const Position& r) const {
+    Index at = 0;
+    for (std::size_t axis = 3; axis-- > 0;) {
+      const Index n = size[axis];
+      at = at * n + std::clamp<Index>(std::lround(r[axis] * static_cast<double>(n)) + n / 2, 0, n - 1);
+    }
+    return at;
+  }
+};
+
+Position position_of(Index voxel, const Size& size) {
+  Position r{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    r[axis] = static_cast<double>(voxel % size[axis] - size[axis] / 2) / size[axis];
+    voxel /= size[axis];
+  }
+  return r;
+}
+
+/// Samples near the centre of k-space with weights that even out their density and fall off towards the edge.
+struct Centre {
+  std::vector<Index> samples;
+  std::vector<float> weights;
+};
+Centre centre_of(const Trajectory& trajectory, const Size& size, const Size& full) {
+  constexpr std::size_t enough = 4000;
+  const Index all = trajectory.sample_count();
+  std::map<std::array<int, 3>, std::vector<Index>> cells;
+  for (Index m = 0; m < all; ++m) {
+    std::array<int, 3> cell{};
+    bool inside = true;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double k = trajectory.k[static_cast<Index>(axis) * all + m];
+      inside = inside && (full[axis] == 1 || std::abs(k) < 0.5 * size[axis]);
+      cell[axis] = full[axis] == 1 ? 0 : static_cast<int>(std::lround(k));
+    }
+    if (inside) cells[cell].push_back(m);
+  }
+  const std::size_t most = std::max<std::size_t>(1, enough / std::max<std::size_t>(1, cells.size()));
+  Centre centre;
+  for (const auto& [cell, samples] : cells) {
+    const std::size_t kept = std::min(most, samples.size());
+    double weight = 1 / static_cast<double>(kept);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (full[axis] > 1) weight *= std::pow(std::cos(std::numbers::pi * cell[axis] / (size[axis] + 2.0)), 2);
+    for (std::size_t i = 0; i < kept; ++i) {
+      centre.samples.push_back(samples[i * samples.size() / kept]);
+      centre.weights.push_back(static_cast<float>(weight));
+    }
+  }
+  return centre;
+}
+
+/// Returns the images of the centre of k-space, by direct sums.
+CoilImages low_resolution(const Trajectory& trajectory, const KSpace& kspace, const Size& size,
+                          const Size& full) {
+  const auto centre = centre_of(trajectory, size, full);
+  CoilImages images{size, kspace.coil_count(), {}};
+  const Index all = trajectory.sample_count(), voxels = images.voxels();
+  images.values.resize(static_cast<std::size_t>(images.coils * voxels));
+  if (static_cast<Index>(centre.samples.size()) < voxels / 4) return {};
+  std::vector<std::vector<Value>> phases(centre.samples.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    std::array<std::vector<Value>, 3> along;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (int n = 0; n < size[axis]; ++n) {
+        const double k = trajectory.k[static_cast<Index>(axis) * all + centre.samples[i]];
+        along[axis].push_back(std::polar(
+            1.f, static_cast<float>(2 * std::numbers::pi * k * (n - size[axis] / 2) / size[axis])));
+      }
+    for (const auto z : along[2])
+      for (const auto y : along[1])
+        for (const auto x : along[0]) phases[i].push_back(centre.weights[i] * (z * y) * x);
+  }
+#pragma omp parallel for schedule(static)
+  for (Index coil = 0; coil < images.coils; ++coil) {
+    auto* image = images.values.data() + coil * voxels;
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      const auto d = kspace.values[coil * all + centre.samples[i]];
+      const auto* phase = phases[i].data();
+      for (Index p = 0; p < voxels; ++p)
+        image[p] += Value(d.re * phase[p].real() - d.im * phase[p].imag(),
+                          d.re * phase[p].imag() + d.im * phase[p].real());
+    }
+  }
+  return images;
+}
+
+/// A change of the maps: where a voxel finds its sensitivities, of which coil, conjugated or not.
+struct MapChange {
+  std::function<Position(Position)> from = [](Position r) { return r; };
+  bool conjugates = false;
+  std::vector<Index> coil_of{};  ///< map of each coil; empty: its own
+  Index without = -1;            ///< a coil that is left out, of the energy too
+};
+
+class Agreement {
+ public:
+  Agreement(CoilImages images, CoilImages maps) : images_(std::move(images)), maps_(std::move(maps)) {
+    const Index voxels = images_.voxels();
+    std::vector<double> energy(static_cast<std::size_t>(voxels));
+    for (Index coil = 0; coil < coils(); ++coil)
+      for (Index p = 0; p < voxels; ++p) energy[static_cast<std::size_t>(p)] += std::norm(image(coil, p));
+    const double most = *std::max_element(energy.begin(), energy.end());
+    for (Index p = 0; p < voxels; ++p)
+      if (energy[static_cast<std::size_t>(p)] > signal_limit * most) bright_.push_back(p);
+  }
+
+  Index coils() const { return images_.coils; }
+  bool is_empty() const { return bright_.empty(); }
+
+  /// Returns the share of the energy that lies along the maps as changed.
+  double explained(const MapChange& change) const {
+    double sum = 0, all = 0;
+    for (const Index p : bright_) {
+      const Index q = maps_.voxel_at(change.from(position_of(p, images_.size)));
+      std::complex<double> product;
+      double square = 0;
+      for (Index coil = 0; coil < coils(); ++coil) {
+        if (coil == change.without) continue;
+        const Index of = change.coil_of.empty() ? coil : change.coil_of[static_cast<std::size_t>(coil)];
+        const std::complex<double> s(map(of, q)), c(image(coil, p));
+        product += (change.conjugates ? s : std::conj(s)) * c, square += std::norm(s), all += std::norm(c);
+      }
+      if (square > 0) sum += std::norm(product) / square;
+    }
+    return all > 0 ? sum / all : 0;
+  }
+
+  /// Returns for each coil the map that its magnitude resembles most, each map once.
+  std::vector<Index> likeliest_order() const {
+    struct Pair {
+      double likeness;
+      Index coil, map;
+    };
+    std::vector<Pair> pairs;
+    for (Index a = 0; a < coils(); ++a)
+      for (Index b = 0; b < coils(); ++b) pairs.push_back({likeness(a, b), a, b});
+    std::sort(pairs.begin(), pairs.end(),
+              [](const Pair& x, const Pair& y) { return x.likeness > y.likeness; });
+    std::vector<Index> order(static_cast<std::size_t>(coils()), -1);
+    std::vector<bool> is_used(order.size());
+    for (const auto& [likeness, coil, map] : pairs)
+      if (order[static_cast<std::size_t>(coil)] < 0 && !is_used[static_cast<std::size_t>(map)])
+        order[static_cast<std::size_t>(coil)] = map, is_used[static_cast<std::size_t>(map)] = true;
+    return order;
+  }
+
+  /// Factor of the image of a coil against its map times the image of all others, and the share that it explains.
+  struct CoilFit {
+    std::complex<double> factor;
+    double share = 0;
+  };
+  /// `turned`: the image as of conjugated samples.
+  CoilFit fit_of(Index coil, bool turned = false) const {
+    std::complex<double> product;
+    double square = 0, energy = 0;
+    for (const Index p : bright_) {
+      const Index q = maps_.voxel_at(position_of(p, images_.size));
+      std::complex<double> rho;
+      double others = 0;
+      for (Index c = 0; c < coils(); ++c)
+        if (c != coil)
+          rho += std::complex<double>(std::conj(map(c, q)) * image(c, p)), others += std::norm(map(c, q));
+      if (!(others > 0)) continue;
+      auto r = position_of(p, images_.size);
+      for (double& along : r) along = -along;
+      const auto expected = rho / others * std::complex<double>(map(coil, q));
+      const auto found =
+          std::complex<double>(turned ? std::conj(image(coil, images_.voxel_at(r))) : image(coil, p));
+      product += std::conj(expected) * found, square += std::norm(expected), energy += std::norm(found);
+    }
+    if (!(square > 0 && energy > 0)) return {};
+    return {product / square, std::norm(product) / square / energy};
+  }
+
+ private:
+  Value image(Index coil, Index p) const {
+    return images_.values[static_cast<std::size_t>(coil * images_.voxels() + p)];
+  }
+  Value map(Index coil, Index p) const {
+    return maps_.values[static_cast<std::size_t>(coil * maps_.voxels() + p)];
+  }
+  /// Correlation of |c_a| / |c| with |S_b| / |S|, weighted by |c|^2.
+  double likeness(Index a, Index b) const {
+    double product = 0, left = 0, right = 0;
+    for (const Index p : bright_) {
+      const Index q = maps_.voxel_at(position_of(p, images_.size));
+      double all = 0, squares = 0;
+      for (Index c = 0; c < coils(); ++c) all += std::norm(image(c, p)), squares += std::norm(map(c, q));
+      if (!(squares > 0)) continue;
+      const double x = std::abs(image(a, p)), y = std::abs(map(b, q)) * std::sqrt(all / squares);
+      product += x * y, left += x * x, right += y * y;
+    }
+    return left > 0 && right > 0 ? product / std::sqrt(left * right) : 0;
+  }
+
+  CoilImages images_, maps_;
+  std::vector<Index> bright_;  ///< voxels with a signal
+};
+
+/// The change that explains most so far.
+struct Best {
+  double explained = 0;
+  Finding finding;
+  /// `margin`: how much more it must explain than what was considered before, which is as simple or simpler.
+  void consider(double found, Finding one, double margin = 0) {
+    if (found > explained + margin) explained = found, finding = std::move(one);
+  }
+};
+
+Finding named(std::string text, double amount = 0, std::string unit = {}, double uncertainty = 0) {
+  return {"sensitivity_maps", std::move(text), amount, uncertainty, std::move(unit)};
+}
+
+bool is_long(const Size& size, std::size_t axis) { return size[axis] > 1; }
+
+void try_orientations(const Agreement& agreement, const Size& full, const std::string& what, Best& best) {
+  const std::size_t all = 8;
+  for (std::size_t mirrored = 0; mirrored < all; ++mirrored) {
+    bool is_possible = true, is_every = true;
+    std::string axes;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const bool is_mirrored = mirrored >> axis & 1;
+      is_possible = is_possible && (!is_mirrored || is_long(full, axis));
+      is_every = is_every && (is_mirrored || !is_long(full, axis));
+      if (is_mirrored) axes += (axes.empty() ? "" : " and ") + std::string(1, "xyz"[axis]);
+    }
+    if (!is_possible) continue;
+    const auto from = [mirrored](Position r) {
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        if (mirrored >> axis & 1) r[axis] = -r[axis];
+      return r;
+    };
+    for (const bool conjugates : {false, true}) {
+      if (mirrored == 0 && !conjugates) continue;
+      const auto text =
+          mirrored == 0 ? fmt::format("the {} are conjugated", what)
+          : conjugates && is_every
+              ? std::string("the data are conjugated (or their real and imaginary parts swapped)")
+          : conjugates ? fmt::format("the {} are conjugated, and mirrored along {}", what, axes)
+          : is_every
+              ? fmt::format("the sign of k, or {} mirrored along {}", what, axes)
+              : fmt::format("the {} are mirrored along {}, or the sign of k_{} is wrong", what, axes, axes);
+      best.consider(agreement.explained({from, conjugates}), named(text));
+    }
+  }
+  for (const auto& [a, b] : {std::pair<std::size_t, std::size_t>{0, 1}, {0, 2}, {1, 2}})
+    if (is_long(full, a) && is_long(full, b))
+      best.consider(agreement.explained({[a = a, b = b](Position r) {
+        std::swap(r[a], r[b]);
+        return r;
+      }}),
+                    named(fmt::format("{} and {} are swapped in the {}, or in k", "xyz"[a], "xyz"[b], what)));
+}
+
+/// Tries shifts: steps of `step` voxels, then of one around the best.
+void try_shifts(const Agreement& agreement, const Size& full, const std::string& what, Best& best) {
+  std::array<int, 3> found{};
+  double most = 0;
+  const auto look = [&](const std::array<int, 3>& centre, int step, int steps) {
+    std::array<int, 3> reach{};
+    for (std::size_t axis = 0; axis < 3; ++axis) reach[axis] = is_long(full, axis) ? steps : 0;
+    for (int z = -reach[2]; z <= reach[2]; ++z)
+      for (int y = -reach[1]; y <= reach[1]; ++y)
+        for (int x = -reach[0]; x <= reach[0]; ++x) {
+          const std::array<int, 3> shift{centre[0] + x * step, centre[1] + y * step, centre[2] + z * step};
+          const double of = agreement.explained({[&](Position r) {
+            for (std::size_t axis = 0; axis < 3; ++axis)
+              r[axis] += static_cast<double>(shift[axis]) / full[axis];
+            return r;
+          }});
+          if (of > most) most = of, found = shift;
+        }
+  };
+  const int largest = *std::max_element(full.begin(), full.end());
+  int step = std::max(1, largest / 16);
+  look({}, step, 5);
+  for (; step > 1; step = (step + 1) / 3) look(found, std::max(1, (step + 1) / 3), 2);
+  double square = 0;
+  for (const int by : found) square += by * by;
+  if (square == 0) return;
+  best.consider(
+      most,
+      named(fmt::format(
+                "the {} are those of another position: shifted by {}, {}, {} voxels (\u00b1 1) along x, y, z",
+                what, found[0], found[1], found[2]),
+            std::sqrt(square), "voxels", 1));
+}
+
+/// Tries turns about z: steps of 15 degrees, then of 3 around the best.
+void try_turns(const Agreement& agreement, const Size& full, const std::string& what, Best& best) {
+  if (!is_long(full, 0) || !is_long(full, 1)) return;
+  int found = 0;
+  double most = 0;
+  const auto look = [&](int first, int last, int step) {
+    for (int degrees = first; degrees <= last; degrees += step) {
+      const double angle = degrees * std::numbers::pi / 180, c = std::cos(angle), s = std::sin(angle);
+      const double of = agreement.explained({[&](Position r) {
+        return Position{c * r[0] - s * r[1], s * r[0] + c * r[1], r[2]};
+      }});
+      if (of > most) most = of, found = degrees;
+    }
+  };
+  look(-165, 180, 15);
+  look(found - 9, found + 9, 3);
+  const int size = std::min(std::abs(found), 360 - std::abs(found));
+  best.consider(
+      most,
+      named(fmt::format("the trajectory is turned against the {} by {} \u00b1 3 degrees about z", what, size),
+            size, "degrees", 3),
+      0.005);
+}
+
+void try_scales(const Agreement& agreement, Best& best) {
+  for (const double factor : {0.5, 0.8, 1.25, 2.0})
+    best.consider(agreement.explained({[factor](Position r) {
+      for (double& along : r) along *= factor;
+      return r;
+    }}),
+                  Finding{});  // the search measures it
+}
+
+std::string name_of_order(const std::vector<Index>& order) {
+  std::vector<Index> moved;
+  const auto n = static_cast<Index>(order.size());
+  bool is_turned = true, is_reversed = true;
+  const Index by = ((order[0] % n) + n) % n;
+  for (Index c = 0; c < n; ++c) {
+    const Index of = order[static_cast<std::size_t>(c)];
+    if (of != c) moved.push_back(c);
+    is_turned = is_turned && of == (c + by) % n, is_reversed = is_reversed && of == n - 1 - c;
+  }
+  if (moved.size() == 2) return fmt::format("{} and {} are exchanged", moved[0], moved[1]);
+  if (is_turned) return fmt::format("coil 0 has the map of coil {}, and so on", by);
+  if (is_reversed) return "their order is reversed";
+  return fmt::format("coil {} has the map of coil {}, and {} more are not in their place", moved[0],
+                     order[static_cast<std::size_t>(moved[0])], moved.size() - 1);
+}
+
+void try_orders(const Agreement& agreement, const std::string& what, Best& best) {
+  const auto n = agreement.coils();
+  std::vector<std::vector<Index>> orders{agreement.likeliest_order()};
+  for (const Index by : {Index{1}, n - 1}) {
+    std::vector<Index> turned;
+    for (Index c = 0; c < n; ++c) turned.push_back((c + by) % n);
+    orders.push_back(std::move(turned));
+  }
+  std::vector<Index> told(static_cast<std::size_t>(n));
+  std::iota(told.begin(), told.end(), 0);
+  orders.emplace_back(told.rbegin(), told.rend());
+  for (auto& order : orders) {
+    if (order == told) continue;
+    constexpr double alike = 0.01;  // coils in a ring: a turn by one coil is a permutation
+    const double found = agreement.explained({[](Position r) { return r; }, false, order});
+    auto permuted =
+        named(fmt::format("the coils are permuted against the {}: {}", what, name_of_order(order)));
+    if (best.finding.unit == "degrees" && std::abs(found - best.explained) < alike)
+      permuted.text += ", or " + best.finding.text;
+    const bool is_turned = best.finding.unit == "degrees" && found > best.explained - alike;
+    best.consider(found, std::move(permuted), is_turned ? -alike : alike);
+  }
+}
+
+/// Returns what is wrong with one coil, where the others agree with their maps: one of two coils agrees always.
+std::optional<Finding> odd_coil(const Agreement& agreement, double explained) {
+  if (agreement.coils() < 3) return {};
+  Index odd = 0;
+  double most = 0;
+  for (Index coil = 0; coil < agreement.coils(); ++coil) {
+    MapChange change;
+    change.without = coil;
+    if (const double left = agreement.explained(change); left > most) most = left, odd = coil;
+  }
+  if (most < agreement_limit || 1 - most > improvement * (1 - explained)) return {};
+  const auto fit = agreement.fit_of(odd);
+  const auto of = [&](const std::string& text, double amount = 0, const char* unit = "") {
+    return Finding{"coil", fmt::format("coil {} (from 0) {}", odd, text), amount, 0, unit};
+  };
+  if (fit.share > 0.8) {
+    const double gain = std::abs(fit.factor), degrees = std::arg(fit.factor) * 180 / std::numbers::pi;
+    if (std::abs(gain - 1) > 0.15)
+      return of(fmt::format("has {:.2g} times the gain of its map", gain), gain, "");
+    return of(std::abs(degrees) > 170 ? "has the other sign than its map"
+                                      : fmt::format("is turned by {:.0f} degrees against its map", degrees),
+              degrees, "degrees");
+  }
+  if (agreement.fit_of(odd, true).share > 0.8) return of("is conjugated");
+  return of(
+      fmt::format("does not fit its map: {:.0f} % of its image is what the others predict", 100 * fit.share),
+      100 * fit.share, "%");
+}
+
+/// Returns the maps of the file, or the images of its calibration; empty where there are none.
+CoilImages maps_of(const Scan& scan, bool is_3d) {
+  const auto& full = scan.geometry.matrix_size;
+  if (scan.sensitivity_maps) {
+    CoilImages maps{full, scan.kspace.coil_count(), {}};
+    for (const auto& s : scan.sensitivity_maps->values) maps.values.emplace_back(s.re, s.im);
+    return maps;
+  }
+  if (!scan.calibration) return {};
+  Size size{};
+  for (std::size_t axis = 0; axis < 3; ++axis) size[axis] = std::min(full[axis], is_3d ? 16 : 32);
+  return low_resolution(scan.calibration->trajectory, scan.calibration->kspace, size, full);
+}
+
+}  // namespace
+
+MapAgreement compare_maps(const Scan& scan) {
+  const auto& full = scan.geometry.matrix_size;
+  if (scan.kspace.coil_count() < 2 || !(scan.sensitivity_maps || scan.calibration)) return {};
+  const bool is_3d = full[2] > 1;
+  Size size{};
+  for (std::size_t axis = 0; axis < 3; ++axis) size[axis] = std::min(full[axis], is_3d ? 10 : 24);
+  auto images = low_resolution(scan.trajectory, scan.kspace, size, full);
+  auto maps = maps_of(scan, is_3d);
+  if (images.values.empty() || maps.values.empty() || maps.coils != images.coils) return {};
+  const Agreement agreement(std::move(images), std::move(maps));
+  if (agreement.is_empty()) return {};
+  MapAgreement found{agreement.explained({}), {}};
+  if (found.explained > agreement_limit) return found;
+  if ((found.cause = odd_coil(agreement, found.explained))) return found;
+  const std::string what = scan.sensitivity_maps ? "sensitivity maps" : "calibration";
+  Best best;
+  try_orientations(agreement, full, what, best);
+  try_shifts(agreement, full, what, best);
+  try_turns(agreement, full, what, best);
+  try_scales(agreement, best);
+  try_orders(agreement, what, best);
+  if (1 - best.explained < improvement * (1 - found.explained) && !best.finding.code.empty()) {
+    best.finding.share = (best.explained - found.explained) / (1 - found.explained);
+    found.cause = best.finding;
+  }
+  return found;
+}
+
+std::optional<Finding> unlike_maps(const MapAgreement& agreement) {
+  if (agreement.explained < 0 || agreement.explained > agreement_limit || agreement.cause) return {};
+  return named(
+      fmt::format(
+          "the maps are not those of this scan (another head, position or set of coils): {:.0f} % of the "
+          "low-resolution images of the coils lies along them",
+          100 * agreement.explained),
+      100 * agreement.explained, "%");
+}
+
+}  // namespace fhd::validation

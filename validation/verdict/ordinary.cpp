@@ -1,0 +1,283 @@
+#include "validation/verdict/ordinary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "recon/array/linear_algebra.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+using Matrix = Array<Complex<double>>;
+
+/// Larger changes are no ordinary ones: a source counts as if it were absent.
+constexpr double most_hertz = 300, most_turns = 2, most_voxels = 1.5, most_map_error = 0.3;
+
+double energy(const Matrix& a) {
+  double sum = 0;
+  for (const auto& value : a) sum += norm(value);
+  return sum;
+}
+
+/// Changes v of the model with real sizes, and what they explain of r.
+struct Fit {
+  std::vector<double> sizes;
+  double explained = 0;
+};
+
+/// Returns b^T (G + epsilon)^-1 b and its sizes.
+Fit fitted(std::size_t n, const std::vector<double>& gram, const std::vector<double>& onto) {
+  constexpr double epsilon = 1e-3;  // of the diagonal: changes that an image nearly absorbs stay small
+  const auto count = static_cast<Index>(n);
+  std::vector<double> scale(n);
+  for (std::size_t i = 0; i < n; ++i) scale[i] = gram[i * n + i] > 0 ? 1 / std::sqrt(gram[i * n + i]) : 0;
+  Matrix matrix({count, count});
+  for (std::size_t i = 0; i < n * n; ++i)
+    matrix[static_cast<Index>(i)] = {
+        scale[i / n] * gram[i] * scale[i % n] + (i / n == i % n ? (scale[i / n] > 0 ? epsilon : 1) : 0), 0};
+  const auto factor = inverse_cholesky_factor(std::move(matrix));
+  Fit fit{std::vector<double>(n)};
+  if (!factor) return fit;
+  for (std::size_t row = 0; row < n; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i <= row; ++i)
+      sum += (*factor)[static_cast<Index>(row * n + i)].re * scale[i] * onto[i];
+    fit.explained += sum * sum;
+    for (std::size_t i = 0; i <= row; ++i)
+      fit.sizes[i] += scale[i] * (*factor)[static_cast<Index>(row * n + i)].re * sum;
+  }
+  return fit;
+}
+
+/// A polynomial in space: x, y, z and their products, at most of second order.
+struct Monomial {
+  int first = -1, second = -1;  ///< axes; -1: none
+};
+std::vector<Monomial> monomials_of(const SmallGrid& grid) {
+  std::vector<Monomial> all{{}};
+  for (int a = 0; a < 3; ++a) {
+    if (grid.n[static_cast<std::size_t>(a)] < 3) continue;
+    all.push_back({a, -1});
+    for (int b = 0; b <= a; ++b)
+      if (grid.n[static_cast<std::size_t>(b)] >= 3) all.push_back({a, b});
+  }
+  return all;
+}
+double value_at(const Monomial& m, const SmallGrid& grid, Index voxel) {
+  double value = 1;
+  for (const int axis : {m.first, m.second})
+    if (axis >= 0) value *= 2 * grid.position(voxel, static_cast<std::size_t>(axis));
+  return value;
+}
+
+/// Returns the samples with a grid of the same voxels that is half as wide again (a third in 3D, but along z). Maps beyond the
+/// FOV are those at its border.
+CentralSamples widened(const CentralSamples& s) {
+  CentralSamples wide = s;
+  const bool is_3d = s.grid.n[2] > 1;
+  for (std::size_t axis = 0; axis < (is_3d ? 2 : 3); ++axis) {
+    const int n = s.grid.n[axis];
+    if (n < 8) continue;
+    wide.grid.n[axis] = n + 2 * static_cast<int>(std::lround(n * (is_3d ? 1. / 6 : 0.25)));
+    wide.grid.field[axis] = static_cast<double>(wide.grid.n[axis]) / n;
+  }
+  const Index from = s.grid.count(), to = wide.grid.count(), coils = s.maps.extent(0);
+  wide.maps = Matrix({coils, to});
+  wide.field.resize(s.field.empty() ? 0 : static_cast<std::size_t>(to));
+  for (Index q = 0; q < to; ++q) {
+    Index at = 0;
+    for (std::size_t axis = 3; axis-- > 0;) {
+      const int n = s.grid.n[axis];
+      const auto place = std::lround(wide.grid.position(q, axis) * n) + n / 2;
+      at = at * n + std::clamp<Index>(place, 0, n - 1);
+    }
+    for (Index coil = 0; coil < coils; ++coil) wide.maps[coil * to + q] = s.maps[coil * from + at];
+    if (!wide.field.empty()) wide.field[static_cast<std::size_t>(q)] = s.field[static_cast<std::size_t>(at)];
+  }
+  return wide;
+}
+
+class Sources {
+ public:
+  Sources(const CentralSamples& samples, const CentreModel& model, const std::array<int, 3>& matrix_size,
+          bool has_times, bool reaches_border, double noise_variance)
+      : s_(samples),
+        model_(model),
+        matrix_size_(matrix_size),
+        has_times_(has_times),
+        reaches_border_(reaches_border),
+        rest_(model.unexplained(samples.rest)),
+        before_(energy(rest_)),
+        beyond_(before_ - std::min(noise_variance * model.freedom(), 0.9 * before_)) {}
+
+  OrdinaryRest operator()() {
+    if (!(beyond_ > 0)) return {};
+    const auto shapes = monomials_of(s_.grid);
+    for (const auto& shape : shapes) {
+      Matrix image = model_.image();
+      for (Index p = 0; p < image.size(); ++p) image[p] = value_at(shape, s_.grid, p) * image[p];
+      seen_.push_back(model_.rest_of(image));
+      for (Index i = 0; i < seen_.back().size(); ++i) seen_.back()[i] = s_.data[i] - seen_.back()[i];
+    }
+    off_resonance(shapes), maps(shapes), motion();
+    if (reaches_border_) outside();
+    OrdinaryRest result;
+    double left = 1;
+    for (const auto& source : sources_) left *= 1 - source.share;
+    result.share = 1 - left;
+    std::stable_sort(sources_.begin(), sources_.end(),
+                     [](const Finding& a, const Finding& b) { return a.share > b.share; });
+    result.sources = std::move(sources_);
+    return result;
+  }
+
+ private:
+  /// Returns the share that is explained beyond what as many random changes would.
+  double share(double explained, double parameters) const {
+    return std::clamp((explained - before_ * parameters / (2 * model_.freedom())) / beyond_, 0.0, 0.99);
+  }
+  void add(const char* code, std::string text, double amount, const char* unit, double of_rest,
+           bool is_small) {
+    constexpr double worth_words = 0.02;
+    if (is_small && of_rest > worth_words)
+      sources_.push_back({code, std::move(text), amount, 0, unit, of_rest});
+  }
+  /// Fits real sizes of changes that are given as (1 - H) v.
+  Fit fit_of(const std::vector<Matrix>& changes) const {
+    const std::size_t n = changes.size();
+    std::vector<double> gram(n * n), onto(n);
+    for (std::size_t a = 0; a < n; ++a) {
+      for (Index i = 0; i < rest_.size(); ++i)
+        onto[a] += changes[a][i].re * rest_[i].re + changes[a][i].im * rest_[i].im;
+      for (std::size_t b = 0; b <= a; ++b) {
+        double sum = 0;
+        for (Index i = 0; i < rest_.size(); ++i)
+          sum += changes[a][i].re * changes[b][i].re + changes[a][i].im * changes[b][i].im;
+        gram[a * n + b] = gram[b * n + a] = sum;
+      }
+    }
+    return fitted(n, gram, onto);
+  }
+  /// Returns the root mean square of |sum_j sizes_j shape_j|^2 over the image.
+  double size_over_image(const std::vector<Monomial>& shapes,
+                         const std::vector<Complex<double>>& sizes) const {
+    double sum = 0, weight = 0;
+    for (Index p = 0; p < model_.image().size(); ++p) {
+      Complex<double> value;
+      for (std::size_t j = 0; j < shapes.size(); ++j) value += value_at(shapes[j], s_.grid, p) * sizes[j];
+      const double w = norm(model_.image()[p]);
+      sum += w * norm(value), weight += w;
+    }
+    return weight > 0 ? std::sqrt(sum / weight) : 0;
+  }
+
+  void off_resonance(const std::vector<Monomial>& shapes) {
+    std::vector<Matrix> changes;
+    const Index coils = s_.data.extent(1);
+    for (Matrix v : seen_) {
+      for (Index i = 0; i < v.size(); ++i) {
+        const double t = s_.times[static_cast<std::size_t>(i / coils)];
+        v[i] = {t * v[i].im, -t * v[i].re};
+      }
+      changes.push_back(model_.unexplained(v));
+    }
+    const auto fit = fit_of(changes);
+    const std::vector<Complex<double>> sizes(fit.sizes.begin(), fit.sizes.end());
+    const double turns = size_over_image(shapes, sizes) * 0.5 / std::numbers::pi;
+    add("off_resonance",
+        has_times_ ? fmt::format("off-resonance of some {:.2g} Hz", turns)
+                   : fmt::format("off-resonance of some {:.2g} turns in a readout", turns),
+        turns, has_times_ ? "Hz" : "turns", share(fit.explained, static_cast<double>(shapes.size())),
+        turns < (has_times_ ? most_hertz : most_turns));
+  }
+
+  void maps(const std::vector<Monomial>& shapes) {
+    const Index coils = s_.data.extent(1);
+    if (coils < 2) return;
+    std::vector<Matrix> changes;
+    for (Index coil = 0; coil < coils; ++coil)
+      for (const auto& seen : seen_) {
+        Matrix v(seen.shape());
+        for (Index i = coil; i < v.size(); i += coils) v[i] = seen[i];
+        changes.push_back(model_.unexplained(v));
+        changes.push_back(changes.back());
+        for (auto& value : changes.back()) value = {-value.im, value.re};
+      }
+    const auto fit = fit_of(changes);
+    double worst = 0;
+    for (std::size_t coil = 0; coil < static_cast<std::size_t>(coils); ++coil) {
+      std::vector<Complex<double>> sizes;
+      for (std::size_t j = 0; j < shapes.size(); ++j) {
+        const std::size_t at = 2 * (coil * shapes.size() + j);
+        sizes.push_back({fit.sizes[at], fit.sizes[at + 1]});
+      }
+      worst += std::pow(size_over_image(shapes, sizes), 2) / static_cast<double>(coils);
+    }
+    const double error = std::sqrt(worst);
+    add("maps", fmt::format("sensitivity maps that are off by some {:.2g} %", 100 * error), 100 * error, "%",
+        share(fit.explained, static_cast<double>(changes.size())), error < most_map_error);
+  }
+
+  void motion() {
+    if (s_.readout_count < 2) return;
+    std::vector<std::size_t> kinds;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (s_.grid.n[axis] > 1) kinds.push_back(change::shift + axis);
+    const std::size_t axes = kinds.size();
+    kinds.insert(kinds.end(), {change::phase, change::gain});
+    const auto products = model_.products(kinds, s_.rest);
+    const auto fit = fitted(products.count, products.gram, products.onto);
+    double square = 0, groups = 0;
+    for (std::size_t g = 0; g < s_.group_count(); ++g, ++groups)
+      for (std::size_t a = 0; a < axes; ++a)
+        square += std::pow(fit.sizes[g * kinds.size() + a] * matrix_size_[kinds[a]], 2);
+    const double voxels = std::sqrt(square / groups);
+    add("motion", fmt::format("motion of some {:.2g} voxels, or contrast", voxels), voxels, "voxels",
+        share(fit.explained, static_cast<double>(products.count)), voxels < most_voxels);
+  }
+
+  void outside() {
+    const auto wide = widened(s_);
+    if (wide.grid.count() == s_.grid.count()) return;
+    const CentreModel model(wide, rest_, Pattern(s_.group_count()));
+    if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(rest_.size())) return;
+    const double parameters = 2 * (model_.freedom() - model.freedom());
+    double beyond = 0, all = 0;
+    for (Index p = 0; p < wide.grid.count(); ++p) {
+      bool is_outside = false;
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        is_outside = is_outside || std::abs(wide.grid.position(p, axis)) > 0.5;
+      if (is_outside) beyond += norm(model.image()[p]);
+    }
+    for (const auto& value : model_.image()) all += norm(value);
+    const double amount = 100 * beyond / (all + beyond);
+    add("outside_fov", fmt::format("tissue outside the field of view ({:.2g} % of the energy)", amount),
+        amount, "%", share(before_ - model.misfit(), parameters), true);
+  }
+
+  const CentralSamples& s_;
+  const CentreModel& model_;
+  const std::array<int, 3>& matrix_size_;
+  bool has_times_, reaches_border_;
+  Matrix rest_;
+  double before_, beyond_;
+  std::vector<Matrix> seen_;  ///< E (shape x)
+  std::vector<Finding> sources_;
+};
+
+}  // namespace
+
+OrdinaryRest ordinary_rest(const CentralSamples& samples, const std::array<int, 3>& matrix_size,
+                           bool has_times, bool reaches_border, double noise_variance) {
+  if (samples.empty()) return {};
+  const CentreModel model(samples, samples.data, Pattern(samples.group_count()));
+  if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(samples.data.size())) return {};
+  return Sources(samples, model, matrix_size, has_times, reaches_border, noise_variance)();
+}
+
+}  // namespace fhd::validation

@@ -1,0 +1,182 @@
+#include "validation/verdict/readout_order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+
+constexpr double share_limit =
+    0.012;  ///< of |r|^2; good scans stay below 0.006, the smallest planted one is 0.017
+constexpr double step_limit = 0.1;   ///< of v: how much of the move the image did not absorb
+constexpr Index fewest = 3;          ///< readouts that are moved; one or two are exchanged
+constexpr double outlier_limit = 8;  ///< residual of a readout over the median
+constexpr double own_limit = 0.05;   ///< and over its own |d|^2
+constexpr std::size_t most_outliers = 12;
+
+class Order {
+ public:
+  explicit Order(const ReadoutSet& set) : set_(set) {
+    for (Index j = 0; j < set.readouts; ++j) {
+      rest_.push_back(distance(j, j));
+      double square = 0;
+      for_each(j, [&](auto i) { square += std::norm(set_.data[i]); });
+      energy_.push_back(square), total_ += rest_.back(), prediction_ += square;
+    }
+  }
+
+  std::vector<Finding> operator()() const {
+    std::vector<Finding> found;
+    if (set_.readouts < 2 * fewest || !(total_ > 0)) return found;
+    if (auto moved = moved_from())
+      found.push_back(std::move(*moved));
+    else if (auto exchanged = exchanged_ones())
+      found.push_back(std::move(*exchanged));
+    return found;
+  }
+
+ private:
+  template <class Visit>
+  void for_each(Index j, const Visit& visit) const {
+    for (Index coil = 0; coil < set_.coils; ++coil)
+      for (Index n = 0; n < set_.length; ++n) visit(static_cast<std::size_t>(set_.at(coil, j) + n));
+  }
+  /// Returns |d_j - p_l|^2.
+  double distance(Index j, Index l) const {
+    const Index by = (l - j) * set_.length;
+    double sum = 0;
+    for_each(j, [&](std::size_t i) {
+      sum += std::norm(set_.data[i] - set_.predicted[i + static_cast<std::size_t>(by)]);
+    });
+    return sum;
+  }
+
+  /// A move by `shift` places from readout `first` on, which explains `share` of |r|^2 with the factor `step`; `other`: the
+  /// factor of the readouts on the other side.
+  struct Move {
+    double share = 0, step = 0, other = 0, square = 0;
+    Index shift = 0, first = 0;
+  };
+  struct Score {
+    double onto = 0, square = 0;
+  };
+  std::vector<Score> scores(Index shift) const {
+    std::vector<Score> of(static_cast<std::size_t>(set_.readouts));
+    for (Index j = std::max<Index>(0, -shift); j < std::min(set_.readouts, set_.readouts - shift); ++j) {
+      Score& score = of[static_cast<std::size_t>(j)];
+      for_each(j, [&](std::size_t i) {
+        const auto p = set_.predicted[i],
+                   v = set_.predicted[i + static_cast<std::size_t>(shift * set_.length)] - p,
+                   r = set_.data[i] - p;
+        score.onto += v.real() * r.real() + v.imag() * r.imag();
+        score.square += std::norm(v);
+      });
+    }
+    return of;
+  }
+  /// Sums scores from one end on. An image that fits what is moved makes the others look moved the other way.
+  Move best_move(Index shift, bool from_end) const {
+    const auto of = scores(shift);
+    Score all;
+    for (const auto& score : of) all.onto += score.onto, all.square += score.square;
+    Move best;
+    double onto = 0, square = 0;
+    for (Index i = 0; i + fewest < set_.readouts; ++i) {
+      const Index j = from_end ? set_.readouts - 1 - i : i;
+      onto += of[static_cast<std::size_t>(j)].onto, square += of[static_cast<std::size_t>(j)].square;
+      if (i + 1 < fewest || onto <= 0 || square <= 0) continue;
+      if (const double share = onto * onto / square / total_; share > best.share) {
+        const double beyond = all.square - square;
+        best = {share,
+                onto / square,
+                beyond > 0 ? (all.onto - onto) / beyond : 0,
+                square,
+                from_end ? shift : -shift,
+                from_end ? j : j + 1};
+      }
+    }
+    return best;
+  }
+  /// Returns whether the move begins somewhere: what other mistakes leave over points the same way everywhere.
+  bool is_sudden(const Move& move) const {
+    return move.share > share_limit && move.step > step_limit && move.other < 0.3 * move.step &&
+           move.first > fewest && move.first < set_.readouts - fewest;
+  }
+  std::optional<Finding> moved_from() const {
+    constexpr double as_likely = 0.6;  // a move by two looks like a move by one
+    Move best;
+    double most = 0;
+    for (const Index shift : {-1, 1, -2, 2})
+      for (const bool from_end : {true, false}) {
+        const auto move = best_move(shift, from_end);
+        const double weight = std::abs(shift) > 1 ? as_likely : 1;
+        if (is_sudden(move) && weight * move.share > most) most = weight * move.share, best = move;
+      }
+    if (most == 0) return {};
+    const Index first = set_.numbers[static_cast<std::size_t>(best.first)];
+    return Finding{"order",
+                   order_in_words(first, best.shift),
+                   static_cast<double>(first),
+                   0,
+                   "readouts",
+                   best.share,
+                   std::min(1.0, std::sqrt(best.square / prediction_))};
+  }
+
+  /// Returns readouts of far more residual than the others, and than their own signal allows.
+  std::vector<Index> outliers() const {
+    std::vector<double> sorted(rest_);
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    std::vector<Index> found;
+    for (Index j = 0; j < set_.readouts; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      if (rest_[at] > outlier_limit * *middle && rest_[at] > own_limit * energy_[at]) found.push_back(j);
+    }
+    return found.size() <= most_outliers ? found : std::vector<Index>{};
+  }
+  std::optional<Finding> exchanged_ones() const {
+    const auto odd = outliers();
+    for (const Index a : odd)
+      for (const Index b : odd) {
+        if (b <= a) continue;
+        const double as_told = rest_[static_cast<std::size_t>(a)] + rest_[static_cast<std::size_t>(b)];
+        const double left = distance(a, b) + distance(b, a);
+        if (left > 0.5 * as_told) continue;
+        const Index first = set_.numbers[static_cast<std::size_t>(a)],
+                    second = set_.numbers[static_cast<std::size_t>(b)];
+        return Finding{"exchange",
+                       fmt::format("the order of the readouts: readouts {} and {} (from 0) are exchanged",
+                                   first, second),
+                       static_cast<double>(first),
+                       0,
+                       "readouts",
+                       (as_told - left) / total_,
+                       std::min(1.0, std::sqrt(as_told / prediction_))};
+      }
+    return {};
+  }
+
+  const ReadoutSet& set_;
+  std::vector<double> rest_, energy_;  ///< |r_j|^2, |d_j|^2
+  double total_ = 0, prediction_ = 0;
+};
+
+}  // namespace
+
+std::string order_in_words(Index first, Index shift) {
+  const Index by = std::abs(shift);
+  return fmt::format(
+      "the order of the readouts: from readout {} on (from 0) each holds the samples of {} place{} {}", first,
+      by, by > 1 ? "s" : "",
+      shift > 0 ? "later, as if some were lost there" : "earlier, as if some were stored twice");
+}
+
+std::vector<Finding> order_of_readouts(const ReadoutSet& all) { return Order(all)(); }
+
+}  // namespace fhd::validation

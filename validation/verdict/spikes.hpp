@@ -1,0 +1,18 @@
+#pragma once
+// Finds single samples that no image explains, far above their neighbours: sparks, and errors of a file.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "recon/domain/report.hpp"
+#include "recon/pipeline/context.hpp"
+
+namespace fhd::validation {
+
+/// Returns the samples whose residual, summed over coils, has 16 times the energy of any but the next ones within four samples
+/// of their readout and 30 times the median of all, where they are a tenth of |r|^2 or more. Samples within 4 cycles/FOV of
+/// the centre, where the signal has peaks, are left out. One pass over all samples. `amount`: their number.
+template <class T>
+std::optional<Finding> spikes_in(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts);
+
+}  // namespace fhd::validation

@@ -1,0 +1,142 @@
+#include "validation/verdict/window.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+
+/// Noise at the ends below this share of the least in the inner half, of squares: a window. Good scans stay above 0.6.
+constexpr double window_limit = 0.2;
+constexpr int classes = 24;
+constexpr double fewest = 64;  ///< values that tell the noise of a class to 20 %
+
+/// Mean square of the noise in classes from one end to the other.
+struct Profile {
+  std::array<double, classes> sum{}, count{};
+  double at(int i) const {
+    const auto c = static_cast<std::size_t>(i);
+    return count[c] > 0 ? sum[c] / count[c] : 0;
+  }
+  bool is_full() const {
+    return std::all_of(count.begin(), count.end(), [](double n) { return n >= fewest; });
+  }
+  double least(int first, int last) const {
+    double found = at(first);
+    for (int i = first; i < last; ++i) found = std::min(found, at(i));
+    return found;
+  }
+  /// Returns the largest median of the thirds.
+  double middle() const {
+    double most = 0;
+    for (int third = 0; third < 3; ++third) {
+      std::array<double, classes / 3> values{};
+      for (int i = 0; i < classes / 3; ++i) values[static_cast<std::size_t>(i)] = at(third * classes / 3 + i);
+      std::nth_element(values.begin(), values.begin() + classes / 6, values.end());
+      most = std::max(most, values[classes / 6]);
+    }
+    return most;
+  }
+};
+
+/// Calls take(readout, place of the middle sample, |fourth difference of the residual|^2 / 70) where samples were measured.
+template <class Take>
+void for_each_noise(const ReadoutSet& set, const Take& take) {
+  for (Index coil = 0; coil < set.coils; ++coil)
+    for (Index j = 0; j < set.readouts; ++j) {
+      const auto first = static_cast<std::size_t>(set.at(coil, j));
+      const auto *d = set.data.data() + first, *p = set.predicted.data() + first;
+      for (Index n = 2; n + 2 < set.length; ++n) {
+        if (d[n] == 0.f) continue;
+        const auto r = [&](Index by) { return d[n + by] - p[n + by]; };
+        take(j, n, std::norm(r(-2) - 4.f * r(-1) + 6.f * r(0) - 4.f * r(1) + r(2)) / 70);
+      }
+    }
+}
+
+Profile along_readouts(const ReadoutSet& set) {
+  Profile profile;
+  for_each_noise(set, [&](Index, Index n, double square) {
+    const auto c = static_cast<std::size_t>((n - 2) * classes / (set.length - 4));
+    profile.sum[c] += square, ++profile.count[c];
+  });
+  return profile;
+}
+
+/// Returns the profile from the innermost to the outermost readouts; empty where all come near the centre.
+std::optional<Profile> across_readouts(const ReadoutSet& set) {
+  if (set.readouts < classes) return {};
+  std::vector<float> least(static_cast<std::size_t>(set.readouts));
+  for (Index j = 0; j < set.readouts; ++j) {
+    const auto first = set.radius.begin() + j * set.length;
+    least[static_cast<std::size_t>(j)] = *std::min_element(first, first + set.length);
+  }
+  std::vector<Index> order(least.size()), rank(least.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
+    return least[static_cast<std::size_t>(a)] < least[static_cast<std::size_t>(b)];
+  });
+  if (least[static_cast<std::size_t>(order.back())] < 0.5f) return {};
+  for (std::size_t i = 0; i < order.size(); ++i)
+    rank[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);
+  Profile profile;
+  for_each_noise(set, [&](Index j, Index, double square) {
+    const auto c = static_cast<std::size_t>(rank[static_cast<std::size_t>(j)] * classes / set.readouts);
+    profile.sum[c] += square, ++profile.count[c];
+  });
+  return profile;
+}
+
+/// Returns how much of the image a window took off, relative to the one without: |rho / w - rho| / |rho / w|.
+double change_by(const ReadoutSet& set, const Profile& profile, double middle) {
+  const auto factor = [&](Index m) {  // 1 / w
+    const auto c = std::min<Index>(m % set.length * classes / set.length, classes - 1);
+    return 1 / std::clamp(std::sqrt(profile.at(static_cast<int>(c)) / middle), 0.1, 1.0);
+  };
+  const auto square = [&](Index i) { return std::norm(set.data[static_cast<std::size_t>(i)]); };
+  const double all =
+      energy_of_image(set, [&](Index i, Index m) { return std::pow(factor(m), 2) * square(i); });
+  const double lost =
+      energy_of_image(set, [&](Index i, Index m) { return std::pow(factor(m) - 1, 2) * square(i); });
+  return all > 0 ? std::sqrt(lost / all) : 0;
+}
+
+Finding window_of(const Profile& profile, double end, const char* where, double change) {
+  const double factor = std::sqrt(end / profile.middle());
+  const double uncertainty =
+      factor / std::sqrt(profile.count[classes - 1]);  // fourth differences: half are independent
+  return {"window",
+          fmt::format("a window was applied to the samples already: {} the noise is {:.2g} \u00b1 {:.1g} % "
+                      "of that in the middle",
+                      where, 100 * factor, 100 * uncertainty),
+          100 * factor,
+          100 * uncertainty,
+          "%",
+          0,
+          change};
+}
+
+}  // namespace
+
+std::optional<Finding> window_in(const ReadoutSet& set) {
+  if (set.length < classes + 4) return {};
+  const auto along = along_readouts(set);
+  if (!along.is_full()) return {};
+  const double inner = along.least(classes / 4, 3 * classes / 4),
+               end = std::min(along.at(0), along.at(classes - 1));
+  if (end < window_limit * inner)
+    return window_of(along, end, "at the end of the readouts", change_by(set, along, along.middle()));
+  const auto across = across_readouts(set);
+  if (!across || !across->is_full()) return {};
+  const double outermost = across->at(classes - 1);
+  if (outermost < window_limit * across->least(classes / 4, 3 * classes / 4))
+    return window_of(*across, outermost, "in the outermost readouts", 0.1);
+  return {};
+}
+
+}  // namespace fhd::validation
