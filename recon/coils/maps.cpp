@@ -75,21 +75,24 @@ std::int64_t voxels_with_maps(const Array<Complex<float>>& maps) {
   return count;
 }
 
-/// Adds the defect of one plane, or volume, at a point of its region to those before.
-void add_defect(const SmoothReference& reference, const std::array<int, 3>& size, std::int64_t plane,
-                std::optional<MapDefect>& all) {
-  const auto& found = reference.defect;
-  if (!found) return;
-  MapDefect defect = *found;
-  for (int axis = 0; axis < 3; ++axis) {
-    const auto points = static_cast<int>(reference.vectors.extent(3 - axis));
-    const double fraction = (found->voxel[axis] + 0.5 - points / 2) / points;  // between two points
-    defect.voxel[axis] =
-        std::clamp(size[axis] / 2 + static_cast<int>(std::lround(fraction * size[axis])), 0, size[axis] - 1);
+/// Adds the defects of one plane, or volume, that the maps still have between its points. `size` is that of the plane or volume.
+void add_defects(const SmoothReference& reference, const Array<Complex<float>>& maps,
+                 const std::array<int, 3>& size, std::int64_t plane, std::vector<MapDefect>& all) {
+  for (MapDefect defect : reference.defects) {
+    Position first, last;
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto points = static_cast<int>(reference.vectors.extent(3 - axis));
+      const auto voxel_of = [&](int point) {
+        const double fraction = static_cast<double>(point - points / 2) / points;
+        return std::clamp(size[axis] / 2 + static_cast<int>(std::lround(fraction * size[axis])), 0,
+                          size[axis] - 1);
+      };
+      first[axis] = voxel_of(defect.voxel[axis]), last[axis] = voxel_of(defect.voxel[axis] + 1);
+      defect.voxel[axis] = (first[axis] + last[axis]) / 2;
+    }
+    for (Position* at : {&first, &last, &defect.voxel}) (*at)[2] += static_cast<int>(plane);
+    if (breaks(maps, defect.kind, first, last)) all.push_back(defect);
   }
-  defect.voxel[2] += static_cast<int>(plane);
-  if (all) defect = {all->kind, all->voxel, all->count + found->count};
-  all = defect;
 }
 
 /// Leaves the second set only where it is asked for, or tells enough.
@@ -144,8 +147,8 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, MapSetCount sets, 
     const auto field = field_of(of, method);
     tell(2);
     const auto reference = smooth_reference(of, field, component, device);
-    add_defect(reference, size, plane, estimate.defect);
     dominant_eigenvectors(field, {size, mask, reference.vectors, least_eigenvalue}, plane, device, maps);
+    add_defects(reference, maps, size, plane, estimate.defects);
     if (looks_for_second)
       dominant_eigenvectors(field, {size, mask, constant, least_eigenvalue, &maps}, plane, device,
                             estimate.second->values);

@@ -90,7 +90,7 @@ std::vector<Complex<float>> turns_of_front(const Links& links) {
         sum += (links.energy(q) + 1e-12) * Complex<double>(turns[q] * product);
         return;
       }
-      constexpr double slow = 1e-2, slowest = 1e3;
+      constexpr double slow = 1e-4, slowest = 1e3;
       const double later =
           here + std::min(1 + slow / std::max(links.energy(q), 1e-12), slowest) / links.matrix_size()[axis];
       if (later < time[q]) front.push({time[q] = later, q});
@@ -172,24 +172,19 @@ void relax(const Links& links, std::vector<Complex<float>>& turns, Angles& betwe
     turns[p] = turns[p] * Complex<float>(Complex<double>(std::cos(turn[p]), std::sin(turn[p])));
 }
 
-/// Returns the place of most signal where neighbours are as good as orthogonal, or phases wind about a square of them, if
-/// there is one. A square that holds a jump has no phase.
-std::optional<MapDefect> defect_of(const Links& links, const Angles& between) {
+/// Returns the places where neighbours are as good as orthogonal, or phases wind about a square of them. A square that holds
+/// a jump has no phase.
+std::vector<MapDefect> defects_of(const Links& links, const Angles& between) {
   constexpr double tissue = 0.02;  // of its energy: a seventh of its magnitude
-  std::optional<MapDefect> worst;
-  double most = 0;
-  std::int64_t count = 0;
-  const auto take = [&](MapDefect::Kind kind, std::int64_t p, double energy) {
-    ++count;
-    if (energy > most) worst = MapDefect{kind, links.position(p)}, most = energy;
-  };
+  std::vector<MapDefect> defects;
   const auto jumps = [&](std::int64_t p, int axis) { return abs(links.product(p, axis)) < least_overlap; };
   for (std::int64_t p = 0; p < links.points(); ++p)
     for (int a = 0; a < 3; ++a) {
       if (between.weight[a][p] == 0 || links.energy(p) <= tissue) continue;
       const std::int64_t along = links.next(p, a);
       const double energy = std::min(links.energy(p), links.energy(along));
-      if (energy > tissue && jumps(p, a)) take(MapDefect::Kind::jump, p, energy);
+      if (energy > tissue && jumps(p, a))
+        defects.push_back({MapDefect::Kind::jump, links.position(p), energy});
       for (int b = a + 1; b < 3; ++b) {
         if (between.weight[b][p] == 0) continue;
         const std::int64_t across = links.next(p, b);
@@ -198,11 +193,11 @@ std::optional<MapDefect> defect_of(const Links& links, const Angles& between) {
           continue;
         const double around =
             between.angle[a][p] + between.angle[b][along] - between.angle[a][across] - between.angle[b][p];
-        if (std::abs(around) > std::numbers::pi) take(MapDefect::Kind::vortex, p, of_square);
+        if (std::abs(around) > std::numbers::pi)
+          defects.push_back({MapDefect::Kind::vortex, links.position(p), of_square});
       }
     }
-  if (worst) worst->count = count;
-  return worst;
+  return defects;
 }
 
 /// Returns the images of low resolution at every second point along axes of many, [coil][z][y][x].
@@ -237,8 +232,44 @@ AlignedPhases align_phases(const Array<Complex<float>>& vectors, const std::vect
   AlignedPhases phases{turns_of_front(links)};
   Angles between(links, phases.turns);
   relax(links, phases.turns, between);
-  phases.defect = defect_of(links, between);
+  phases.defects = defects_of(links, between);
   return phases;
+}
+
+bool breaks(const Array<Complex<float>>& maps, MapDefect::Kind kind, const Position& first,
+            const Position& last) {
+  const std::int64_t step[3] = {1, maps.extent(3), maps.extent(3) * maps.extent(2)};
+  const std::int64_t volume = step[2] * maps.extent(1);
+  const auto product = [&](std::int64_t p, int axis) {
+    Complex<float> sum;
+    for (std::int64_t at = p; at < maps.size(); at += volume)
+      sum += conj(maps.data()[at]) * maps.data()[at + step[axis]];
+    return sum;
+  };
+  const auto angle = [&](std::int64_t p, int axis) {
+    const auto z = product(p, axis);
+    return z.re == 0 && z.im == 0 ? 0 : std::atan2(z.im, z.re);
+  };
+  const auto has_map = [&](std::int64_t p) {
+    return sum_of_squares(maps.data(), maps.size(), volume, p) > 0;
+  };
+  bool is_found = false;
+  for_each_position(
+      {last[0] - first[0] + 1, last[1] - first[1] + 1, last[2] - first[2] + 1}, [&](Position at) {
+        for (int axis = 0; axis < 3; ++axis) at[axis] += first[axis];
+        const std::int64_t p = at[0] + at[1] * step[1] + at[2] * step[2];
+        for (int a = 0; a < 3 && !is_found; ++a) {
+          if (at[a] == last[a]) continue;
+          const float overlap = abs(product(p, a));
+          if (kind == MapDefect::Kind::jump)
+            is_found = overlap < least_overlap_of_voxels && has_map(p) && has_map(p + step[a]);
+          for (int b = a + 1; b < 3 && kind == MapDefect::Kind::vortex && !is_found; ++b)
+            is_found = at[b] < last[b] &&
+                       std::abs(angle(p, a) + angle(p + step[a], b) - angle(p + step[b], a) - angle(p, b)) >
+                           std::numbers::pi_v<float>;
+        }
+      });
+  return is_found;
 }
 
 SmoothReference smooth_reference(const CalibrationRegion& region, const MatrixField& field,
@@ -251,7 +282,7 @@ SmoothReference smooth_reference(const CalibrationRegion& region, const MatrixFi
   const std::array n{static_cast<int>(images.extent(3)), static_cast<int>(images.extent(2)),
                      static_cast<int>(images.extent(1))};
   SmoothReference reference{Array<Complex<float>>(images.shape())};
-  constexpr double much_darker = 3e-4;  // than tissue: eigenvectors there take long, and nobody asks for them
+  constexpr double much_darker = 3e-5;  // than tissue: eigenvectors there take long, and nobody asks for them
   const double least = much_darker * energy_of_tissue(energy);
   Array<std::uint8_t> mask({images.extent(1), images.extent(2), images.extent(3)});
   for (std::int64_t p = 0; p < points; ++p)
@@ -269,7 +300,7 @@ SmoothReference smooth_reference(const CalibrationRegion& region, const MatrixFi
   }
   if (const double size = abs(sum); size > 0)
     for (auto& v : reference.vectors) v = Complex<float>((1 / size) * conj(sum)) * v;
-  reference.defect = phases.defect;
+  reference.defects = std::move(phases.defects);
   return reference;
 }
 

@@ -4,7 +4,6 @@
 // calibration allows.
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "recon/array/execution.hpp"
@@ -15,19 +14,20 @@ namespace fhd {
 /// A place with signal where maps cannot be followed from point to point.
 struct MapDefect {
   enum class Kind {
-    jump,   ///< |v^H v'| of neighbours is below least_overlap
+    jump,   ///< |v^H v'| of neighbours is small
     vortex  ///< the phase of v^H v' winds about a square of neighbours
   } kind = Kind::jump;
-  std::array<int, 3> voxel{};  ///< x, y, z of the matrix
-  std::int64_t count = 0;      ///< of all such places, of which this one has the most signal
+  std::array<int, 3> voxel{};  ///< x, y, z, the first of the neighbours
+  double energy = 0;           ///< of the signal there; 1: typical of tissue
 };
 /// Neighbours of the grid are FOV/14 ... FOV/24 apart; maps of coils turn by less between them.
 inline constexpr double least_overlap = 0.5;
+inline constexpr double least_overlap_of_voxels = 0.7;
 
 /// Phases of unit vectors, or vectors 0, at the points of a grid.
 struct AlignedPhases {
   std::vector<Complex<float>> turns;  ///< unit numbers, [z][y][x]: vectors times these are aligned
-  std::optional<MapDefect> defect{};  ///< `voxel` is a point of this grid
+  std::vector<MapDefect> defects{};   ///< where neighbours overlap by less than least_overlap, or wind
 };
 /// Finds turns that make v^H v' of neighbours real and positive as nearly as they all can be. From the point of most energy
 /// outwards, through tissue first, each point is aligned with those before it; then the angles that are left,
@@ -44,9 +44,14 @@ AlignedPhases align_phases(const Array<Complex<float>>& vectors, const std::vect
 /// and the sum over the grid weighted by `component` [coil], conjugated, and by energy is real and positive.
 struct SmoothReference {
   Array<Complex<float>> vectors;
-  std::optional<MapDefect> defect{};
+  std::vector<MapDefect> defects{};
 };
 SmoothReference smooth_reference(const CalibrationRegion& region, const MatrixField& field,
                                  const std::vector<Complex<float>>& component, Device device);
+
+/// Returns whether maps [coil][z][y][x] of unit length jump, or their phases wind, between neighbours among the voxels from
+/// `first` to `last`.
+bool breaks(const Array<Complex<float>>& maps, MapDefect::Kind kind, const Position& first,
+            const Position& last);
 
 }  // namespace fhd

@@ -97,8 +97,10 @@ void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>
                         short_number(100 * (1 - compression.kept_energy)) + " % of the energy");
 }
 
-/// Reports maps that are broken at a place inside the object. A second set of maps describes it.
-void report(const MapDefect& defect, const Scan& scan, const AxisOrder& order, RunLog& log) {
+/// Reports maps that are broken at places inside the object.
+void report(const std::vector<MapDefect>& defects, const Scan& scan, const AxisOrder& order, RunLog& log) {
+  const MapDefect& defect = *std::max_element(
+      defects.begin(), defects.end(), [](const auto& a, const auto& b) { return a.energy < b.energy; });
   std::array<int, 3> voxel;
   for (int axis = 0; axis < 3; ++axis) {
     const int size = scan.geometry.matrix_size[axis], cropped = scan.cropped_matrix_size[axis];
@@ -110,8 +112,8 @@ void report(const MapDefect& defect, const Scan& scan, const AxisOrder& order, R
       {is_jump ? "map_jump" : "map_vortex", Severity::suspicion,
        std::string("the image may have dark or bright dots where ") +
            (is_jump ? "the sensitivity maps jump" : "the phase of the sensitivity maps winds about a point") +
-           " inside the object: " + std::to_string(defect.count) +
-           (defect.count == 1 ? " place" : " places") + ", the brightest near voxel " +
+           " inside the object: " + std::to_string(defects.size()) +
+           (defects.size() == 1 ? " place" : " places") + ", the brightest near voxel " +
            std::to_string(voxel[0]) + ", " + std::to_string(voxel[1]) + ", " + std::to_string(voxel[2]),
        "compare with " + option_words("map-sets", "auto") + " or " + option_words("coils", "joint"),
        "coils"});
@@ -138,7 +140,7 @@ void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device dev
           (estimate.calibration_sampled || method == MapMethod::joint
                ? ""
                : "; it is undersampled, and is completed by estimating image and sensitivities together"));
-  if (estimate.defect && !scan.second_maps) report(*estimate.defect, scan, order, log);
+  if (!estimate.defects.empty() && !scan.second_maps) report(estimate.defects, scan, order, log);
   if (settings.map_sets == MapSetCount::one) return;
   log.setting("sets of maps", scan.second_maps ? "2" : "1");
   log.note("map_sets",
