@@ -111,14 +111,15 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
-/// Prints the commands, and command lines to begin with.
-void print_overview(const CLI::App& app) {
+/// Prints the commands, and command lines to begin with. Returns the exit status.
+int print_overview(const CLI::App& app) {
   print_out("{}\n\n", app.get_description());
   for (const auto* command : shown_commands(app))
     if (command != &app) print_out("  {:<10} {}\n", command->get_name(), command->get_description());
   print_out("\n");
   for (const auto& [line, meaning] : command_texts().front().examples)
     print_out("  {:<22} {}\n", line, meaning);
+  return with_output_written(2);
 }
 
 /// Reads the command line and runs the command: its exit status.
@@ -163,10 +164,7 @@ int parse_and_run(int argc, char** argv) {
       static_cast<double>(io::most_samples)));
 
   const auto words = words_of(argc, argv);
-  if (words.empty()) {
-    print_overview(app);
-    return with_output_written(2);
-  }
+  if (words.empty()) return print_overview(app);
   const auto refuse = [&](const std::string& reason, bool has_remedy) {
     print_failure(usage_error(app, words, reason, has_remedy));
     return 2;

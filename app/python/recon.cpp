@@ -46,6 +46,7 @@ class Watched {
       latest_ = progress;
     };
   }
+  bool is_stopped() const { return is_stopped_; }
   /// Calls work() and waits for it. Throws what it throws, or what Python's signal handlers raise. The lock of the
   /// interpreter is held before and after.
   template <class Work>
@@ -184,7 +185,8 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
     app::RunSettings of(std::move(options));
     of.is_sparing = true;
     const auto settings = std::make_shared<const app::RunSettings>(std::move(of));
-    auto checksum = std::async(std::launch::async, [&] { return scan->checksum(); });
+    auto checksum =
+        std::async(std::launch::async, [&] { return scan->checksum([&] { return watched.is_stopped(); }); });
     auto run = app::open_run(std::make_unique<io::ScanFile>(*scan->file), scan->name, settings, call);
     const auto chosen = settings->options.device.choose();
     const CurrentDevice current(chosen.device);

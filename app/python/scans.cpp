@@ -240,10 +240,13 @@ Scan MemoryScan::read(std::int64_t slice, std::int64_t repetition) const {
   return volumes_.at(static_cast<std::size_t>(repetition * summary_.slice_count + slice));
 }
 
-std::string MemoryScan::checksum() const {
+std::string MemoryScan::checksum(const io::IsAbandoned& is_abandoned) const {
   io::Sha256 sum("scan");
   const auto add = [&](const auto& array) {
-    sum.add(array.data(), static_cast<std::size_t>(array.size()) * sizeof *array.data());
+    constexpr std::int64_t piece = 1 << 20;
+    for (std::int64_t first = 0; first < array.size() && !is_abandoned(); first += piece)
+      sum.add(array.data() + first,
+              static_cast<std::size_t>(std::min(piece, array.size() - first)) * sizeof *array.data());
   };
   add(volumes_.front().trajectory.k);  // all have one
   for (const auto& volume : volumes_)
