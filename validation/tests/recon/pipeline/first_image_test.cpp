@@ -1,4 +1,4 @@
-// What a first image tells, and the default lambda of Cartesian scans by it.
+// Tests what a first image tells, and the default lambda of Cartesian scans by it.
 #include "recon/pipeline/first_image.hpp"
 
 #include <gtest/gtest.h>
