@@ -18,6 +18,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/command_parser.hpp"
+#include "app/options/command_table.hpp"
 #include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
@@ -100,14 +101,25 @@ int run(const std::vector<Command>& commands) {
   return with_output_written(status);
 }
 
-/// Returns the words of the command line: "--help" for none, "recon --help" for "help recon".
+/// Returns the words of the command line: "recon --help" for "help recon".
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
-  if (words.empty() || words.front() == "help") {
-    if (!words.empty()) words.erase(words.begin());
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
     words.push_back("--help");
   }
   return words;
+}
+
+/// Prints the commands, and command lines to begin with. Returns the exit status.
+int print_overview(const CLI::App& app) {
+  print_out("{}\n\n", app.get_description());
+  for (const auto* command : shown_commands(app))
+    if (command != &app) print_out("  {:<10} {}\n", command->get_name(), command->get_description());
+  print_out("\n");
+  for (const auto& [line, meaning] : command_texts().front().examples)
+    print_out("  {:<22} {}\n", line, meaning);
+  return with_output_written(2);
 }
 
 /// Reads the command line and runs the command: its exit status.
@@ -152,17 +164,17 @@ int parse_and_run(int argc, char** argv) {
       static_cast<double>(io::most_samples)));
 
   const auto words = words_of(argc, argv);
+  if (words.empty()) return print_overview(app);
   const auto refuse = [&](const std::string& reason, bool has_remedy) {
     print_failure(usage_error(app, words, reason, has_remedy));
     return 2;
   };
+  const auto is_first = [&](const Command& command) { return command.parser->get_name() == words.front(); };
+  if (!words.front().starts_with('-') && std::ranges::none_of(commands, is_first)) return refuse("", false);
   try {
     parse_words(app, words);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {  // --help, --version
-      const int status = with_output_written(app.exit(error));
-      return argc < 2 ? 2 : status;
-    }
+    if (error.get_exit_code() == 0) return with_output_written(app.exit(error));  // --help, --version
     return refuse(error.what(), false);
   } catch (const Error& error) {
     return refuse(error.what(), !error.parts().remedy.empty());

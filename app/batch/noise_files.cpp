@@ -77,6 +77,7 @@ void serve_noise(BatchList& list) {
     }
     for (const auto& [file, kind, served] : noise) {
       taken.push_back(file->path);
+      list.names.erase(file->name);  // stacks of slices may have it
       list.notes.push_back(
           served.empty()
               ? fmt::format("{}: holds noise alone, which no scan names: skipped", file->path)

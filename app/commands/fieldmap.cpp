@@ -58,7 +58,8 @@ int FieldMapCommand::run() {
       of_options([&] { return echo_times ? std::optional(parse_echo_times(*echo_times)) : std::nullopt; });
   if (const auto& map = read_options.outside.field_map; !map.empty())
     throw UsageError(Error("--field-map", "none: the map is made from the echoes", map, "leave it out"));
-  output = hdf5_file_of(output);
+  const bool is_nifti = output.ends_with(".nii.gz") && prefix_of(output) != output;
+  if (!is_nifti) output = hdf5_file_of(output);
   auto inputs = inputs_of(scans, read_options);
   if (!correction.girf.empty()) inputs.push_back(correction.girf);
   require_new_file(output, inputs, force);
@@ -107,7 +108,9 @@ Run add_fieldmap(CLI::App& app) {
   app.add_option("SCAN", command->scans,
                  "a scan with several echoes (ISMRMRD: contrasts), or scans of one each")
       ->required();
-  app.add_option("-o,--output", command->output, "the field map, HDF5 with /field_map in rad/s")->required();
+  app.add_option("-o,--output", command->output,
+                 "the field map in rad/s: HDF5 with /field_map, or NIfTI (.nii.gz)")
+      ->required();
   app.add_option("--echo-times", command->echo_times,
                  "of the echoes in their order, in ms from the excitation [as the header says]")
       ->type_name("MS,MS...");

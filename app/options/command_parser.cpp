@@ -7,6 +7,7 @@
 
 #include "app/options/command_table.hpp"
 #include "app/options/nearest_word.hpp"
+#include "io/result/result_request.hpp"
 
 namespace fhd::app {
 namespace {
@@ -34,6 +35,18 @@ bool looks_like_option(const std::string& word) {
 }
 
 std::string help_of(const std::string& command) { return "see '" + command + " --help'"; }
+
+/// Returns what is wrong with a word that a command has no place for.
+std::string no_place_for(const CLI::App& command, const std::string& word) {
+  const auto name = command.get_name();
+  const bool is_result = !word.ends_with(".h5") && io::without_result_ending(word) != word;
+  std::error_code status;
+  if (name == "recon" && !is_result && std::filesystem::exists(word, status))
+    return name + " takes one scan, found another: " + word + "; 'fhd batch SCANS -o FOLDER' takes several";
+  const auto names_result = command.get_option_no_throw("--output") != nullptr;
+  return name + " has no place for '" + word + "'; " +
+         (names_result ? "-o " + word + " names the result" : help_of("fhd " + name));
+}
 
 }  // namespace
 
@@ -79,6 +92,7 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& typ
              return word == each || word.starts_with(each + "=");
            });
   });
+  if (unknown == dashes && !left.empty() && !parsed.empty()) return no_place_for(command, left.front());
   if (unknown == dashes) return reason + (has_remedy ? "" : "; " + help_of(name));
   const auto option = unknown->substr(0, unknown->find('='));
   std::vector<std::string> names;

@@ -88,7 +88,7 @@ void print_unusable_cache(const std::string& folder) {
     io::require_writable_folder((std::filesystem::path(folder) / "q").string());
   } catch (const Error& error) {
     if (!std::exchange(printed, true))
-      print_error(std::string("nothing is kept for other scans (--cache): ") + error.what());
+      print_error("nothing is kept for other scans (" + option_words("cache") + "): " + error.what());
   }
 }
 

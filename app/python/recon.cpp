@@ -17,12 +17,15 @@
 #include <tuple>
 #include <utility>
 
+#include "app/options/nearest_word.hpp"
 #include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/scan_handle.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/terminal/processors.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
+#include "io/page/report_page.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
 #include "recon/array/interruption.hpp"
@@ -43,6 +46,7 @@ class Watched {
       latest_ = progress;
     };
   }
+  bool is_stopped() const { return is_stopped_; }
   /// Calls work() and waits for it. Throws what it throws, or what Python's signal handlers raise. The lock of the
   /// interpreter is held before and after.
   template <class Work>
@@ -181,7 +185,8 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
     app::RunSettings of(std::move(options));
     of.is_sparing = true;
     const auto settings = std::make_shared<const app::RunSettings>(std::move(of));
-    auto checksum = std::async(std::launch::async, [&] { return scan->checksum(); });
+    auto checksum =
+        std::async(std::launch::async, [&] { return scan->checksum([&] { return watched.is_stopped(); }); });
     auto run = app::open_run(std::make_unique<io::ScanFile>(*scan->file), scan->name, settings, call);
     const auto chosen = settings->options.device.choose();
     const CurrentDevice current(chosen.device);
@@ -256,8 +261,18 @@ void bind_recon(nb::module_& module) {
         return to_python(series);
       },
       nb::arg("path"), nb::arg("dataset"));
+  module.def(
+      "write_page",
+      [](const std::string& result, const std::string& path, bool force) {
+        begin_work();
+        const nb::gil_scoped_release released;
+        io::require_writable_folder(path);
+        io::write_report_page({result}, path, force);
+      },
+      nb::arg("result"), nb::arg("path"), nb::arg("force"));
   module.def("options", &options, nb::arg("of_files"));
   module.def("terms", &app::regularizer_names);
+  module.def("nearest_word", &app::nearest_word, nb::arg("word"), nb::arg("known"));
 }
 
 }  // namespace fhd::python

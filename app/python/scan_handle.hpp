@@ -20,8 +20,8 @@ class MemoryScan {
              std::int64_t readout_length, const std::string& unit);
   const io::ScanSummary& summary() const { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) const;
-  /// Returns "sha256-arrays:" and 64 hex digits, of all positions and values.
-  std::string checksum() const;
+  /// Returns "sha256-arrays:" and 64 hex digits, of all positions and values; once abandoned it ends early, with another text.
+  std::string checksum(const io::IsAbandoned& is_abandoned) const;
 
  private:
   std::vector<Scan> volumes_;
@@ -38,8 +38,10 @@ struct ScanHandle {
         arrays(std::move(of)),
         name("arrays") {}
 
-  /// Returns the checksum by which results name their scan. Throws Error.
-  std::string checksum() const { return arrays ? arrays->checksum() : io::checksum_of(name); }
+  /// Returns the checksum by which results name their scan; once abandoned it ends early, with another text. Throws Error.
+  std::string checksum(const io::IsAbandoned& is_abandoned) const {
+    return arrays ? arrays->checksum(is_abandoned) : io::checksum_of(name, 0, is_abandoned);
+  }
 
   std::shared_ptr<io::ScanFile> file;
   std::shared_ptr<const MemoryScan> arrays;  ///< null: it is a file

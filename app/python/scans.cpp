@@ -18,6 +18,7 @@
 
 #include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
+#include "app/python/long_work.hpp"
 #include "app/python/scan_handle.hpp"
 #include "app/terminal/console.hpp"
 #include "io/files/sha256.hpp"
@@ -55,10 +56,12 @@ class LimitsOfOneFile {
 };
 
 std::shared_ptr<ScanHandle> read(const std::string& path, const std::map<std::string, std::string>& given) {
-  const nb::gil_scoped_release released;
-  const LimitsOfOneFile limits;
-  const auto options = read_options_of(given);
-  return std::make_shared<ScanHandle>(io::open_scan(path, options), path);
+  std::shared_ptr<ScanHandle> opened;
+  run_interruptibly([&] {
+    const LimitsOfOneFile limits;
+    opened = std::make_shared<ScanHandle>(io::open_scan(path, read_options_of(given)), path);
+  });
+  return opened;
 }
 
 /// Copies complex values, in double, too, where they come so.
@@ -177,11 +180,10 @@ nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetiti
     throw Error("repetition", "0 ... " + std::to_string(summary.repetition_count - 1),
                 std::to_string(repetition));
   Scan scan;
-  {
-    const nb::gil_scoped_release released;
+  run_interruptibly([&] {
     const std::lock_guard lock(handle.mutex);
     scan = handle.file->read(slice, repetition);
-  }
+  });
   const auto& n = scan.geometry.matrix_size;
   nb::dict volume;
   volume["kspace"] = complex_to_numpy(scan.kspace);
@@ -238,10 +240,13 @@ Scan MemoryScan::read(std::int64_t slice, std::int64_t repetition) const {
   return volumes_.at(static_cast<std::size_t>(repetition * summary_.slice_count + slice));
 }
 
-std::string MemoryScan::checksum() const {
+std::string MemoryScan::checksum(const io::IsAbandoned& is_abandoned) const {
   io::Sha256 sum("scan");
   const auto add = [&](const auto& array) {
-    sum.add(array.data(), static_cast<std::size_t>(array.size()) * sizeof *array.data());
+    constexpr std::int64_t piece = 1 << 20;
+    for (std::int64_t first = 0; first < array.size() && !is_abandoned(); first += piece)
+      sum.add(array.data() + first,
+              static_cast<std::size_t>(std::min(piece, array.size() - first)) * sizeof *array.data());
   };
   add(volumes_.front().trajectory.k);  // all have one
   for (const auto& volume : volumes_)

@@ -114,23 +114,6 @@ void correct_trajectory(const std::vector<io::ScanFile*>& files, const Trajector
 
 namespace {
 
-/// Returns whether the corners of both matrices, of one size, lie within a tenth of a voxel of each other.
-bool are_in_one_place(const Geometry& a, const Geometry& b) {
-  const auto of_a = voxel_to_lps_mm(a), of_b = voxel_to_lps_mm(b);
-  const auto length = [](double x, double y, double z) { return std::sqrt(x * x + y * y + z * z); };
-  double voxel = INFINITY;
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    voxel = std::min(voxel, length(of_a[0][axis], of_a[1][axis], of_a[2][axis]));
-  for (std::size_t axis = 0; axis < 4; ++axis) {  // the ends of the axes; last, where they begin
-    const auto apart = [&](std::size_t row) {
-      const double along = axis < 3 ? (of_a[row][axis] - of_b[row][axis]) * a.matrix_size[axis] : 0;
-      return of_a[row][3] - of_b[row][3] + along;
-    };
-    if (!(length(apart(0), apart(1), apart(2)) <= 0.1 * voxel)) return false;
-  }
-  return true;
-}
-
 /// A slice of every echo, and whether some were read backwards.
 struct ReadEchoes {
   std::vector<Scan> scans{};
@@ -166,7 +149,7 @@ ReadEchoes read_echoes(const std::vector<Echo>& echoes, std::int64_t slice) {
     if (std::any_of(scans.begin(), scans.end() - 1, is_the_same))
       throw Error(echo.file->summary().path, "echoes with values of their own", "the values of another echo",
                   "give each echo once");
-    if (!are_in_one_place(first.geometry, scan.geometry))
+    if (!io::are_in_one_place(first.geometry, scan.geometry))
       throw Error(fmt::format("{}, slice {}", echo.file->summary().path, slice),
                   "the FOV, position and directions of " + echoes.front().file->summary().path, "others",
                   "only echoes of the same voxels can be compared");

@@ -23,7 +23,7 @@ std::string prefix_of(const std::string& output) {
 std::string hdf5_file_of(const std::string& output) {
   const auto prefix = prefix_of(output);
   if (output.ends_with(".h5") || output.ends_with(".hdf5")) return output;
-  if (prefix != output || output.ends_with(".nii"))
+  if (prefix != output)
     throw UsageError(Error("-o " + output, "the name of an HDF5 file",
                            "the ending " + fs::path(output).extension().string(), "end it in .h5"));
   return output + ".h5";

@@ -3,12 +3,14 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
 #include "app/run/series_maps.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/array/execution.hpp"
+#include "recon/array/interruption.hpp"
 #include "recon/array/trace.hpp"
 
 namespace fhd::app {
@@ -117,6 +119,7 @@ VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes
   thread_ = std::thread([this] {
     std::exception_ptr failure;
     try {
+      const Interruptible here([this] { return stopped_.load(); });
       trace::name_thread("reader");
       read_all();
     } catch (...) {
@@ -146,7 +149,11 @@ void VolumeReader::wait_for_first() {
 /// Waits for `enough` or the end of reading. Throws what reading threw.
 template <class Enough>
 void VolumeReader::wait_until(std::unique_lock<std::mutex>& lock, const Enough& enough) {
-  changed_.wait(lock, [&] { return enough() || ended_; });
+  const Checkpoint checkpoint;
+  constexpr auto a_moment = std::chrono::milliseconds(50);
+  while (!changed_.wait_for(lock, a_moment, [&] { return enough() || ended_ || checkpoint.is_ended(); })) {
+  }
+  checkpoint.rethrow();
   if (failure_) std::rethrow_exception(failure_);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Reads the volumes of a scan ahead of their reconstruction, by threads of its own, into a queue of bounded length; by
 // several threads where volumes are small and the file allows it.
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -96,7 +97,8 @@ class VolumeReader {
   std::condition_variable changed_;
   std::deque<ReadVolume> queue_;
   std::size_t wanted_ = 2;  ///< volumes that may wait
-  bool ended_ = false, stopped_ = false;
+  bool ended_ = false;
+  std::atomic<bool> stopped_ = false;
   std::exception_ptr failure_;
   std::thread thread_;
 };

@@ -17,8 +17,11 @@ namespace fhd::io {
 
 namespace {
 
-const char* remedy_of(int error) {
-  return error == EACCES ? "ask its owner for the permission, or choose another" : "";
+std::string remedy_of(int error, const std::string& path) {
+  if (error == EACCES) return "ask its owner for the permission, or choose another";
+  const auto with_ending = path + ".h5";
+  return error == ENOENT && ::access(with_ending.c_str(), R_OK) == 0 ? "did you mean " + with_ending + "?"
+                                                                     : "";
 }
 
 }  // namespace
@@ -26,7 +29,7 @@ const char* remedy_of(int error) {
 void require_reachable(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0 || errno != EACCES) return;
-  throw Error(path, "a name in a folder that may be entered", std::strerror(EACCES), remedy_of(EACCES));
+  throw Error(path, "a name in a folder that may be entered", std::strerror(EACCES), remedy_of(EACCES, path));
 }
 
 InputFile::InputFile(std::string path, const char* expected)
@@ -35,7 +38,7 @@ InputFile::InputFile(std::string path, const char* expected)
   struct stat found {};
   const bool is_open = descriptor_ && ::fstat(descriptor_.get(), &found) == 0;
   if (!is_open && errno != ENXIO)  // ENXIO: a socket
-    throw Error(path_, expected, errno == ENOENT ? "none" : std::strerror(errno), remedy_of(errno));
+    throw Error(path_, expected, errno == ENOENT ? "none" : std::strerror(errno), remedy_of(errno, path_));
   if (!is_open || !S_ISREG(found.st_mode))
     throw Error(path_, expected,
                 is_open && S_ISDIR(found.st_mode) ? "a directory" : "a pipe, a device or a socket",

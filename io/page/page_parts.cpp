@@ -134,7 +134,7 @@ bool is_own_page(const std::string& path) try {
   return false;
 }
 
-void require_own_page(const std::string& path, const char* remedy) {
+void require_own_page(const std::string& path, const std::string& remedy) {
   if (is_of_another_kind(path, head_of_page))
     throw Error(path, "a new name, or a page of 'fhd report'", "another file", remedy);
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "recon/domain/option_words.hpp"
+
 namespace fhd::io {
 
 // --- Fields of JSON that others wrote: of any type, or absent
@@ -47,6 +49,7 @@ std::string filled_page(const nlohmann::ordered_json& data);
 /// Returns whether fhd made the page, in this or an earlier version; false if it cannot be read.
 bool is_own_page(const std::string& path);
 /// Throws Error where another file than a page of fhd lies at `path`.
-void require_own_page(const std::string& path, const char* remedy = "--force overwrites it");
+void require_own_page(const std::string& path,
+                      const std::string& remedy = flag_words("force") + " overwrites it");
 
 }  // namespace fhd::io

@@ -19,6 +19,7 @@
 #include "io/page/selection.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
+#include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -101,14 +102,6 @@ std::string side(const std::array<double, 3>& direction, bool reversed) {
   const bool positive = (*largest > 0) != reversed;
   const auto axis = static_cast<std::size_t>(largest - direction.begin());
   return std::string(1, (positive ? "LPS" : "RAI")[axis]);
-}
-
-/// A scan that says nothing gets the identity at the origin: no ground to call a side left.
-bool states_orientation(const Geometry& geometry) {
-  const Geometry silent;
-  return geometry.position_mm != silent.position_mm || geometry.read_direction != silent.read_direction ||
-         geometry.phase_direction != silent.phase_direction ||
-         geometry.slice_direction != silent.slice_direction;
 }
 
 Json coil_maps_json(const Array<Complex<float>>& maps) {
@@ -225,7 +218,7 @@ void add_images(Json& result, const hdf5::File& file, const ImageSeries& series,
   }
   const auto letters_of = [&](std::size_t i) {
     const auto& slice = series.images[selection.planes[i].image].geometry;
-    if (!states_orientation(slice)) return Json::object();
+    if (!states_place(slice)) return Json::object();
     return Json{{"left", side(slice.read_direction, true)},
                 {"right", side(slice.read_direction, false)},
                 {"top", side(slice.phase_direction, true)},

@@ -17,6 +17,7 @@
 #include <functional>
 #include <numeric>
 
+#include "recon/array/interruption.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
@@ -94,6 +95,7 @@ void ReaderProcess::send(Request& request, const void* bytes, std::size_t count)
 }
 
 void ReaderProcess::receive(Request& request, void* bytes, std::size_t count) {
+  const Checkpoint checkpoint;
   for (auto* next = static_cast<char*>(bytes); count > 0;) {
     const auto got = ::recv(request.channel.socket.get(), next, count, MSG_DONTWAIT);
     if (got > 0) {
@@ -107,6 +109,7 @@ void ReaderProcess::receive(Request& request, void* bytes, std::size_t count) {
     constexpr int look_again_ms = 20;
     ::poll(&waiting, 1, look_again_ms);
     require_time(request);
+    if (checkpoint.is_ended()) checkpoint.rethrow();
   }
 }
 

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
+#include <mutex>
 
 #include "io/files/in_reader.hpp"
 #include "io/reader/process.hpp"
 #include "io/reader/reader.hpp"
+#include "recon/array/interruption.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::reader {
@@ -59,15 +62,13 @@ void require_sane(const ScanSummary& summary, const std::string& path) {
 
 class ScanInReader {
  public:
-  ScanInReader(const std::string& path, const ReadOptions& options)
-      : process_({inputs_of_scan(path, options), {}, subject_of(path, options)}) {
-    std::tie(summary_, side_by_side_) =
-        process_.ask<std::pair<ScanSummary, bool>>(request_open_scan, path, options);
+  ScanInReader(const std::string& path, const ReadOptions& options) : path_(path), options_(options) {
+    process();
     require_sane(summary_, path);
   }
   const ScanSummary& summary() const { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) {
-    auto scan = process_.ask<Scan>(request_volume, slice, repetition);
+    auto scan = volume(*process(), slice, repetition);
     if (scan.calibration && !is_sane(scan.calibration->matrix_size, scan.calibration->fov_mm))
       throw Error(summary_.path + ": calibration", "a matrix and a FOV", "numbers that no scan has", harmful);
     // No file holds these; their users rely on the code that makes them.
@@ -78,7 +79,28 @@ class ScanInReader {
   bool reads_concurrently() const { return side_by_side_; }
 
  private:
-  ReaderProcess process_;
+  /// Returns the process, started anew if an interrupted read has ended it.
+  std::shared_ptr<ReaderProcess> process() {
+    const std::lock_guard lock(mutex_);
+    if (process_) return process_;
+    const auto made = std::make_shared<ReaderProcess>(
+        Task{inputs_of_scan(path_, options_), {}, subject_of(path_, options_)});
+    std::tie(summary_, side_by_side_) =
+        made->ask<std::pair<ScanSummary, bool>>(request_open_scan, path_, options_);
+    return process_ = made;
+  }
+  Scan volume(ReaderProcess& process, std::int64_t slice, std::int64_t repetition) try {
+    return process.ask<Scan>(request_volume, slice, repetition);
+  } catch (const Interrupted&) {
+    const std::lock_guard lock(mutex_);
+    process_.reset();
+    throw;
+  }
+
+  std::string path_;
+  ReadOptions options_;
+  std::mutex mutex_;
+  std::shared_ptr<ReaderProcess> process_;
   ScanSummary summary_;
   bool side_by_side_ = false;
 };

@@ -12,6 +12,8 @@
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/hdf5/hdf5_geometry.hpp"
 #include "io/result/formats.hpp"
+#include "io/result/nifti.hpp"
+#include "recon/domain/slice_stacks.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -213,9 +215,28 @@ void write_image_file(FileSet& files, const std::string& path,
   file.close();
 }
 
+/// Writes a field map as NIfTI. Throws Error where its slices make several stacks.
+static void write_field_nifti(const AtomicFile& to, const std::vector<const Array<float>*>& slices,
+                              const std::vector<Geometry>& geometries) {
+  ImageSeries series{1, std::ssize(slices), {}};
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    auto& image = series.images.emplace_back();
+    image.geometry = geometries[i];
+    image.values = Array<Complex<float>>(slices[i]->shape());
+    std::copy(slices[i]->begin(), slices[i]->end(), image.values.begin());
+  }
+  const auto stacks = stacks_of(geometries);
+  if (stacks.size() > 1)
+    throw Error(to.path(), "one stack of slices, for a NIfTI file", std::to_string(stacks.size()),
+                "end the name in .h5");
+  write_nifti(to.temporary(), series, stacks.front(), to.path(), {"fhd: off-resonance in rad/s"},
+              NiftiPart::real);
+}
+
 void write_field_map(FileSet& files, const std::string& path, const std::vector<const Array<float>*>& slices,
                      const std::vector<Geometry>& geometries, const std::string& made_by) {
   files.add(path);
+  if (path.ends_with(".nii.gz")) return write_field_nifti(files.back(), slices, geometries);
   auto file = hdf5::File::create(files.back().temporary(), path);
   const auto& shape = slices.front()->shape();
   if (slices.size() == 1) {

@@ -24,7 +24,7 @@ std::int64_t voxels_of_image(const ImageSeries& series) {
   return series.images.front().geometry.image_shape().size();
 }
 
-/// Puts the magnitudes or phases number `first` on, counted through all images of the stack, into `bytes`.
+/// Puts the magnitudes, phases or real parts number `first` on, counted through all images of the stack, into `bytes`.
 void copy_numbers(const ImageSeries& series, const SliceStack& stack, NiftiPart part, std::int64_t first,
                   std::span<std::uint8_t> bytes) {
   const auto image_of = [&](std::size_t i) {
@@ -39,7 +39,9 @@ void copy_numbers(const ImageSeries& series, const SliceStack& stack, NiftiPart 
     values.resize(static_cast<std::size_t>(count));
     series.copy_values(image_of(static_cast<std::size_t>(first / per_image)), begin, values);
     for (const auto value : values) {
-      const float number = part == NiftiPart::phase ? std::atan2(value.im, value.re) : abs(value);
+      const float number = part == NiftiPart::real    ? value.re
+                           : part == NiftiPart::phase ? std::atan2(value.im, value.re)
+                                                      : abs(value);
       std::memcpy(to, &number, sizeof(number));
       to += sizeof(number);
     }

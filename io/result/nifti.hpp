@@ -15,8 +15,8 @@ Affine affine_of(const SliceStack& stack);
 /// Empty: nothing.
 std::string note_of_places(const std::vector<SliceStack>& stacks);
 
-/// Magnitudes, or phases in rad (-pi ... pi).
-enum class NiftiPart { magnitude, phase };
+/// Magnitudes, phases in rad (-pi ... pi), or real parts.
+enum class NiftiPart { magnitude, phase, real };
 /// The description and time step in the header.
 struct NiftiLabel {
   std::string description;  ///< `descrip`; its first 79 bytes count

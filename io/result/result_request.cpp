@@ -111,6 +111,7 @@ std::vector<std::string> files_of_results(const ResultRequest& request) {
 }
 
 std::string without_result_ending(std::string name) {
+  if (name.ends_with(".nii") && name.size() > 4 && !name.ends_with("/.nii")) name.resize(name.size() - 4);
   for (const auto* format : result_formats()) {
     const std::string_view ending = format->ending;
     if (format->is_optional || !name.ends_with(ending) || name.size() <= ending.size() ||

@@ -195,42 +195,21 @@ ImageSeries read_image_here(const std::string& path, const std::string& name) {
                 hdf5::text_of(stored));
   hdf5::Extents extents(5 - stored.size(), 1);
   extents.insert(extents.end(), stored.begin(), stored.end());
-  Geometry geometry;
-  for (int axis = 0; axis < 3; ++axis) geometry.matrix_size[axis] = static_cast<int>(extents[4 - axis]);
-  const auto numbers = [&](const char* attribute, std::initializer_list<std::size_t> counts) {
-    const auto found = file.number_attribute(name, attribute);
-    if (std::ranges::find(counts, found.size()) == counts.end())
-      throw Error(dataset.subject() + " attribute '" + attribute + "'",
-                  std::to_string(*(counts.end() - 1)) + " numbers", std::to_string(found.size()));
-    return found;
-  };
-  if (file.has_attribute(name, "fov_mm"))
-    std::copy_n(numbers("fov_mm", {3}).begin(), 3, geometry.fov_mm.begin());
-  const auto slice_count = static_cast<std::size_t>(extents[1]);
-  std::vector<Geometry> slices(slice_count, geometry);
-  const auto read_of_slices = [&](const char* attribute, std::array<double, 3> Geometry::*vector) {
-    if (!file.has_attribute(name, attribute)) return;
-    const auto found = numbers(attribute, {3, 3 * slice_count});
-    for (std::size_t i = 0; i < slice_count; ++i)
-      std::copy_n(found.begin() + (found.size() > 3 ? 3 * static_cast<std::ptrdiff_t>(i) : 0), 3,
-                  (slices[i].*vector).begin());
-  };
-  read_of_slices("position_mm", &Geometry::position_mm);
-  read_of_slices("read_direction", &Geometry::read_direction);
-  read_of_slices("phase_direction", &Geometry::phase_direction);
-  read_of_slices("slice_direction", &Geometry::slice_direction);
+  std::array<int, 3> matrix_size;
+  for (std::size_t axis = 0; axis < 3; ++axis) matrix_size[axis] = static_cast<int>(extents[4 - axis]);
+  const auto slices = read_geometry(file, name, matrix_size, static_cast<std::size_t>(extents[1]));
+  const Shape shape = slices.front().image_shape();
 
   ImageSeries series{extents[0], extents[1], {}};
   for (std::int64_t repetition = 0; repetition < extents[0]; ++repetition)
     for (std::int64_t slice = 0; slice < extents[1]; ++slice) {
       auto& image = series.images.emplace_back();
       image.geometry = slices[static_cast<std::size_t>(slice)];
-      dataset.read(stored.size() == 2 ? Shape{stored[0], stored[1]} : geometry.image_shape(),
+      dataset.read(stored.size() == 2 ? Shape{stored[0], stored[1]} : shape,
                    one ? hdf5::Extents{} : hdf5::Extents{repetition, slice}, Precision::double_precision,
                    image.values, image.in_double);
-      image.values = std::move(image.values).reshaped(geometry.image_shape());
-      if (!image.in_double.empty())
-        image.in_double = std::move(image.in_double).reshaped(geometry.image_shape());
+      image.values = std::move(image.values).reshaped(shape);
+      if (!image.in_double.empty()) image.in_double = std::move(image.in_double).reshaped(shape);
     }
   return series;
 }

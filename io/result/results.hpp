@@ -115,9 +115,9 @@ std::vector<std::string> write_results(const ResultRequest& request, const Image
 void write_image_file(FileSet& files, const std::string& path,
                       const std::vector<std::pair<std::string, const ImageSeries*>>& datasets,
                       const std::string& made_by = {});
-/// Writes a field map by itself, what ReadOptions::outside takes: /field_map [z][y][x], or [slice][z][y][x], off-resonance in
-/// rad/s, with the attributes of hdf5_geometry.hpp, and made_by where it is given, on the root. Adds the file to `files`, for
-/// the caller to commit. Throws Error.
+/// Writes a field map by itself, what ReadOptions::outside takes: off-resonance in rad/s, as NIfTI where `path` ends in .nii.gz,
+/// else as HDF5, /field_map [z][y][x], or [slice][z][y][x], with the attributes of hdf5_geometry.hpp, and made_by where it is
+/// given, on the root. Adds the file to `files`, for the caller to commit. Throws Error.
 void write_field_map(FileSet& files, const std::string& path, const std::vector<const Array<float>*>& slices,
                      const std::vector<Geometry>& geometries, const std::string& made_by = {});
 /// Returns the text of OUT.json, as OUT.h5 has it. Throws Error.

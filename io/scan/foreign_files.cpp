@@ -40,7 +40,7 @@ constexpr Magic magics[]{
     {344, "ni1\0"sv, "NIfTI", images},
     {4, "n+2\0\r\n\x1a\n"sv, "NIfTI-2", images},
     {0, "# Pulseq sequence"sv, "a Pulseq sequence",
-     "give the scan that it measured, and the sequence with --trajectory"},
+     "give the scan that it measured, and the sequence as its trajectory"},
     {0, "# === DATA DESCRIPTION FILE"sv, "a Philips description (.PAR, .list)",
      "give the raw data that belong to it"},
     {0, "version https://git-lfs"sv, "a pointer of Git LFS", "fetch the file itself: git lfs pull"},

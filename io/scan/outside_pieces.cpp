@@ -13,8 +13,9 @@
 //   noise             HDF5 with /noise; an ISMRMRD measurement (mrd/noise_readouts.hpp); a BART pair with the coils
 //                     along axis 3. Of the coils of the scan. Scaled to its dwell time where both are known.
 //   field map         NIfTI (.nii, .nii.gz), interpolated at the voxels of the scan by both affine maps; HDF5 with
-//                     /field_map, on the voxels of the scan. In rad/s, or in Hz (OutsidePieces::field_map_unit). Needs
-//                     the times of the samples.
+//                     /field_map, on the voxels of the scan, or interpolated likewise where its attributes
+//                     (hdf5_geometry.hpp) say that it lies elsewhere. In rad/s, or in Hz (OutsidePieces::field_map_unit).
+//                     Needs the times of the samples.
 //
 // Pieces of several slices hold them in the order of the slice counters of the scan.
 #include <fmt/format.h>
@@ -25,8 +26,11 @@
 #include <functional>
 #include <numbers>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "io/hdf5/hdf5.hpp"
+#include "io/hdf5/hdf5_geometry.hpp"
 #include "io/scan/cfl_file.hpp"
 #include "io/scan/companion_files.hpp"
 #include "io/scan/hdf5_maps.hpp"
@@ -37,6 +41,7 @@
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/domain/geometry.hpp"
 #include "recon/domain/option_words.hpp"
+#include "recon/domain/slice_stacks.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -356,8 +361,8 @@ Correction open_outside_noise(const ReadOptions& options, ScanSummary& summary) 
 /// Puts a field map in its place, times `factor`, and returns what was done beside it.
 using PutFieldMap = std::function<std::string(Scan&, std::int64_t slice, double factor)>;
 
-PutFieldMap open_nifti_map(const std::string& path, const ScanSummary& summary) {
-  const auto volume = std::make_shared<Volume>(read_nifti_volume(path));
+PutFieldMap interpolated_map(const std::string& path, Volume map, const ScanSummary& summary) {
+  const auto volume = std::make_shared<const Volume>(std::move(map));
   for (int axis = 0; axis < 3; ++axis)
     if (summary.geometry.matrix_size[axis] > 1 && !(summary.geometry.fov_mm[axis] > 0))
       throw Error(path, "a known FOV of " + summary.path + ", to find its voxels in the field map",
@@ -369,8 +374,8 @@ PutFieldMap open_nifti_map(const std::string& path, const ScanSummary& summary) 
     if (2 * inside < seen.values.size())
       throw Error(path, "a field map of the same place: at least half of the voxels of " + of_scan,
                   fmt::format("{} of {}", inside, seen.values.size()),
-                  "check the affine map (sform, qform) of the one and position, directions and FOV of the "
-                  "other ('fhd info')");
+                  "check the place (of NIfTI: sform, qform) of the one and position, directions and FOV of "
+                  "the other ('fhd info')");
     auto [omega, outside] = interpolated_at_voxels(*volume, scan.geometry, path);
     for (float& value : omega) value = static_cast<float>(value * factor);
     const auto count = omega.size();
@@ -382,12 +387,59 @@ PutFieldMap open_nifti_map(const std::string& path, const ScanSummary& summary) 
   };
 }
 
+/// Returns whether slices of a map have the voxels of the scan, as far as both say where they lie.
+bool have_voxels_of(const ScanSummary& scan, const std::vector<Geometry>& map) {
+  const bool has_each = std::ssize(map) == scan.slice_count;
+  for (std::size_t slice = 0; slice < map.size(); ++slice) {
+    const auto& own = scan.slice_geometries.empty() ? scan.geometry : scan.slice_geometries[slice];
+    const auto& given = map[has_each ? slice_by_counter(scan, static_cast<std::int64_t>(slice)) : 0];
+    auto there = has_each && states_place(own) && states_place(given) ? given : own;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      there.fov_mm[axis] =
+          given.fov_mm[axis] > 0 && own.fov_mm[axis] > 0 ? given.fov_mm[axis] : own.fov_mm[axis];
+    if (given.matrix_size != own.matrix_size || !are_in_one_place(own, there)) return false;
+  }
+  return has_each || map.size() == 1;
+}
+
+/// Returns the field map of an HDF5 file that says where it lies, if that is not on the voxels of the scan; else nothing.
+std::optional<Volume> volume_elsewhere(const std::string& path, const ScanSummary& scan) {
+  const auto file = hdf5::File::open(path);
+  if (!holds(file, field_name) || !file.has_attribute("/", "fov_mm")) return {};
+  const auto map = file.dataset(field_name);
+  auto n = map.extents();
+  if (n.size() == 3) n.insert(n.begin(), 1);
+  const auto fits = [](std::int64_t extent) { return extent >= 1 && extent <= largest_matrix; };
+  if (n.size() != 4 || !std::ranges::all_of(n, fits)) return {};
+  const std::array matrix{static_cast<int>(n[3]), static_cast<int>(n[2]), static_cast<int>(n[1])};
+  const auto slices = read_geometry(file, "/", matrix, static_cast<std::size_t>(n[0]));
+  if (have_voxels_of(scan, slices)) return {};
+  const auto stacks = stacks_of(slices);
+  if (stacks.size() != 1 || !stacks.front().is_even())
+    throw Error(map.subject(),
+                "slices on the voxels of " + scan.path + ", or one stack of them at even steps", "others",
+                "give a NIfTI image");
+  Volume volume{Array<float>({n[0] * n[1], n[2], n[3]}), stacks.front().voxel_to_lps_mm};
+  const Shape shape = slices.front().image_shape();
+  for (std::size_t place = 0; place < slices.size(); ++place) {
+    const auto slice = static_cast<std::int64_t>(stacks.front().slices[place]);
+    const auto values =
+        map.read<float>(shape, map.extents().size() == 4 ? hdf5::Extents{slice} : hdf5::Extents{});
+    std::ranges::copy(values, volume.values.begin() + static_cast<std::int64_t>(place) * shape.size());
+  }
+  return volume;
+}
+
 PutFieldMap open_hdf5_map(const ReadOptions& options, const ScanSummary& summary) {
   const auto& n = summary.geometry.matrix_size;
+  const auto& path = options.outside.field_map;
+  if (auto volume = volume_elsewhere(path, summary))
+    return interpolated_map(path, std::move(*volume), summary);
   const auto file = std::make_shared<hdf5::File>(
-      open_agreeing(options.outside.field_map, field_name,
-                    "a field map: /field_map [z][y][x], or a NIfTI image (.nii, .nii.gz)", {n[2], n[1], n[0]},
-                    "the matrix", summary, "give a field map on these voxels, or a NIfTI image of any"));
+      open_agreeing(path, field_name, "a field map: /field_map [z][y][x], or a NIfTI image (.nii, .nii.gz)",
+                    {n[2], n[1], n[0]}, "the matrix", summary,
+                    "give a field map on these voxels, or one that says where it lies: a NIfTI image, or the "
+                    "file of 'fhd fieldmap'"));
   return [file, precision = options.precision](Scan& scan, std::int64_t slice, double factor) {
     const auto map = file->dataset(field_name);
     auto omega = map.read<double>(scan.geometry.image_shape(),
@@ -405,7 +457,8 @@ Correction open_outside_field_map(const ReadOptions& options, ScanSummary& summa
     throw Error(path, "sample times in " + summary.path + ", without which no field map can be used", "none",
                 "write them into an fhd HDF5 file ('fhd convert' makes one) as /sample_time_s, [sample], s");
   const bool is_nifti = path.ends_with(".nii") || path.ends_with(".nii.gz");
-  const auto put = is_nifti ? open_nifti_map(path, summary) : open_hdf5_map(options, summary);
+  const auto put =
+      is_nifti ? interpolated_map(path, read_nifti_volume(path), summary) : open_hdf5_map(options, summary);
   const bool in_hz = options.outside.field_map_unit == FieldMapUnit::hz;
   const auto remark = fmt::format("the field map was taken from {}{}, in {}", path,
                                   in_place_of(summary.has_field_map), in_hz ? "Hz" : "rad/s");

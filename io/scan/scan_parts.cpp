@@ -145,6 +145,29 @@ bool are_axes(const Geometry& geometry) {
   return true;
 }
 
+bool states_place(const Geometry& geometry) {
+  const Geometry silent;
+  return geometry.position_mm != silent.position_mm || geometry.read_direction != silent.read_direction ||
+         geometry.phase_direction != silent.phase_direction ||
+         geometry.slice_direction != silent.slice_direction;
+}
+
+bool are_in_one_place(const Geometry& a, const Geometry& b) {
+  const auto of_a = voxel_to_lps_mm(a), of_b = voxel_to_lps_mm(b);
+  const auto length = [](double x, double y, double z) { return std::sqrt(x * x + y * y + z * z); };
+  double voxel = INFINITY;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    voxel = std::min(voxel, length(of_a[0][axis], of_a[1][axis], of_a[2][axis]));
+  for (std::size_t axis = 0; axis < 4; ++axis) {  // the ends of the axes; last, where they begin
+    const auto apart = [&](std::size_t row) {
+      const double along = axis < 3 ? (of_a[row][axis] - of_b[row][axis]) * a.matrix_size[axis] : 0;
+      return of_a[row][3] - of_b[row][3] + along;
+    };
+    if (!(length(apart(0), apart(1), apart(2)) <= 0.1 * voxel)) return false;
+  }
+  return true;
+}
+
 void note_time_origin(const ScanSummary& summary, Scan& scan) {
   if (!scan.sample_time_s || summary.time_origin == TimeOrigin::excitation) return;
   add_once(scan.messages, {"times", Severity::note,

@@ -68,6 +68,10 @@ void note_missing_fov(ScanSummary& summary);
 
 /// Returns whether read, phase and slice directions are unit vectors at right angles, to 1 %.
 bool are_axes(const Geometry& geometry);
+/// Returns whether a geometry says where it lies in the patient: one that does not lies at the origin, along its axes.
+bool states_place(const Geometry& geometry);
+/// Returns whether the corners of both matrices, of one size, lie within a tenth of a voxel of each other.
+bool are_in_one_place(const Geometry& a, const Geometry& b);
 
 /// Says in the messages of a scan with a field map, once, what it means that its times do not count from the excitation.
 void note_time_origin(const ScanSummary& summary, Scan& scan);

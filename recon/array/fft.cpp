@@ -7,6 +7,8 @@
 #include <mutex>
 #include <tuple>
 
+#include "recon/array/interruption.hpp"
+
 namespace fhd {
 namespace {
 
@@ -157,20 +159,23 @@ void GridFft<T>::operator()(Complex<T>* grids, std::int64_t count, int sign) con
   memory_for(scratch_, omp_get_max_threads() * scratch_elements_);
   const std::int64_t size = nz_ * ny_ * nx_;
   const auto own_scratch = [&] { return scratch_.data() + omp_get_thread_num() * scratch_elements_; };
+  const Checkpoint checkpoint;
   if (count >= omp_get_max_threads()) {
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < count; ++i)
-      transform(grids + i * size, sign, [scratch = own_scratch()](std::int64_t units, const auto& body) {
-        for (std::int64_t unit = 0; unit < units; ++unit) body(unit, scratch);
+      transform(grids + i * size, sign, [&, scratch = own_scratch()](std::int64_t units, const auto& body) {
+        for (std::int64_t unit = 0; unit < units && !checkpoint.is_ended(); ++unit) body(unit, scratch);
       });
-    return;
+    return checkpoint.rethrow();
   }
 #pragma omp parallel
   for (std::int64_t i = 0; i < count; ++i)
-    transform(grids + i * size, sign, [scratch = own_scratch()](std::int64_t units, const auto& body) {
+    transform(grids + i * size, sign, [&, scratch = own_scratch()](std::int64_t units, const auto& body) {
 #pragma omp for schedule(static)
-      for (std::int64_t unit = 0; unit < units; ++unit) body(unit, scratch);
+      for (std::int64_t unit = 0; unit < units; ++unit)
+        if (!checkpoint.is_ended()) body(unit, scratch);
     });
+  checkpoint.rethrow();
 }
 
 template <class T>

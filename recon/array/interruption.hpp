@@ -1,7 +1,11 @@
 #pragma once
 // Ends long loops early where their caller wants that, such as Python at Ctrl-C.
+#include <omp.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <utility>
@@ -46,7 +50,8 @@ class Interruptible {
   std::atomic<bool> is_ended_ = false;
 };
 
-/// A loop that may be ended. The bodies of its rounds, which take milliseconds, are left out once that is so:
+/// A loop that may be ended, unless a thread of a team starts it, which cannot throw. The bodies of its rounds, which take
+/// milliseconds, are left out once that is so:
 ///
 ///     const Checkpoint checkpoint;
 ///     #pragma omp parallel for
@@ -55,7 +60,7 @@ class Interruptible {
 class Checkpoint {
  public:
   /// Makes it in the thread that starts the loop, which may take no part in a short one: so it asks here, too.
-  Checkpoint() : caller_(Interruptible::current_) { is_ended(); }
+  Checkpoint() : caller_(omp_in_parallel() ? nullptr : Interruptible::current_) { is_ended(); }
   /// Returns whether the loop is to end. Any thread of the loop may call it.
   bool is_ended() const {
     if (caller_ == nullptr) return false;
@@ -70,5 +75,17 @@ class Checkpoint {
  private:
   Interruptible* caller_;
 };
+
+/// Calls body(first, end) for blocks of up to `block` of `count` things, by all threads. Throws Interrupted where the caller
+/// wants to end.
+template <class Body>
+void for_blocks(std::int64_t count, std::int64_t block, const Body& body) {
+  const Checkpoint checkpoint;
+  const std::int64_t blocks = (count + block - 1) / block;
+#pragma omp parallel for schedule(static) if (blocks > 1)
+  for (std::int64_t i = 0; i < blocks; ++i)
+    if (!checkpoint.is_ended()) body(i * block, std::min(count, (i + 1) * block));
+  checkpoint.rethrow();
+}
 
 }  // namespace fhd

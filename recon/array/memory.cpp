@@ -11,6 +11,7 @@
 #include <string>
 
 #include "recon/array/device_cuda.hpp"
+#include "recon/array/interruption.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
@@ -19,16 +20,14 @@ namespace {
 
 constexpr std::size_t alignment = 64;  // one cache line, one AVX-512 register
 
-/// work(first, count) on chunks of `bytes` bytes, in parallel.
+/// Calls work(first, count) for chunks of `bytes` bytes, in parallel.
 template <class Work>
 void for_each_chunk(std::size_t bytes, Work work) {
-  constexpr std::size_t chunk = std::size_t(1) << 22;
-  const auto chunks = static_cast<std::ptrdiff_t>((bytes + chunk - 1) / chunk);
-#pragma omp parallel for schedule(static) if (chunks > 4)
-  for (std::ptrdiff_t i = 0; i < chunks; ++i) {
-    const std::size_t first = static_cast<std::size_t>(i) * chunk;
-    work(first, std::min(chunk, bytes - first));
-  }
+  constexpr std::int64_t chunk = std::int64_t(1) << 22;
+  if (bytes <= 4 * chunk) return work(std::size_t(0), bytes);
+  for_blocks(static_cast<std::int64_t>(bytes), chunk, [&](std::int64_t first, std::int64_t end) {
+    work(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
+  });
 }
 
 // In parallel the pages spread over the memory of all sockets (first touch).

@@ -5,9 +5,12 @@
 #include <exception>
 #include <optional>
 
+#include "recon/array/interruption.hpp"
+
 namespace fhd {
 
-/// Keeps the first exception of a parallel region for the thread that began it:
+/// Keeps the first exception of a parallel region for the thread that began it, and leaves out work once that thread's caller
+/// wants to end (interruption.hpp):
 ///
 ///     ParallelFailure failure;
 ///     #pragma omp parallel for
@@ -18,6 +21,7 @@ class ParallelFailure {
   /// Any thread of the region may call it.
   template <class Work>
   void guard(const Work& work) noexcept {
+    if (checkpoint_.is_ended()) return;
     try {
       work();
     } catch (...) {
@@ -34,9 +38,11 @@ class ParallelFailure {
   /// After the region.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
+    checkpoint_.rethrow();
   }
 
  private:
+  Checkpoint checkpoint_;
   std::atomic_flag is_taken_;
   std::exception_ptr failure_;
 };

@@ -125,6 +125,27 @@ HWY_ATTR void start(const Row& row, std::int64_t first, const float* diagonal, f
   if (row.beside_real != nullptr) project_out(row, first, v_re, v_im);
 }
 
+/// v = the given start over its length, where it is not 0.
+HWY_ATTR void start_as_given(const Row& row, std::int64_t first, float* v_re, float* v_im) {
+  float square[lanes] = {};
+  for (int c = 0; c < row.coils; ++c) {
+    const float *re = row.start_real + c * row.padded_voxels + first,
+                *im = row.start_imag + c * row.padded_voxels + first;
+    for (int l = 0; l < lanes; ++l) square[l] += re[l] * re[l] + im[l] * im[l];
+  }
+  float factor[lanes];
+  for (int l = 0; l < lanes; ++l) factor[l] = square[l] > 0 ? 1 / std::sqrt(square[l]) : 0;
+  for (int c = 0; c < row.coils; ++c) {
+    const float *re = row.start_real + c * row.padded_voxels + first,
+                *im = row.start_imag + c * row.padded_voxels + first;
+    for (int l = 0; l < lanes; ++l) {
+      const int i = c * lanes + l;
+      v_re[i] = factor[l] > 0 ? factor[l] * re[l] : v_re[i];
+      v_im[i] = factor[l] > 0 ? factor[l] * im[l] : v_im[i];
+    }
+  }
+}
+
 HWY_ATTR void eigenvectors(const Row& row, float* work, float* value, float* vector_real,
                            float* vector_imag) {
   const int coils = row.coils, pairs = coils * (coils + 1) / 2;
@@ -143,6 +164,7 @@ HWY_ATTR void eigenvectors(const Row& row, float* work, float* value, float* vec
           if (c == d) t_re[c * lanes + l] = re;
         }
     start(row, first, t_re, v_re, v_im);  // G v is the largest column
+    if (row.beside_real == nullptr) start_as_given(row, first, v_re, v_im);
 
     float eigenvalue[lanes] = {};
     for (int iteration = 0; iteration < most_eigenvector_iterations; ++iteration) {

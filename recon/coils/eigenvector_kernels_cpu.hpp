@@ -19,12 +19,15 @@ struct Row {
   const float *cosine, *sine;  ///< exp(-i 2 pi (t - terms/2) r_x), [term][padded voxel]
   const std::uint8_t* wanted;  ///< [padded voxel]; what is found elsewhere may be anything
   float least;  ///< eigenvalues below need not be found: the voxel's eigenvector may be anything
+  const float *start_real,
+      *start_imag;  ///< vectors to start from, [coil][padded voxel], of any length; 0: none
   /// Unit vectors, [coil][padded voxel], to which eigenvectors are sought that are orthogonal; null: none.
   const float *beside_real = nullptr, *beside_imag = nullptr;
 };
 
-/// The largest eigenvalue of every voxel (beside those of the vectors that are given), [padded voxel], and its unit eigenvector, [coil][padded voxel], of
-/// no definite phase, by power iteration from the largest column. `work` holds work_size() floats.
+/// The largest eigenvalue of every voxel (beside those of the vectors that are given), [padded voxel], and its unit
+/// eigenvector, [coil][padded voxel], of no definite phase, by power iteration from the start, or the largest column where
+/// there is none or vectors are given beside which to seek. `work` holds work_size() floats.
 void dominant_eigenvectors(const Row& row, float* work, float* value, float* vector_real, float* vector_imag);
 std::int64_t work_size(int coils);
 

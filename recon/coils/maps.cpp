@@ -75,6 +75,26 @@ std::int64_t voxels_with_maps(const Array<Complex<float>>& maps) {
   return count;
 }
 
+/// Adds the defects of one plane, or volume, that the maps still have between its points. `size` is that of the plane or volume.
+void add_defects(const SmoothReference& reference, const Array<Complex<float>>& maps,
+                 const std::array<int, 3>& size, std::int64_t plane, std::vector<MapDefect>& all) {
+  for (MapDefect defect : reference.defects) {
+    Position first, last;
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto points = static_cast<int>(reference.vectors.extent(3 - axis));
+      const auto voxel_of = [&](int point) {
+        const double fraction = static_cast<double>(point - points / 2) / points;
+        return std::clamp(size[axis] / 2 + static_cast<int>(std::lround(fraction * size[axis])), 0,
+                          size[axis] - 1);
+      };
+      first[axis] = voxel_of(defect.voxel[axis]), last[axis] = voxel_of(defect.voxel[axis] + 1);
+      defect.voxel[axis] = (first[axis] + last[axis]) / 2;
+    }
+    for (Position* at : {&first, &last, &defect.voxel}) (*at)[2] += static_cast<int>(plane);
+    if (breaks(maps, defect.kind, first, last)) all.push_back(defect);
+  }
+}
+
 /// Leaves the second set only where it is asked for, or tells enough.
 void judge_second(MapSetCount sets, MapEstimate& estimate) {
   const std::int64_t all = voxels_with_maps(estimate.maps.values),
@@ -113,7 +133,7 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, MapSetCount sets, 
   estimate.calibration_sampled = region.sampled;
   if (looks_for_second) estimate.second = no_maps();
   auto& maps = estimate.maps.values;
-  const auto reference = principal_component(region);
+  const auto component = principal_component(region);
   const auto mask = signal_mask(region, noise_of(region, scan), matrix);
   if (method == MapMethod::joint) {
     maps = smooth_maps(region, mask);
@@ -121,20 +141,24 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, MapSetCount sets, 
     return estimate;
   }
   const float least_eigenvalue = method == MapMethod::espirit ? static_cast<float>(eigenvalue_mask) : 0.0f;
-  const auto find = [&](const MatrixField& field, const std::array<int, 3>& size, std::int64_t plane) {
-    dominant_eigenvectors(field, {size, mask, reference, least_eigenvalue}, plane, device, maps);
+  Array<Complex<float>> constant({coils, 1, 1, 1});
+  std::copy(component.begin(), component.end(), constant.begin());
+  const auto find = [&](const CalibrationRegion& of, const std::array<int, 3>& size, std::int64_t plane) {
+    const auto field = field_of(of, method);
+    tell(2);
+    const auto reference = smooth_reference(of, field, component, device);
+    dominant_eigenvectors(field, {size, mask, reference.vectors, least_eigenvalue}, plane, device, maps);
+    add_defects(reference, maps, size, plane, estimate.defects);
     if (looks_for_second)
-      dominant_eigenvectors(field, {size, mask, reference, least_eigenvalue, &maps}, plane, device,
+      dominant_eigenvectors(field, {size, mask, constant, least_eigenvalue, &maps}, plane, device,
                             estimate.second->values);
   };
   if (calibrates_by_plane(matrix)) {
     const auto planes = planes_of(region);
     for (std::size_t z = 0; z < planes.size(); ++z)
-      find(field_of(planes[z], method), {matrix[0], matrix[1], 1}, static_cast<std::int64_t>(z));
+      find(planes[z], {matrix[0], matrix[1], 1}, static_cast<std::int64_t>(z));
   } else {
-    const auto field = field_of(region, method);
-    tell(2);
-    find(field, matrix, 0);
+    find(region, matrix, 0);
   }
   if (looks_for_second) judge_second(sets, estimate);
   tell(3);

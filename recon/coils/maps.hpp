@@ -3,9 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "recon/array/work.hpp"
 #include "recon/coils/calibration.hpp"
+#include "recon/coils/smooth_reference.hpp"
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
@@ -21,14 +23,15 @@ using MapMethod = CoilMaps;  // of which asks_to_find
 inline MapMethod map_method(CoilMaps maps) { return asks_to_find(maps) ? maps : MapMethod::espirit; }
 
 struct MapEstimate {
-  /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The sum of the coils, weighted as in the
-  /// first principal component of the calibration region, is real and positive; joint: smooth.
+  /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. Phases are smooth, and wind about no point
+  /// inside the object unless `defects` says so.
   SensitivityMaps maps;
   /// The next eigenvectors where their eigenvalues, too, are above the threshold, 0 elsewhere; where they are asked for.
   std::optional<SensitivityMaps> second{};
   double second_share = 0;  ///< voxels with a second map over those with a first, where it was looked for
   std::array<int, 3> calibration_radius{};  ///< as used, x, y, z
   bool calibration_sampled = true;          ///< CalibrationRegion::sampled
+  std::vector<MapDefect> defects{};         ///< of the first set; of espirit and adaptive
 };
 
 /// MapSetCount::automatic takes two sets from here on. G(r) is blurred and periodic: an object near the edge of the FOV

@@ -39,13 +39,29 @@ std::array<double, 3> neighbourhood_radius(const CalibrationRegion& region, doub
 MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius);
 MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius);
 
+/// Where a voxel of one axis lies among the points of a coarser grid over the same FOV.
+struct GridPlace {
+  int low, high;  ///< the points on both sides of it, or the outermost one twice
+  float share;    ///< of `high`
+};
+FHD_HOST_DEVICE inline GridPlace grid_place(int voxel, int voxels, int points) {
+  const float at =
+      static_cast<float>(voxel - voxels / 2) * static_cast<float>(points) / static_cast<float>(voxels) +
+      static_cast<float>(points / 2);
+  const int low = at <= 0 ? 0 : at >= static_cast<float>(points - 1) ? points - 1 : static_cast<int>(at);
+  const int high = low + 1 < points && at > 0 ? low + 1 : low;
+  return {low, high, high > low ? at - static_cast<float>(low) : 0.0f};
+}
+
 /// Where eigenvectors are wanted, and which.
 struct EigenvectorRequest {
-  std::array<int, 3> matrix_size;                ///< of the field: voxels along x and y, and planes
-  const Array<std::uint8_t>& mask;               ///< [z][y][x] of MapMask, host memory
-  const std::vector<Complex<float>>& reference;  ///< [coil]
-  float least;                                   ///< eigenvalue whose vector is wanted beside tissue
-  /// Vectors found before, as `vectors` below: wanted are those of the next eigenvalues, on the CPU.
+  std::array<int, 3> matrix_size;   ///< of the field: voxels along x and y, and planes
+  const Array<std::uint8_t>& mask;  ///< [z][y][x] of MapMask, host memory
+  /// [coil][z][y][x] of a matrix over the FOV of the field, in host memory; between its points it is interpolated linearly.
+  /// The iteration starts there: where two eigenvalues are nearly the same, vectors change no faster than these do.
+  const Array<Complex<float>>& reference;
+  float least;  ///< eigenvalue whose vector is wanted beside tissue
+  /// Vectors found before, as `vectors` below: wanted are those of the next eigenvalues, on the CPU, from any start.
   const Array<Complex<float>>* beside = nullptr;
 
   /// Where the images show tissue there is a first vector, however noisy.
@@ -54,7 +70,7 @@ struct EigenvectorRequest {
   }
 };
 
-/// Finds the eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real and
+/// Finds the eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c(r)) v_c real and
 /// not negative. Writes the planes of `vectors` [coil][z][y][x], host memory, of the matrix of the mask, from `first_plane`
 /// on, as many as the field has; 0 where none is wanted, near tissue where the eigenvalue is below `least`, and where a
 /// voxel has no first vector `beside` which to seek. The same on each device but for rounding.

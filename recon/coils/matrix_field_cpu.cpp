@@ -34,12 +34,29 @@ std::int64_t padded_row(int voxels) {
   return (voxels + lanes - 1) / lanes * lanes;
 }
 
-/// A field summed along z, then along y, then a row of voxels at a time: the scratch of one thread.
+/// `to` [outer][rest] = `from` [outer][points][rest] at a place between two points.
+void interpolate(const Complex<float>* from, std::int64_t outer, std::int64_t points, std::int64_t rest,
+                 const GridPlace& at, Complex<float>* to) {
+  for (std::int64_t o = 0; o < outer; ++o, to += rest) {
+    const Complex<float>*low = from + (o * points + at.low) * rest,
+          *high = from + (o * points + at.high) * rest;
+    for (std::int64_t i = 0; i < rest; ++i) to[i] = (1 - at.share) * low[i] + at.share * high[i];
+  }
+}
+
+/// A field summed along z, then along y, then a row of voxels at a time, and the reference interpolated likewise: the
+/// scratch of one thread.
 class RowsOfField {
  public:
-  RowsOfField(const MatrixField& field, const AxisPhases& along_x, const AxisPhases& along_y,
-              const AxisPhases& along_z)
-      : field_(field), along_x_(along_x), along_y_(along_y), along_z_(along_z) {
+  RowsOfField(const MatrixField& field, const EigenvectorRequest& request, const AxisPhases& along_x,
+              const AxisPhases& along_y, const AxisPhases& along_z)
+      : field_(field), request_(request), along_x_(along_x), along_y_(along_y), along_z_(along_z) {
+    const auto& points = request.reference;
+    reference_plane_.resize(points.extent(0) * points.extent(2) * points.extent(3));
+    reference_row_.resize(points.extent(0) * points.extent(3));
+    for (int x = 0; x < request.matrix_size[0]; ++x)
+      place_.push_back(grid_place(x, request.matrix_size[0], static_cast<int>(points.extent(3))));
+    start_real_.resize(field.coils * along_x.stride), start_imag_.resize(field.coils * along_x.stride);
     const std::int64_t row_terms = field.pair_count() * along_x.terms;
     plane_.resize(row_terms * along_y.terms);
     real_.resize(row_terms), imag_.resize(row_terms);
@@ -51,13 +68,18 @@ class RowsOfField {
 
   /// Sums over D_z at plane z.
   void move_to_plane(int z) {
+    const auto& from = request_.reference;
+    interpolate(from.data(), from.extent(0), from.extent(1), from.extent(2) * from.extent(3),
+                grid_place(z, request_.matrix_size[2], static_cast<int>(from.extent(1))),
+                reference_plane_.data());
     contract(along_z_, z, std::int64_t{along_y_.terms} * along_x_.terms, field_.coefficients.data(),
              [&](std::int64_t at, Complex<float> sum) { plane_[at] = sum; });
   }
-  /// Eigenvectors of the voxels of row y that `mask` [x] asks for, beside those at `beside` [coil][voxel of `volume`],
-  /// null for none.
-  void solve_row(int y, const std::uint8_t* mask, int voxels, float least, const Complex<float>* beside,
-                 std::int64_t volume) {
+  /// Eigenvectors of the voxels of row y that `mask` [x] asks for, beside those at `beside` [coil][voxel], null for none.
+  void solve_row(int y, const std::uint8_t* mask, const Complex<float>* beside) {
+    const int voxels = request_.matrix_size[0];
+    const std::int64_t volume = request_.mask.size();
+    interpolate_row(y);
     std::copy_n(mask, voxels, wanted_.data());
     if (beside != nullptr) take_beside(beside, voxels, volume);
     const bool any_is_tissue = std::any_of(mask, mask + voxels, [](auto m) { return m == MapMask::tissue; });
@@ -67,8 +89,8 @@ class RowsOfField {
     });
     eigenvector_cpu::dominant_eigenvectors(
         {field_.coils, along_x_.terms, real_.data(), imag_.data(), along_x_.stride, along_x_.cosine.data(),
-         along_x_.sine.data(), wanted_.data(), any_is_tissue ? 0 : least,
-         beside != nullptr ? beside_real_.data() : nullptr, beside_imag_.data()},
+         along_x_.sine.data(), wanted_.data(), any_is_tissue ? 0 : request_.least, start_real_.data(),
+         start_imag_.data(), beside != nullptr ? beside_real_.data() : nullptr, beside_imag_.data()},
         work_.data(), value_.data(), v_real_.data(), v_imag_.data());
   }
   /// 0 where none was wanted.
@@ -77,8 +99,29 @@ class RowsOfField {
     const std::int64_t i = coil * along_x_.stride + x;
     return {v_real_[i], v_imag_[i]};
   }
+  Complex<float> reference(int coil, int x) const {
+    const std::int64_t i = coil * along_x_.stride + x;
+    return {start_real_[i], start_imag_[i]};
+  }
 
  private:
+  void interpolate_row(int y) {
+    const std::int64_t coils = request_.reference.extent(0), points_y = request_.reference.extent(2),
+                       points_x = request_.reference.extent(3);
+    const auto n = request_.matrix_size;
+    interpolate(reference_plane_.data(), coils, points_y, points_x,
+                grid_place(y, n[1], static_cast<int>(points_y)), reference_row_.data());
+    for (std::int64_t c = 0; c < coils; ++c) {
+      const Complex<float>* row = reference_row_.data() + c * points_x;
+      float *real = start_real_.data() + c * along_x_.stride,
+            *imag = start_imag_.data() + c * along_x_.stride;
+      for (int x = 0; x < n[0]; ++x) {
+        const GridPlace& at = place_[x];
+        real[x] = (1 - at.share) * row[at.low].re + at.share * row[at.high].re;
+        imag[x] = (1 - at.share) * row[at.low].im + at.share * row[at.high].im;
+      }
+    }
+  }
   void take_beside(const Complex<float>* beside, int voxels, std::int64_t volume) {
     beside_real_.resize(v_real_.size()), beside_imag_.resize(v_real_.size());
     for (int x = 0; x < voxels; ++x) {
@@ -107,6 +150,10 @@ class RowsOfField {
   }
 
   const MatrixField& field_;
+  const EigenvectorRequest& request_;
+  std::vector<Complex<float>> reference_plane_, reference_row_;
+  std::vector<GridPlace> place_;  ///< of the reference along a row
+  std::vector<float> start_real_, start_imag_;
   const AxisPhases &along_x_, &along_y_, &along_z_;
   std::vector<Complex<float>> plane_, sums_;
   std::vector<float> real_, imag_, work_, value_, v_real_, v_imag_, beside_real_, beside_imag_;
@@ -126,7 +173,7 @@ void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorReques
   /// Turned so that the projection onto the reference is real.
   const auto write = [&](const RowsOfField& rows, int x, std::int64_t p) {
     Complex<float> projection;
-    for (int c = 0; c < field.coils; ++c) projection += conj(request.reference[c]) * rows.vector(c, x);
+    for (int c = 0; c < field.coils; ++c) projection += conj(rows.reference(c, x)) * rows.vector(c, x);
     const float magnitude = std::sqrt(norm(projection));
     const Complex<float> turn = magnitude > 0 ? (1 / magnitude) * conj(projection) : Complex<float>(1);
     for (int c = 0; c < field.coils; ++c) vectors.data()[c * volume + p] = turn * rows.vector(c, x);
@@ -137,7 +184,7 @@ void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorReques
   ParallelFailure failure;
 #pragma omp parallel
   {
-    auto own = failure.made_by([&] { return RowsOfField(field, along_x, along_y, along_z); });
+    auto own = failure.made_by([&] { return RowsOfField(field, request, along_x, along_y, along_z); });
     const auto solve = [&](int unit) {
       RowsOfField& rows = *own;
       const int z = unit / units_in_plane, first_y = unit % units_in_plane * rows_together;
@@ -148,7 +195,7 @@ void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorReques
         const bool any = std::any_of(mask, mask + nx, [](std::uint8_t wanted) { return wanted != 0; });
         if (any && !is_summed) rows.move_to_plane(z), is_summed = true;
         const auto* beside = request.beside != nullptr ? request.beside->data() + first : nullptr;
-        if (any) rows.solve_row(y, mask, nx, request.least, beside, volume);
+        if (any) rows.solve_row(y, mask, beside);
         for (int x = 0; x < nx; ++x)
           any&& rows.value(x) >= request.least_at(mask[x]) && mask[x] != 0 ? write(rows, x, first + x)
                                                                            : clear(first + x);

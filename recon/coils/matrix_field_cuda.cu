@@ -97,6 +97,48 @@ __device__ void multiply_field(int coils, const VoxelWork& w) {
   }
 }
 
+/// Vectors on a grid over the FOV of the field.
+struct Reference {
+  const Complex<float>* values;  ///< [coil][z][y][x]
+  int points[3], voxels[3];      ///< along x, y, z: of the grid, of the field
+  int first_plane;               ///< of the slab
+};
+/// The places of one voxel among its points.
+struct ReferencePlace {
+  const Reference& reference;
+  GridPlace x, y, z;
+
+  __device__ ReferencePlace(const Reference& of, std::int64_t row, int column)
+      : reference(of),
+        x(grid_place(column, of.voxels[0], of.points[0])),
+        y(grid_place(static_cast<int>(row % of.voxels[1]), of.voxels[1], of.points[1])),
+        z(grid_place(of.first_plane + static_cast<int>(row / of.voxels[1]), of.voxels[2], of.points[2])) {}
+  __device__ Complex<float> at(int coil, int plane, int line) const {
+    const Complex<float>* from =
+        reference.values + ((std::int64_t{coil} * reference.points[2] + plane) * reference.points[1] + line) *
+                               reference.points[0];
+    return (1 - x.share) * from[x.low] + x.share * from[x.high];
+  }
+  // The reference of one coil, interpolated linearly.
+  __device__ Complex<float> operator()(int coil) const {
+    const Complex<float> low = (1 - z.share) * at(coil, z.low, y.low) + z.share * at(coil, z.high, y.low),
+                         high = (1 - z.share) * at(coil, z.low, y.high) + z.share * at(coil, z.high, y.high);
+    return (1 - y.share) * low + y.share * high;
+  }
+};
+
+// v = the reference over its length, where it is not 0.
+__device__ void start_at_reference(int coils, const ReferencePlace& place, const VoxelWork& w) {
+  float square = 0;
+  for (int c = 0; c < coils; ++c) square += norm(place(c));
+  if (!(square > 0)) return;
+  const float factor = 1 / sqrtf(square);
+  for (int c = 0; c < coils; ++c) {
+    const Complex<float> start = factor * place(c);
+    w.v_re[c * warp] = start.re, w.v_im[c * warp] = start.im;
+  }
+}
+
 // v = the unit vector of the largest diagonal element's coil: G v is that column. |G|^2 (Frobenius) is returned.
 __device__ float start_vector(int coils, const VoxelWork& w) {
   float frobenius = 0, best = 0;
@@ -115,9 +157,11 @@ __device__ float start_vector(int coils, const VoxelWork& w) {
 
 // Power iteration, v <- G v / |G v|, until every voxel of the group of half a warp is done, as on the CPU, whose
 // vectors of lanes these groups are. Returns the eigenvalue v^H G v. Called by whole warps.
-__device__ float iterate_voxel(int coils, bool wanted, float least, const VoxelWork& w) {
+__device__ float iterate_voxel(int coils, bool wanted, float least, const ReferencePlace& place,
+                               const VoxelWork& w) {
   constexpr unsigned all_threads = 0xffffffff, half_warp = 0xffff;
   const bool counts = start_vector(coils, w) >= least * least && wanted;
+  start_at_reference(coils, place, w);
   bool group_goes_on = true;
   float eigenvalue = 0;
   for (int iteration = 0; iteration < most_eigenvector_iterations; ++iteration) {
@@ -141,15 +185,15 @@ __device__ float iterate_voxel(int coils, bool wanted, float least, const VoxelW
   return eigenvalue;
 }
 
-// vectors[coil][voxel of the slab] = v turned by the phase of v^H reference, so that sum_c conj(reference_c) v_c
-// is real; 0 where the mask is 0 or the eigenvalue below `least`.
+// vectors[coil][voxel of the slab] = v turned by the phase of v^H reference, so that sum_c conj(reference_c) v_c of
+// the voxel is real; 0 where the mask is 0 or the eigenvalue below `least`.
 //
 // A block is one warp, and takes every gridDim.x-th warp of voxels: two groups of 16 neighbours of a row, the last
 // group of a row filled up with nothing. A thread has one voxel, and of the work area in shared memory column
 // threadIdx.x, which no other thread touches; it alone writes its voxel. A warp without a voxel that is wanted writes
 // zeros.
-__global__ void __launch_bounds__(warp) solve_voxels_kernel(const Rows in, const Complex<float>* reference,
-                                                            float least, Complex<float>* vectors) {
+__global__ void __launch_bounds__(warp)
+    solve_voxels_kernel(const Rows in, const Reference reference, float least, Complex<float>* vectors) {
   extern __shared__ float shared_work[];
   float* work = shared_work + threadIdx.x;
   const std::int64_t groups_in_row = (in.voxels + eigenvector_group - 1) / eigenvector_group,
@@ -166,9 +210,10 @@ __global__ void __launch_bounds__(warp) solve_voxels_kernel(const Rows in, const
     const float least_here = wanted && in.mask[p] == MapMask::tissue ? 0 : least;
     float value = 0;
     const VoxelWork voxel(work, in.coils);
+    const ReferencePlace place(reference, row, x < 0 ? 0 : x);
     if (__any_sync(0xffffffff, wanted)) {
       evaluate_field(in, row, x, work);
-      value = iterate_voxel(in.coils, wanted, least_here, voxel);
+      value = iterate_voxel(in.coils, wanted, least_here, place, voxel);
     }
     if (x < 0) continue;
     if (!(wanted && value >= least_here)) {
@@ -177,7 +222,7 @@ __global__ void __launch_bounds__(warp) solve_voxels_kernel(const Rows in, const
     }
     Complex<float> projection;
     for (int c = 0; c < in.coils; ++c)
-      projection += conj(reference[c]) * Complex<float>(voxel.v_re[c * warp], voxel.v_im[c * warp]);
+      projection += conj(place(c)) * Complex<float>(voxel.v_re[c * warp], voxel.v_im[c * warp]);
     const float magnitude = sqrtf(norm(projection));
     const Complex<float> turn = magnitude > 0 ? (1 / magnitude) * conj(projection) : Complex<float>(1);
     for (int c = 0; c < in.coils; ++c)
@@ -218,7 +263,7 @@ class FieldOnDevice {
         pairs_(field.pair_count()),
         least_(request.least),
         field_(field.coefficients.to(device)),
-        reference_(on_device(request.reference, device)) {
+        reference_(request.reference.to(device)) {
     for (int axis = 0; axis < 3; ++axis) {
       terms_[axis] = 2 * field.degree[axis] + 1;
       phases_[axis] = on_device(axis_phases(field.degree[axis], matrix_size_[axis]), device);
@@ -254,12 +299,21 @@ class FieldOnDevice {
                        warps = (groups + 1) / 2;
     solve_voxels_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(warps, 0x7fffffff)), warp,
                           static_cast<std::size_t>(eigenvector_warp_bytes(coils_))>>>(
-        in, reference_.data(), least_, vectors_.data());
+        in, reference_from(z), least_, vectors_.data());
     device::check_launch("solve_voxels_kernel");
     return vectors_;
   }
 
  private:
+  Reference reference_from(int first_plane) const {
+    Reference reference{reference_.data(), {}, {}, first_plane};
+    for (int axis = 0; axis < 3; ++axis) {
+      reference.points[axis] = static_cast<int>(reference_.extent(3 - axis));
+      reference.voxels[axis] = matrix_size_[axis];
+    }
+    return reference;
+  }
+
   std::array<int, 3> matrix_size_, terms_{};
   int coils_;
   std::int64_t pairs_;

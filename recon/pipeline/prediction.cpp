@@ -141,7 +141,7 @@ constexpr std::pair<const char*, WorkUnit> named_units[] = {
     {"algebra", WorkUnit::algebra}, {"region", WorkUnit::region}};
 static_assert(std::size(named_units) == Work::units);
 
-/// Measures how long pieces of work take on a device, and how long this thread waits for a processor meanwhile.
+/// Measures how long pieces of work take on a device, and how long this thread waits for a processor while it lives.
 class Stopwatch {
  public:
   explicit Stopwatch(Device device) : device_(device) {}
@@ -168,12 +168,14 @@ class Stopwatch {
       best = std::min(best, elapsed - before);
     } while (elapsed < budget);
     if (device_.is_cuda()) return std::max(best, 1e-9);
-    const double own = seconds(CLOCK_THREAD_CPUTIME_ID) - own_begin;
-    elapsed_ += elapsed, own_ += own;
-    return std::max(own / runs, 1e-9);
+    return std::max((seconds(CLOCK_THREAD_CPUTIME_ID) - own_begin) / runs, 1e-9);
   }
-  /// Returns how many times as long as by themselves all runs took.
-  double slowdown() const { return own_ > 0 ? std::max(1.0, elapsed_ / own_) : 1; }
+  /// Returns how many times as long as by itself everything took since the watch was made, on a CPU: not the runs alone, which
+  /// end where others have taken the processor.
+  double slowdown() const {
+    const double own = seconds(CLOCK_THREAD_CPUTIME_ID) - own_begin_;
+    return device_.is_cuda() || own <= 0 ? 1 : std::max(1.0, (seconds(CLOCK_MONOTONIC) - begin_) / own);
+  }
 
  private:
   static double seconds(clockid_t clock) {
@@ -183,7 +185,7 @@ class Stopwatch {
   }
 
   Device device_;
-  double elapsed_ = 0, own_ = 0;
+  double begin_ = seconds(CLOCK_MONOTONIC), own_begin_ = seconds(CLOCK_THREAD_CPUTIME_ID);
 };
 
 /// Returns positions spread evenly over k-space at random.

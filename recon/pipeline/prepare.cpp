@@ -97,8 +97,30 @@ void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>
                         short_number(100 * (1 - compression.kept_energy)) + " % of the energy");
 }
 
-void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device device,
-               CalibrationCache* cache) {
+/// Reports maps that are broken at places inside the object.
+void report(const std::vector<MapDefect>& defects, const Scan& scan, const AxisOrder& order, RunLog& log) {
+  const MapDefect& defect = *std::max_element(
+      defects.begin(), defects.end(), [](const auto& a, const auto& b) { return a.energy < b.energy; });
+  std::array<int, 3> voxel;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int size = scan.geometry.matrix_size[axis], cropped = scan.cropped_matrix_size[axis];
+    voxel[axis] = defect.voxel[axis] - (cropped > 0 ? size / 2 - cropped / 2 : 0);
+  }
+  voxel = in_order(inverse(order), voxel);
+  const bool is_jump = defect.kind == MapDefect::Kind::jump;
+  log.add(
+      {is_jump ? "map_jump" : "map_vortex", Severity::suspicion,
+       std::string("the image may have dark or bright dots where ") +
+           (is_jump ? "the sensitivity maps jump" : "the phase of the sensitivity maps winds about a point") +
+           " inside the object: " + std::to_string(defects.size()) +
+           (defects.size() == 1 ? " place" : " places") + ", the brightest near voxel " +
+           std::to_string(voxel[0]) + ", " + std::to_string(voxel[1]) + ", " + std::to_string(voxel[2]),
+       "compare with " + option_words("map-sets", "auto") + " or " + option_words("coils", "joint"),
+       "coils"});
+}
+
+void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device device, CalibrationCache* cache,
+               const AxisOrder& order) {
   const MapMethod method = map_method(settings.maps);
   const bool of_reference = scan.calibration.has_value();
   MapEstimate estimate = on_device_or_cpu(device, log, "sensitivity maps are found", [&](Device here) {
@@ -118,6 +140,7 @@ void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device dev
           (estimate.calibration_sampled || method == MapMethod::joint
                ? ""
                : "; it is undersampled, and is completed by estimating image and sensitivities together"));
+  if (!estimate.defects.empty() && !scan.second_maps) report(estimate.defects, scan, order, log);
   if (settings.map_sets == MapSetCount::one) return;
   log.setting("sets of maps", scan.second_maps ? "2" : "1");
   log.note("map_sets",
@@ -190,7 +213,8 @@ void select_coils(const std::vector<std::int64_t>& live, Scan& scan, Array<Compl
 }  // namespace
 
 std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, RunLog& log, Device device,
-                                  Array<Complex<double>>* mixing, CalibrationCache* cache) {
+                                  Array<Complex<double>>* mixing, CalibrationCache* cache,
+                                  const AxisOrder& order) {
   Array<Complex<double>> own;
   auto& all = mixing ? *mixing : own;
   const auto live = live_coils(scan.kspace);
@@ -220,7 +244,7 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Ru
   if (decision.compresses)
     log.stage("coil compression", [&] { compress(coils.compression, prepared, all, log); });
   if (decision.finds_maps)
-    log.stage("sensitivity maps", [&] { find_maps(coils, prepared, log, device, cache); });
+    log.stage("sensitivity maps", [&] { find_maps(coils, prepared, log, device, cache, order); });
   return prepared;
 }
 
@@ -230,8 +254,8 @@ Preparation prepare(const Scan& measured, const Context& context, CalibrationCac
   made.differs = made.changed.has_value();
   made.order = long_axes_first(made.scan().geometry.matrix_size);
   if (!keeps_axes(made.order)) made.changed = in_order(made.order, made.scan());
-  if (auto prepared =
-          prepare_coils(made.scan(), context.settings, context.log, context.device(), &made.mixing, &cache)) {
+  if (auto prepared = prepare_coils(made.scan(), context.settings, context.log, context.device(),
+                                    &made.mixing, &cache, made.order)) {
     made.changed = std::move(prepared);
     made.differs = true;
   }

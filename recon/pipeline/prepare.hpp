@@ -37,10 +37,11 @@ Preparation prepare(const Scan& measured, const Context& context, CalibrationCac
 /// tell it apart; else nothing. (outside_fov.cpp)
 std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, CalibrationCache& cache);
 /// Returns the scan with dead coils left out, whitened, compressed, and maps found; nothing when it enters as it is. `mixing`
-/// [virtual coil][coil] becomes what the coils were multiplied by; empty where they stay.
+/// [virtual coil][coil] becomes what the coils were multiplied by; empty where they stay. `order` is that of the axes of the
+/// scan, for messages.
 std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, RunLog& log,
                                   Device device = Device::cpu(), Array<Complex<double>>* mixing = nullptr,
-                                  CalibrationCache* cache = nullptr);
+                                  CalibrationCache* cache = nullptr, const AxisOrder& order = {0, 1, 2});
 
 /// Returns the k-space of another volume with its coils as prepared. `in_double`: mixing does not round. Throws Error where
 /// matrix or coils are others.

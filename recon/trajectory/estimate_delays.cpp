@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 
+#include "recon/array/interruption.hpp"
 #include "recon/array/linear_algebra.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
@@ -348,6 +349,7 @@ Matrix jacobian(const Search& search, const SmallObject& object, const Positions
 /// From D on; empty where the samples do not determine an object, or D.
 std::optional<Step> newton_step(const Search& search, const GradientDelays& delays,
                                 const std::vector<Element>& elements) {
+  Checkpoint().rethrow();  // a step takes a tenth of a second
   const auto& [scan, starts, centre, grid] = search;
   const PlayedPositions positions(scan.trajectory, scan.geometry, delays);
   Positions k, steps;

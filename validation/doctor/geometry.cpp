@@ -41,7 +41,8 @@ void check_geometry(const Geometry& geometry, Findings& findings) {
         Severity::note, "geometry",
         "The read, phase and slice directions form a left-handed system, as the gradients of Siemens do; "
         "the NIfTI affine keeps it.",
-        "if the image is mirrored: turn one direction in the file");
+        "if the image is mirrored: turn one direction in the file, or in the copy that 'fhd convert' makes "
+        "of a .dat");
 }
 
 void check_positions(const std::vector<Geometry>& slices, Findings& findings) {

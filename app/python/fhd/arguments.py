@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import keyword
 import os
 from typing import Any, Iterable, Mapping
@@ -30,8 +29,8 @@ def values_of(options: Mapping[str, Any], of_files: bool = False, beside: Iterab
     known, values = table(of_files), {}
     for name, value in options.items():
         if name not in known:
-            near = difflib.get_close_matches(name, [*known, *beside], 1)
-            raise Error(f"{name}: no such option" + (f"; did you mean {near[0]}?" if near else "; fhd.options() lists them"))
+            near = _native.nearest_word(name, list({*known, *beside}))
+            raise Error(f"{name}: no such option; " + (f"did you mean {near}?" if near else "fhd.options() lists them"))
         if value is not None and value is not False:
             values[known[name][0]] = _text_of(value, name)
     return values

@@ -188,6 +188,26 @@ def kspace_of(kspace: Any, sample_shape: tuple[int, ...], shape: tuple[int, ...]
     )
 
 
+def require_order(values: NDArray[Any], leading: int, positions: NDArray[Any]) -> None:
+    """Raise Error where axes of one length are exchanged: the energy of k-space lies about its centre only if they change
+    places. values: those of kspace_of."""
+    first = values.reshape(-1, *values.shape[leading:])[0]
+    pairs = [(a, b) for a in range(first.ndim) for b in range(a) if first.shape[a] == first.shape[b] > 2]
+    if not pairs:
+        return
+    with np.errstate(all="ignore"):
+        energy = first.real**2 + first.imag**2
+        distance = ((positions / abs(positions).max()) ** 2).sum(axis=-1)
+        mean = {pair: float((energy.swapaxes(*pair) * distance).sum()) for pair in [(0, 0), *pairs]}
+    a, b = min(pairs, key=lambda pair: mean[pair])
+    if 4 * mean[a, b] < mean[0, 0]:
+        call = "kspace.T" if values.ndim == 2 else f"np.swapaxes(kspace, {a - first.ndim}, {b - first.ndim})"
+        raise Error(
+            f"kspace: expected most of the signal about the centre of k-space, where it is if two axes of {first.shape[a]} are "
+            f"exchanged; give {call}, or one axis of samples if the order is right"
+        )
+
+
 def _remedy_of(found: tuple[int, ...], samples: tuple[int, ...], shape: tuple[int, ...]) -> str:
     """The way from k-space of that shape to one with those samples, where it is known."""
     if found == samples[::-1]:

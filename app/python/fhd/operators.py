@@ -261,7 +261,7 @@ class Sense(Operator):
     """
 
     def __init__(self, transform: _Transform, maps: Any):
-        self.transform = transform
+        self.transform = _transform_of(transform)
         self.shape = transform.shape
         self._maps = _maps_of(maps, self.shape)
         self.sample_shape = (self._maps.shape[0], *transform.sample_shape)
@@ -289,7 +289,7 @@ class Toeplitz(_Map):
     """
 
     def __init__(self, transform: _Transform, maps: Any = None, weights: Any = None):
-        self.shape = transform.shape
+        self.shape = _transform_of(transform).shape
         self._arguments = (transform, maps, weights)
         self._native = _native.Normal(
             transform._native,
@@ -360,6 +360,12 @@ def padded_trajectory(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     rows = np.zeros((3, math.prod(positions.shape[:-1])))
     rows[: positions.shape[-1]] = positions.reshape(-1, positions.shape[-1]).T
     return rows
+
+
+def _transform_of(transform: Any) -> _Transform:
+    if not isinstance(transform, _Transform):
+        raise Error(f"transform: expected an fhd.NDFT or fhd.NUFFT, found {type(transform).__name__}; maps come behind it")
+    return transform
 
 
 def _maps_of(maps: Any, shape: tuple[int, ...]) -> NDArray[np.complex128]:

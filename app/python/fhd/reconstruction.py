@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import tempfile
 import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Sequence, Union
@@ -22,7 +23,7 @@ from fhd.scan import Scan, ScanArguments, read
 from fhd.signatures import Option, describe, options_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Never, Unpack
 
 #: Called with the stage, the steps done and in all, and the residual (< 0 where there is none).
 Progress = Union[None, bool, Callable[[str, int, int, float], object]]
@@ -41,6 +42,9 @@ class Result:
 
     Results can be pickled: all but `save`, which works where the result was made.
     """
+
+    #: of fhd.load
+    _file: Optional[str] = None
 
     def __init__(
         self,
@@ -94,6 +98,17 @@ class Result:
             )
         self._handle.save(os.fspath(prefix), force)
 
+    def save_page(self, path: Path, force: bool = False) -> None:
+        """Write the page of `fhd report` for a browser, one HTML file: the images, their errors, how they were made and what
+        is suspicious. Replaces pages of fhd; anything else only by force."""
+        with tempfile.TemporaryDirectory() as folder:
+            result = self._file
+            if result is None:
+                prefix = os.path.join(folder, os.path.splitext(os.path.basename(path))[0])
+                self.save(prefix)
+                result = prefix + ".h5"
+            _native.write_page(result, os.fspath(path), force)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_handle": None}
 
@@ -129,7 +144,7 @@ def _counted(words: Iterable[str]) -> str:
     return ", ".join(word if len(counts) == 1 else f"{word} ({count})" for word, count in counts.items()) or "none"
 
 
-def recon(scan: Union[Scan, Path], *, progress: Progress = None, **options: Unpack[ReconOptions]) -> Result:
+def recon(scan: Union[Scan, Path], *more: Never, progress: Progress = None, **options: Unpack[ReconOptions]) -> Result:
     """Reconstruct a Scan, or the scan file of that path, as `fhd recon` does.
 
     progress: True or False, or a function that hears of it; None: shown in notebooks and on terminals.
@@ -137,7 +152,22 @@ def recon(scan: Union[Scan, Path], *, progress: Progress = None, **options: Unpa
         iterations=30, precision="double", ... `fhd.options()` lists them with types and defaults. Those that say what a
         file leaves out are for a path; of a Scan, they are given to fhd.read or fhd.Scan.
     """
+    _require_scan(scan)
+    _refuse("recon", "one scan", more)
     return _recon(scan, {"progress": progress, **options}, stacklevel=3)
+
+
+def _refuse(function: str, expected: str, more: tuple[Any, ...]) -> None:
+    if more:
+        raise Error(f"{function}: expected {expected} and keywords, found more; give maps=..., lambda_=... and others by name")
+
+
+def _require_scan(scan: Any) -> None:
+    if not isinstance(scan, (Scan, str, os.PathLike)):
+        raise Error(
+            f"scan: expected an fhd.Scan or the path of a file, found {type(scan).__name__}; "
+            "fhd.reconstruct(kspace, trajectory, shape) takes arrays"
+        )
 
 
 def _recon(scan: Union[Scan, Path], options: dict[str, Any], stacklevel: int) -> Result:
@@ -147,11 +177,6 @@ def _recon(scan: Union[Scan, Path], options: dict[str, Any], stacklevel: int) ->
     # The value may be an array, which has no truth value.
     is_word = {name for name, value in options.items() if isinstance(value, str) and value in ("auto", "off")}
     of_file = set(table(of_files=True)) & set(options) - is_word
-    if not isinstance(scan, (Scan, str, os.PathLike)):
-        raise Error(
-            f"scan: expected an fhd.Scan or the path of a file, found {type(scan).__name__}; "
-            "fhd.reconstruct(kspace, trajectory, shape) takes arrays"
-        )
     if not isinstance(scan, Scan):
         scan = read(scan, **{name: options.pop(name) for name in of_file})
     elif of_file:
@@ -184,7 +209,7 @@ def reconstruct(
     kspace: Any,
     trajectory: Any,
     shape: Union[int, Sequence[int]],
-    *,
+    *more: Never,
     progress: Progress = None,
     **options: Unpack[ReconstructOptions],
 ) -> Result:
@@ -193,6 +218,7 @@ def reconstruct(
     trajectory_unit, maps, noise, field_map, sample_time_s, fov_mm, position_mm, directions are those of fhd.Scan; other
     options those of fhd.recon.
     """
+    _refuse("reconstruct", "kspace, trajectory, shape", more)
     if of_files := (set(table(of_files=True)) & set(options)) - _scan_arguments:
         name = min(of_files)
         instead = "shape, the third argument, is the matrix of arrays" if name == "matrix" else "arrays are taken as they are"
@@ -217,7 +243,9 @@ def load(path: Path) -> Result:
         report = json.loads(reported["report"])
     except (ValueError, RecursionError):
         raise Error(f"{os.fspath(path)}:/report/json: expected the report of 'fhd recon', found text that is not JSON") from None
-    return Result(reported["image"], reported["gridded"], report, {}, np.array(reported["affines"]))
+    result = Result(reported["image"], reported["gridded"], report, {}, np.array(reported["affines"]))
+    result._file = os.path.abspath(path)
+    return result
 
 
 def load_image(path: Path, dataset: str = "/image") -> Images:

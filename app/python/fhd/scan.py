@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from fhd import _native
 from fhd._native import Error
 from fhd.arguments import values_of
-from fhd.given_arrays import kspace_of, lengths_of, maps_of, noise_of, positions_of, real_of_shape, scale_of, three_of
+from fhd.given_arrays import (
+    kspace_of,
+    lengths_of,
+    maps_of,
+    noise_of,
+    positions_of,
+    real_of_shape,
+    require_order,
+    scale_of,
+    three_of,
+)
 from fhd.operators import matrix_size, padded_trajectory
 from fhd.option_types import Path, ReadOptions
 
@@ -86,6 +96,7 @@ class Scan:
             raise Error(f"shape: expected [y][x] or [z][y][x], found {list(sizes)}; a line is shape=(1, {sizes[-1]})")
         sample_shape = positions.shape[:-1]
         values, leading = kspace_of(kspace, sample_shape, sizes)
+        require_order(values, leading, positions)
         if field_map is not None and sample_time_s is None:
             raise Error("field_map: expected sample_time_s beside it, found none; give the times of the samples in s")
         lengths = lengths_of(fov_mm, len(sizes))

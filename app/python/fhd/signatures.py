@@ -88,7 +88,7 @@ def in_keywords(text: str) -> str:
 def describe(function: Function, options: Iterable[Option]) -> Function:
     """Give a function that takes **options their names: for help(), inspect.signature and completion."""
     own = inspect.signature(function)
-    parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    parameters = [p for p in own.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     names = {p.name for p in parameters}
     listed = [option for option in options if option.name not in names]
     parameters += [inspect.Parameter(o.name, inspect.Parameter.KEYWORD_ONLY, default=o.default) for o in listed]

@@ -49,9 +49,9 @@ class SampleGridCpu {
     const std::int64_t row = tiles_.grid[0] * block;
     const auto& size = tiles_.grid;
     const auto& table = table_of(block);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t line = 0; line < size[2] * size[1]; ++line)
-      std::fill_n(grid + line * row, row, Complex<T>());
+    for_blocks(size[2] * size[1], 64, [&](std::int64_t line, std::int64_t end) {
+      std::fill_n(grid + line * row, (end - line) * row, Complex<T>());
+    });
     for_each_tile(block, true, [&](const Tile& tile, Complex<T>* part, Complex<T>* chunk) {
       std::fill_n(part, tile.shape.volume() * block, Complex<T>());
       for (std::int64_t first = 0; first < tile.count; first += chunk_samples) {
@@ -94,6 +94,8 @@ class SampleGridCpu {
   static constexpr std::int64_t most_coils = bytes_of_coils / sizeof(Complex<T>);
   /// Samples whose values are brought together at a time.
   static constexpr std::int64_t chunk_samples = GridTiles::chunk_samples;
+  /// Samples that are sorted between two looks at whether the caller wants to end.
+  static constexpr std::int64_t sorted_together = 1 << 15;
 
   struct Tile {
     std::int64_t corner[3];        ///< its first grid point
@@ -120,8 +122,7 @@ class SampleGridCpu {
     std::vector<std::int32_t> tile_of(sample_count_);
     positions.resize(sample_count_);
     const auto &size = tiles_.grid, &count = tiles_.count;
-#pragma omp parallel for schedule(static)
-    for (std::int64_t m = 0; m < sample_count_; ++m) {
+    const auto locate_one = [&](std::int64_t m) {
       std::int64_t tile = 0;
       for (int axis = 2; axis >= 0; --axis) {
         std::int64_t index = 0, point = 0;
@@ -139,7 +140,10 @@ class SampleGridCpu {
         tile = tile * count[axis] + index;
       }
       tile_of[m] = static_cast<std::int32_t>(tile);
-    }
+    };
+    for_blocks(sample_count_, sorted_together, [&](std::int64_t m, std::int64_t end) {
+      for (; m < end; ++m) locate_one(m);
+    });
     return tile_of;
   }
 
@@ -150,16 +154,20 @@ class SampleGridCpu {
     for (std::int64_t tile = 0; tile < tiles_.all(); ++tile) begin[tile + 1] += begin[tile];
     order_.resize(sample_count_);
     auto next = begin;
-    for (std::int64_t m = 0; m < sample_count_; ++m)
+    const Checkpoint checkpoint;
+    for (std::int64_t m = 0; m < sample_count_; ++m) {
+      if (m % sorted_together == 0 && checkpoint.is_ended()) break;
       order_[next[tile_of[m]]++] = static_cast<std::int32_t>(m);
-    sorted_.resize(sample_count_);
-    for (int axis = 0; axis < 3; ++axis) {
-#pragma omp parallel for schedule(static)
-      for (std::int64_t i = 0; i < sample_count_; ++i) {
-        sorted_.first[axis][i] = positions.first[axis][order_[i]];
-        sorted_.offset[axis][i] = positions.offset[axis][order_[i]];
-      }
     }
+    checkpoint.rethrow();
+    sorted_.resize(sample_count_);
+    for_blocks(sample_count_, sorted_together, [&](std::int64_t i, std::int64_t end) {
+      for (; i < end; ++i)
+        for (int axis = 0; axis < 3; ++axis) {
+          sorted_.first[axis][i] = positions.first[axis][order_[i]];
+          sorted_.offset[axis][i] = positions.offset[axis][order_[i]];
+        }
+    });
     return begin;
   }
 

@@ -26,6 +26,14 @@ def change(name, made):
     return lambda a: {name: made(a[name])}
 
 
+def square_exchanged(a):
+    """As many samples of each readout as there are readouts, about its middle, and both axes exchanged."""
+    kspace, trajectory = a["kspace"].reshape(4, -1, 96), a["trajectory"].reshape(-1, 96, 2)
+    n = min(kspace.shape[1], 96)
+    middle = slice(48 - n // 2, 48 - n // 2 + n)
+    return dict(kspace=kspace[:, :n, middle].swapaxes(1, 2), trajectory=trajectory[:n, middle])
+
+
 MISTAKES = {
     # units
     "cycles per voxel": (
@@ -92,6 +100,14 @@ MISTAKES = {
         lambda a: {"kspace": a["kspace"].reshape(4, -1, 96).T, "trajectory": a["trajectory"].reshape(-1, 96, 2)},
         r"^kspace: .*give np.swapaxes\(np.moveaxis\(kspace, -1, 0\), -1, -2\)$",
     ),
+    "k-space [coil][sample][readout], both of one length": (
+        square_exchanged,
+        r"^kspace: expected most of the signal about the centre of k-space, .*give np.swapaxes\(kspace, -1, -2\)",
+    ),
+    "k-space [sample][coil], both of one number": (
+        lambda a: dict(kspace=a["kspace"][:, 0:96:24].T, trajectory=a["trajectory"][0:96:24], maps=None),
+        r"^kspace: .*give kspace.T",
+    ),
     "k-space with readouts, the trajectory flat": (
         change("kspace", lambda d: d.reshape(4, -1, 64)),
         r"^kspace: .*give kspace.reshape\(4, \d+\)$",
@@ -155,6 +171,12 @@ MISTAKES = {
     "field of view negative": (lambda a: dict(fov_mm=-220), r"^fov_mm: expected lengths in mm, found .*give fov_mm="),
     # options
     "keyword misspelt": (lambda a: dict(lamda=1e-3), r"^lamda: no such option; did you mean lambda_\?$"),
+    "keyword of SigPy": (lambda a: dict(max_iter=30), r"^max_iter: no such option; did you mean iterations\?$"),
+    "keyword of others": (lambda a: dict(n_iter=30), r"^n_iter: no such option; did you mean iterations\?$"),
+    "keyword of SciPy": (lambda a: dict(maxiter=30), r"^maxiter: no such option; did you mean iterations\?$"),
+    "strength of others": (lambda a: dict(l2_reg=0.1), r"^l2_reg: no such option; did you mean lambda_\?$"),
+    "maps of others": (lambda a: dict(smaps=a["maps"]), r"^smaps: no such option; did you mean maps\?$"),
+    "keyword that is none": (lambda a: dict(density=1), r"^density: no such option; fhd.options\(\) lists them$"),
     "keyword of the scan misspelt": (
         lambda a: dict(trajectory_units="kmax"),
         r"^trajectory_units: no such option; did you mean trajectory_unit\?$",
@@ -201,6 +223,15 @@ def test_a_mistake_is_one_sentence_that_names_the_keyword(arrays, mistake):
             lambda a, path: fhd.recon(a["kspace"]),
             r"^scan: expected an fhd.Scan or the path of a file, found ndarray; fhd.reconstruct\(",
         ),
+        (
+            lambda a, path: fhd.recon(a["kspace"], a["trajectory"], a["shape"]),
+            r"^scan: .* found ndarray; fhd.reconstruct\(kspace, trajectory, shape\) takes arrays$",
+        ),
+        (lambda a, path: fhd.recon(path, 1e-3), r"^recon: expected one scan and keywords, .*lambda_=... and others by name$"),
+        (
+            lambda a, path: fhd.reconstruct(a["kspace"], a["trajectory"], a["shape"], a["maps"]),
+            r"^reconstruct: expected kspace, trajectory, shape and keywords, found more; give maps=...",
+        ),
         (lambda a, path: fhd.recon(path, trajectory_unit="parsec"), r"^trajectory_unit: expected cycles/FOV"),
         (lambda a, path: fhd.recon(path, fov_mm="wide"), r"^fov_mm: expected one to three lengths in mm"),
         (
@@ -219,6 +250,11 @@ def test_a_mistake_is_one_sentence_that_names_the_keyword(arrays, mistake):
             lambda a, path: [fhd.reconstruct(**{**a, "kspace": a["kspace"] * f}, **QUICK).save("out") for f in (1, 2)],
             r"^out.h5: expected .*force=True overwrites it, another prefix writes beside it$",
         ),
+        (
+            lambda a, path: fhd.Sense(a["maps"], fhd.NDFT(a["trajectory"], 48)),
+            r"^transform: expected an fhd.NDFT or fhd.NUFFT, found ndarray; maps come behind it$",
+        ),
+        (lambda a, path: fhd.load(path.removesuffix(".h5")), r"^.*radial: expected .*; did you mean .*radial.h5\?$"),
         (lambda a, path: fhd.NDFT(a["trajectory"].T, 48), r"^trajectory: .*give trajectory.T$"),
         (
             lambda a, path: fhd.NDFT(a["trajectory"] / 0.22, 48, trajectory_unit="1/m"),

@@ -61,6 +61,19 @@ def test_saved_results_are_those_of_the_program(radial, result, tmp_path):
     assert np.array_equal(fhd.load(tmp_path / "out.h5").gridded, result.gridded)
 
 
+def test_pages_are_those_of_the_program(program, radial, result, tmp_path):
+    program("recon", radial, "-o", "image", "--lambda", "0.001", cwd=tmp_path)
+    program("report", "image.h5", "-o", "program.html", cwd=tmp_path)
+    fhd.load(tmp_path / "image.h5").save_page(tmp_path / "loaded.html")
+    assert (tmp_path / "loaded.html").read_text().replace(f"{tmp_path}/", "") == (tmp_path / "program.html").read_text()
+    result.save_page(tmp_path / "made.html")
+    made = (tmp_path / "made.html").read_text()
+    assert "<title>made</title>" in made and "fhd.recon(scan, lambda_=0.001)" in made
+    (tmp_path / "other.html").write_text("by hand")
+    with pytest.raises(fhd.Error, match="other.html: .*force=True overwrites it"):
+        result.save_page(tmp_path / "other.html")
+
+
 def test_a_result_of_another_scan_is_left_alone(program, result, tmp_path):
     program("simulate", "-o", "other", "--matrix", "24", cwd=tmp_path)
     program("recon", "other.h5", "-o", "out", cwd=tmp_path)

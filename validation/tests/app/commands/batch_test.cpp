@@ -398,6 +398,9 @@ TEST_F(Batch, a_scan_whose_stacks_would_have_the_name_of_another_fails_whichever
   }
   EXPECT_EQ(run("batch scans -o part --shard 1/2 --device cpu --cache off"), 1)
       << "also in a part without it";
+  fs::remove(path("scans/x_2.h5"));
+  write_noise(path("scans/x_2.h5"), 100);  // makes no result
+  EXPECT_DONE(run("batch scans -o beside_noise --device cpu --cache off"));
 }
 
 TEST_F(Batch, lists_no_noise_as_new) {

@@ -7,6 +7,7 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/result/results.hpp"
+#include "io/scan/companion_files.hpp"
 #include "io/scan/scan_file.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"
@@ -65,7 +66,21 @@ TEST_F(FieldMapCommand, finds_the_field_that_recon_then_corrects) {
   const Image truth = io::read_image(path("echoes.truth.h5")).images.front();
   const double corrected = magnitude_error(recon("echoes", "--field-map b0.h5"), truth);
   simulate("even", "");
-  EXPECT_LE(corrected, 1.2 * magnitude_error(recon("even", ""), truth));
+  const double unspoiled = magnitude_error(recon("even", ""), truth);
+  EXPECT_LE(corrected, 1.2 * unspoiled);
+
+  // A NIfTI file has the same values; a map of half the matrix is interpolated.
+  ASSERT_DONE(run("fieldmap echoes.h5 -o b0.nii.gz --device cpu"));
+  const auto nifti = io::read_nifti_volume(path("b0.nii.gz")).values;
+  ASSERT_EQ(nifti.size(), found.size());
+  for (std::int64_t p = 0; p < found.size(); ++p) EXPECT_EQ(nifti[p], static_cast<float>(found[p]));
+  ASSERT_DONE(
+      run("simulate -o small --matrix 24 --coils 4 --snr 30 --trajectory spiral --field-hz 100 --echo-times "
+          "2.3,6.9"));
+  ASSERT_DONE(run("fieldmap small.h5 -o coarse --device cpu"));
+  EXPECT_LE(magnitude_error(recon("echoes", "--field-map coarse.h5"), truth), 1.5 * unspoiled);
+  EXPECT_CONTAINS(text("out"),
+                  "the field map was taken from coarse.h5, in rad/s, interpolated at the voxels");
 }
 
 TEST_F(FieldMapCommand, takes_echoes_from_scans_of_their_own) {
@@ -120,7 +135,7 @@ TEST_F(FieldMapCommand, says_what_is_open_and_what_it_overrides) {
 TEST_F(FieldMapCommand, refuses_names_that_are_none_and_echoes_that_are_one) {
   simulate("one", "--echo-times 2");
   expect_refused("one.h5 one.h5 --echo-times 2,6", 1, "expected echoes with values of their own");
-  for (const std::string name : {"''", "folder/", "b.nii.gz"}) {
+  for (const std::string name : {"''", "folder/", "b.nii", "b.png"}) {
     EXPECT_EQ(run("fieldmap one.h5 one.h5 --echo-times 2,6 -o " + name), 2) << name;
     EXPECT_EQ(text("err").find(name == "''" ? "fhd: --output: " : "fhd: -o "), 0u) << text("err");
   }

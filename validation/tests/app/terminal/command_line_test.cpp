@@ -26,6 +26,7 @@ TEST_F(CommandLine, an_unknown_command_gets_the_nearest) {
   EXPECT_EQ(refusal("-o x recon scan.h5"), "fhd: options stand behind the command: fhd recon -o ...");
   EXPECT_EQ(refusal("/dev/null"), "fhd: /dev/null is a file: 'fhd recon /dev/null' reconstructs it");
   EXPECT_EQ(refusal("nonsense"), "fhd: unknown command 'nonsense'; see 'fhd --help'");
+  EXPECT_EQ(refusal("help recons"), "fhd: unknown command 'recons': did you mean 'recon'?");
   EXPECT_EQ(refusal("''"), "fhd: unknown command ''; see 'fhd --help'");
 }
 
@@ -46,6 +47,36 @@ TEST_F(CommandLine, an_unknown_option_gets_the_nearest) {
   EXPECT_TRUE(long_line.starts_with("fhd: unknown option --yyy")) << long_line;
   EXPECT_TRUE(long_line.ends_with("; see 'fhd info --help'")) << long_line;
   EXPECT_LE(long_line.size(), 1100u) << "without its middle";
+}
+
+TEST_F(CommandLine, an_option_of_other_programs_gets_its_name_here) {
+  for (const auto& [theirs, ours] : {std::pair{"max-iter", "iterations"},
+                                     {"n_iter", "iterations"},
+                                     {"l2-reg", "lambda"},
+                                     {"tol", "tolerance"},
+                                     {"smaps", "maps"},
+                                     {"gpu", "device"},
+                                     {"b0", "field-map"}})
+    EXPECT_EQ(refusal(std::string("recon scan.h5 --") + theirs + " 5"),
+              std::string("fhd: unknown option --") + theirs + ": did you mean --" + ours + "?");
+}
+
+TEST_F(CommandLine, a_word_too_many_gets_its_place) {
+  for (const auto* file : {"a.h5", "b.h5", "a.png"}) write_text(path(file), "");
+  EXPECT_EQ(refusal("recon a.h5 b.h5"),
+            "fhd: recon takes one scan, found another: b.h5; 'fhd batch SCANS -o FOLDER' takes several");
+  for (const std::string result : {"out.png", "a.png", "c.h5", "brain"})
+    EXPECT_EQ(refusal("recon a.h5 " + result),
+              "fhd: recon has no place for '" + result + "'; -o " + result + " names the result");
+  EXPECT_EQ(refusal("simulate out"), "fhd: simulate has no place for 'out'; -o out names the result");
+  EXPECT_EQ(refusal("plan a.h5 b.h5"), "fhd: plan has no place for 'b.h5'; see 'fhd plan --help'");
+}
+
+TEST_F(CommandLine, without_a_word_lists_the_commands_and_how_to_begin) {
+  EXPECT_EQ(run(""), 2);
+  EXPECT_EQ(text("err"), "");
+  EXPECT_CONTAINS(text("out"), "\n  recon      reconstruct an image from a scan file\n");
+  EXPECT_CONTAINS(text("out"), "\n  fhd recon radial.h5    make its image");
 }
 
 TEST_F(CommandLine, an_unknown_value_gets_the_nearest) {

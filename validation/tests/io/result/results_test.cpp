@@ -84,6 +84,7 @@ using Results = ResultsTest;
 TEST_F(Results, are_named_by_any_of_their_files) {
   EXPECT_EQ(without_result_ending("out/x.nii.gz"), "out/x");
   EXPECT_EQ(without_result_ending("x.h5"), "x");
+  EXPECT_EQ(without_result_ending("x.nii"), "x");
   EXPECT_EQ(without_result_ending("x.2026"), "x.2026");
   EXPECT_EQ(without_result_ending("out/.h5"), "out/.h5");
 }

@@ -11,6 +11,7 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/result/nifti.hpp"
+#include "io/result/results.hpp"
 #include "validation/tests/io/double_scans.hpp"
 
 namespace fhd::io {
@@ -470,10 +471,49 @@ TEST_F(OutsideFieldMap, of_hdf5_is_used_as_it_is) {
                                exact.field_map_in_double),
             0);
   EXPECT_CONTAINS(refusal(&P::field_map, "bare.h5"), "an HDF5 file without one");
-  write("other.h5", random_scan({12, 16, 1}, coils, readout, readouts));
+  auto silent = created("silent.h5");
+  silent.write("/field_map", scan.field_map->data(), {1, 16, 12});
+  silent.close();
   EXPECT_CONTAINS(
-      refusal(&P::field_map, "other.h5"),
-      "other.h5:/field_map: expected [1][12][16], the matrix of " + path("scan.h5") + ", found [1][16][12]");
+      refusal(&P::field_map, "silent.h5"),
+      "silent.h5:/field_map: expected [1][12][16], the matrix of " + path("scan.h5") + ", found [1][16][12]");
+}
+
+/// An HDF5 file that says where it lies is brought to the voxels of the scan, as NIfTI is, unless it has them.
+TEST_F(OutsideFieldMap, of_hdf5_elsewhere_is_interpolated) {
+  const auto write_map = [&](const char* name, const std::vector<Geometry>& slices) {
+    const OutputLock lock(path(name));
+    FileSet files(lock);
+    std::vector<Array<float>> values;
+    std::vector<const Array<float>*> maps;
+    for (const auto& slice : slices) values.push_back(field_on(slice));
+    for (const auto& each : values) maps.push_back(&each);
+    write_field_map(files, path(name), maps, slices);
+    files.commit();
+  };
+  const auto expected = field_on(scan.geometry);
+  const auto tolerance = 10 * rounding * (1000 + 0.9 * 500);
+  auto wide = scan.geometry, shifted = wide;  // both of the scan's matrix
+  wide.fov_mm = {480, 384, 64};
+  shifted.position_mm[0] += 3;
+  auto below = coarse(scan.geometry), above = below;  // two slices about that of the scan
+  below.matrix_size[2] = above.matrix_size[2] = 1;
+  below.position_mm[2] -= 60, above.position_mm[2] += 60;
+  for (const auto& [name, slices] : {std::pair{"coarse.h5", std::vector{coarse(scan.geometry)}},
+                                     {"wide.h5", {wide}},
+                                     {"slices.h5", {above, below}}}) {
+    write_map(name, slices);
+    const auto made = read("scan.h5", of(&P::field_map, name));
+    EXPECT_CONTAINS(made.messages.at(0).text, "interpolated at the voxels");
+    EXPECT_LE(largest_difference(*made.field_map, expected), tolerance) << name;
+  }
+  write_map("shifted.h5", {shifted});
+  EXPECT_CONTAINS(read("scan.h5", of(&P::field_map, "shifted.h5")).messages.at(0).text,
+                  "interpolated at the");
+  auto uneven = above;
+  uneven.position_mm[2] += 100;
+  write_map("uneven.h5", {above, below, uneven});
+  EXPECT_CONTAINS(refusal(&P::field_map, "uneven.h5"), "one stack of them at even steps");
 }
 
 TEST_F(OutsideFieldMap, has_its_nearest_value_outside_and_is_refused_elsewhere) {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "recon/array/fft.hpp"
+#include "recon/array/linear_algebra.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/transform/transform.hpp"
@@ -71,6 +73,20 @@ TEST(Interruption, point_spreads_and_their_products_end_when_their_caller_wants_
     normal->forward(ones(normal->domain()), out);
     return out;
   });
+}
+
+TEST(Interruption, memory_sorting_and_ffts_end_when_their_caller_wants_that) {
+  const Shape large{5 << 20};  // 20 MiB
+  auto grid = ones({16, 16, 16});
+  const Interruptible here([] { return true; }, {});
+  EXPECT_THROW(Array<float>{large}, Interrupted);
+  EXPECT_THROW(make_gridded_transform<float>(diagonal(), matrix, 1e-4, Device::cpu()), Interrupted);
+  EXPECT_THROW(fft_3d(grid, -1), Interrupted);
+  EXPECT_THROW(for_each_small_problem(2, [](std::int64_t) { ADD_FAILURE(); }), Interrupted);
+  int count = 0;
+#pragma omp parallel num_threads(2) reduction(+ : count)
+  count += Array<float>(large).size() == large.size();  // a thread of a team may not throw
+  EXPECT_EQ(count, 2);
 }
 
 TEST(Interruption, another_thread_than_the_one_that_allows_it_is_not_ended) {

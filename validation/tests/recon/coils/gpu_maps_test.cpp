@@ -143,8 +143,8 @@ TEST_F(GpuMaps, eigenvectors_are_the_cpus_for_any_number_of_coils_and_odd_sizes)
         Field{16, {47, 33, 1}, {6, 6, 0}}, Field{24, {19, 9, 3}, {4, 3, 2}}, Field{64, {17, 3, 2}, {2, 1, 1}},
         Field{3, {1, 1, 1}, {0, 0, 0}}, Field{4, {1, 9, 1}, {0, 3, 0}}}) {
     const auto field = nearly_rank_one(coils, degree);
-    std::vector<Complex<float>> reference;
-    for (const auto& v : tests::random_values<float>({coils}, 6)) reference.push_back(v);
+    const auto reference =
+        tests::random_values<float>({coils, std::min(n[2], 3), std::min(n[1], 4), std::min(n[0], 5)}, 6);
     // Makes arrays of two planes more than the field; every seventh voxel, and a whole row, are not wanted.
     Array<std::uint8_t> mask({n[2] + 2, n[1], n[0]});
     for (std::int64_t p = 0; p < mask.size(); ++p) mask[p] = p % 7 != 3 && p / n[0] % n[1] != 2;

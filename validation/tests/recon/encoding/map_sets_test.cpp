@@ -130,7 +130,8 @@ TEST(TwoSetsOfMaps, keep_the_signal_of_a_folded_object) {
                two = error_of_sets(folded, with_sets(MapSetCount::two)),
                automatic = error_of_sets(folded, with_sets(MapSetCount::automatic));
   std::printf("error with one set %.4f, with two %.4f\n", one, two);
-  EXPECT_LE(two, 0.5 * one);
+  EXPECT_LE(one, 0.1);  // 0.237 with maps that jump between the two places of a voxel
+  EXPECT_LE(two, 0.6 * one);
   EXPECT_EQ(automatic, two);
   Settings sparse = with_sets(MapSetCount::two);
   std::get<LeastSquares>(sparse.method).sparse = {{SparseKind::wavelet, 0.002}};
