@@ -1,5 +1,5 @@
 #pragma once
-// What a first image tells: the magnitude of the object, and how much of the samples does not fit.
+// A first image tells the magnitude of the object, and how much of the samples does not fit.
 //
 // The floor. Let e be an eigenvalue of E^H E, s^2 the mean square of what does not fit in a sample (noise, wrong maps), and c
 // the magnitude of the image. Along the eigenvector least squares find a component of c with an error of s / sqrt(e); the
