@@ -13,9 +13,9 @@
 //
 //
 // The default lambda of Cartesian scans with regular gaps is 40 s^2 / c^2: what gaps leave open are fine details, in which an
-// object has some fortieth of the energy that voxels of magnitude c would have, and there the best lambda is s^2 over that. 40
-// was within 1.05 times the error of the best lambda in every scan tried, because s^2 counts wrong maps as well as noise; a share
-// of the eigenvalues was not (validation/results/2026-11-26-default-lambda.md).
+// object has some fortieth of the energy that voxels of magnitude c would have, and there the best lambda is s^2 over that. s^2
+// counts wrong maps as well as noise. 40 was chosen on simulated scans, where errors are within 1.11 times the best; with a share
+// of the eigenvalues up to 1.65 times (validation/results/2026-11-26-default-lambda.md).
 #include "recon/pipeline/model.hpp"
 
 namespace fhd {
