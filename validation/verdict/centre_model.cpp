@@ -230,7 +230,11 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
   image_ = image_of(data_);
   prediction_ = encoded(image_, -1);
   rest_ = rest_of(image_);
+  double energy = 0, told = 0;
+  for (const auto& value : data_) energy += norm(value);
+  for (const auto& value : data) told += norm(value);
   for (const auto& r : rest_) misfit_ += norm(r);
+  if (energy > 0) misfit_ *= told / energy;
   for (int axis = 0; axis < 3; ++axis)
     if (s_.grid.n[static_cast<std::size_t>(axis)] > 1)
       moments_[static_cast<std::size_t>(axis)] = encoded(image_, axis);
