@@ -181,7 +181,8 @@ class Alternatives {
     const auto times = [&](const std::string& cause, std::array<double, 3> factor) {
       for (std::size_t axis = 0; axis < 3; ++axis) {
         const double most = inside * std::max(1, scan_.geometry.matrix_size[axis]) / 2;
-        if (factor[axis] > 1 && is_long(static_cast<int>(axis)) && factor[axis] * largest[axis] > most) return;
+        if (factor[axis] > 1 && is_long(static_cast<int>(axis)) && factor[axis] * largest[axis] > most)
+          return;
       }
       add(cause, [factor](Scan& scan) {
         const Index all = sample_count(scan);
@@ -405,9 +406,10 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
   }
   constexpr double sure = 0.95;  // of what is left over
   const auto agreement = compare_maps(scan);
-  if (agreement.cause && !(known && known->share > std::max(sure, agreement.cause->share)))
+  const bool is_of_all = known && known->code != "readouts";  // to leave readouts out always explains
+  if (agreement.cause && !(is_of_all && known->share > std::max(sure, agreement.cause->share)))
     return agreement.cause;
-  if (known) least = std::min(least, left_by(*known, as_told));
+  if (is_of_all) least = std::min(least, left_by(*known, as_told));
   std::optional<Finding> cause = std::move(known);
   if (const double left = misfit_of_two_sets(scan, coils); left < least)
     least = left,

@@ -213,9 +213,9 @@ Finding in_words(const Hypothesis& h, const std::vector<double>& sizes, const st
                                listed(shown, early ? "samples early" : "samples late", "along"));
   } else if (h.kind == change::scale) {
     const bool is_short = make_positive(shown);
-    finding.text = fmt::format("k{}{} is {} too {}",
-                               largest.axis < 0 ? "" : fmt::format(" along {}", "xyz"[largest.axis]),
-                               odd ? " of every second readout" : when, list(""), is_short ? "short" : "long");
+    finding.text = fmt::format(
+        "k{}{} is {} too {}", largest.axis < 0 ? "" : fmt::format(" along {}", "xyz"[largest.axis]),
+        odd ? " of every second readout" : when, list(""), is_short ? "short" : "long");
   } else if (h.kind == change::shift) {
     finding.text = odd ? fmt::format("the object lies {} further in every second readout", list("along"))
                        : fmt::format("the object {} by {}{}", h.when == When::step ? "moved" : "drifts",
