@@ -58,7 +58,9 @@ void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) 
   constexpr double well_explained = 0.005;
   const bool takes_long = checks.is_sparing || scan.geometry.matrix_size[2] > 1;
   const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
-  if (checks.delays_are_corrected || warns_of_delays(report) || (takes_long && !is_unexplained)) return;
+  const bool is_known = report.verdict && report.verdict->cause;  // the verdict has tested delays
+  if (checks.delays_are_corrected || warns_of_delays(report) || (takes_long && (!is_unexplained || is_known)))
+    return;
   const trace::Span span("gradient delays", "check");
   const auto begin = Clock::now();
   const auto starts = validation::readout_starts(scan.trajectory);
