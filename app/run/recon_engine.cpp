@@ -111,8 +111,8 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   Verdict& verdict = *report.verdict;
   if (seeks_cause && validation::calls_for_a_cause(verdict)) {
     const auto begin = Clock::now();
-    const double budget_s = verdict.judgement == Judgement::ordinary ? 3 : std::max(15.0, report.seconds);
-    auto cause = validation::likeliest_cause(scan, coils, verdict.cause, budget_s);
+    const bool is_alarm = verdict.judgement != Judgement::ordinary;
+    auto cause = validation::likeliest_cause(scan, coils, verdict.cause, is_alarm);
     if (cause)
       validation::blame(std::move(*cause), verdict);
     else
