@@ -122,6 +122,16 @@ int print_overview(const CLI::App& app) {
   return with_output_written(2);
 }
 
+/// Returns what a scan may have at most, in words.
+std::string limits_in_words() {
+  return fmt::format(
+      "Limits: 1 to {} voxels and {} to {:.0f} mm along each axis; {} volumes (slices times repetitions) "
+      "and {:.1e} samples in a scan; memory and time of reading as the commands' --input-memory and "
+      "--input-seconds say. What goes beyond is refused before the work begins.",
+      largest_matrix, io::least_fov_mm, io::largest_fov_mm, io::most_volumes,
+      static_cast<double>(io::most_samples));
+}
+
 /// Reads the command line and runs the command: its exit status.
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"fhd: exact reconstruction of non-Cartesian MRI scans", "fhd"};
@@ -155,13 +165,7 @@ int parse_and_run(int argc, char** argv) {
   add("bench", "measure the speed and error of the transforms on this machine", add_bench, false);
 
   add("options", "what the options are, for manual pages and shells", add_documentation, false);
-  // Behind the commands, which would take it over.
-  app.footer(fmt::format(
-      "Limits: 1 to {} voxels and {} to {:.0f} mm along each axis; {} volumes (slices times repetitions) "
-      "and {:.1e} samples in a scan; memory and time of reading as the commands' --input-memory and "
-      "--input-seconds say. What goes beyond is refused before the work begins.",
-      largest_matrix, io::least_fov_mm, io::largest_fov_mm, io::most_volumes,
-      static_cast<double>(io::most_samples)));
+  app.footer(limits_in_words());  // behind the commands, which would take it over
 
   const auto words = words_of(argc, argv);
   if (words.empty()) return print_overview(app);

@@ -1,5 +1,5 @@
 #pragma once
-// What a first image tells: the magnitude of the object, and how much of the samples does not fit.
+// A first image tells the magnitude of the object, and how much of the samples does not fit.
 //
 // The floor. Let e be an eigenvalue of E^H E, s^2 the mean square of what does not fit in a sample (noise, wrong maps), and c
 // the magnitude of the image. Along the eigenvector least squares find a component of c with an error of s / sqrt(e); the
@@ -13,9 +13,9 @@
 //
 //
 // The default lambda of Cartesian scans with regular gaps is 40 s^2 / c^2: what gaps leave open are fine details, in which an
-// object has some fortieth of the energy that voxels of magnitude c would have, and there the best lambda is s^2 over that. 40
-// was within 1.05 times the error of the best lambda in every scan tried, because s^2 counts wrong maps as well as noise; a share
-// of the eigenvalues was not (validation/results/2026-11-26-default-lambda.md).
+// object has some fortieth of the energy that voxels of magnitude c would have, and there the best lambda is s^2 over that. s^2
+// counts wrong maps as well as noise. 40 was chosen on simulated scans, where errors are within 1.11 times the best; with a share
+// of the eigenvalues up to 1.65 times (validation/results/2026-11-26-default-lambda.md).
 #include "recon/pipeline/model.hpp"
 
 namespace fhd {

@@ -23,7 +23,7 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
   std::vector<Finding> found = order_of_readouts(thinned_readouts(input, starts, enough));
   const auto whole = whole_readouts(input, starts, enough);
   if (auto tone = tone_in(whole, dwell_s)) found.push_back(std::move(*tone));
-  if (v.tested >= few_unknowns)
+  if (v.tested >= few_unknowns && v.unexplained <= unexplained_limit)  // else it is not noise that is left over
     if (auto window = window_in(whole)) found.push_back(std::move(*window));
   if (!(v.unexplained <= unexplained_limit / 2))
     if (auto spikes = spikes_in(input, starts)) found.push_back(std::move(*spikes));

@@ -1,4 +1,4 @@
-// What a first image tells, and the default lambda of Cartesian scans by it.
+// A first image tells the misfit of the samples, which decides the default lambda of Cartesian scans.
 #include "recon/pipeline/first_image.hpp"
 
 #include <gtest/gtest.h>

@@ -33,7 +33,7 @@ TEST(Floor, finds_the_voxel_that_is_the_most_times_brighter_than_its_surrounding
   ASSERT_TRUE(hot.voxel);
   EXPECT_EQ(*hot.voxel, 3 * 40 + 30);
   EXPECT_NEAR(hot.times, 5, 1e-6);
-  // Those of x 2 ... 4, y 0 ... 1 and of x 3 ... 4, y 3 ... 4.
+  // Blocks x 2 ... 4, y 0 ... 1 and x 3 ... 4, y 3 ... 4 are marked.
   EXPECT_EQ(std::count(marked.begin(), marked.end(), 1), 10);
   EXPECT_TRUE(marked[2] && marked[9] && marked[18] && marked[24]);
 }
