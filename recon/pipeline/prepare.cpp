@@ -109,7 +109,7 @@ void report(const std::vector<MapDefect>& defects, const Scan& scan, const AxisO
   voxel = in_order(inverse(order), voxel);
   const bool is_jump = defect.kind == MapDefect::Kind::jump;
   log.add(
-      {is_jump ? "map_jump" : "map_vortex", Severity::suspicion,
+      {is_jump ? "map_jump" : "map_vortex", Severity::note,
        std::string("the image may have dark or bright dots where ") +
            (is_jump ? "the sensitivity maps jump" : "the phase of the sensitivity maps winds about a point") +
            " inside the object: " + std::to_string(defects.size()) +

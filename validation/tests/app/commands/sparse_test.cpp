@@ -94,9 +94,10 @@ TEST_F(SparseCommand, a_floor_is_told_and_identity_0_leaves_it_out) {
   EXPECT_GT(report()["lambda"].get<double>(), 0);
   EXPECT_CONTAINS(text("out"), "is added as a floor");
   ASSERT_DONE(recon("--regularizer identity:0,wavelet:0.01"));
-  EXPECT_EQ(report()["settings"]["lambda"], "0");
+  EXPECT_EQ(report()["settings"]["lambda"], 0);
   EXPECT_EQ(report()["lambda"], 0);
   EXPECT_LACKS(text("out"), "floor");
+  std::filesystem::remove(path("out.json"));
   expect_refused("--regularizer identity:0",
                  "--regularizer: expected a strength above 0 behind identity, such as identity:0.01, found '0'");
 }
