@@ -58,7 +58,9 @@ void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) 
   constexpr double well_explained = 0.005;
   const bool takes_long = checks.is_sparing || scan.geometry.matrix_size[2] > 1;
   const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
-  if (checks.delays_are_corrected || warns_of_delays(report) || (takes_long && !is_unexplained)) return;
+  const bool is_known = report.verdict && report.verdict->cause;  // the verdict has tested delays
+  if (checks.delays_are_corrected || warns_of_delays(report) || (takes_long && (!is_unexplained || is_known)))
+    return;
   const trace::Span span("gradient delays", "check");
   const auto begin = Clock::now();
   const auto starts = validation::readout_starts(scan.trajectory);
@@ -109,8 +111,8 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   Verdict& verdict = *report.verdict;
   if (seeks_cause && validation::calls_for_a_cause(verdict)) {
     const auto begin = Clock::now();
-    const double budget_s = verdict.judgement == Judgement::ordinary ? 3 : std::max(15.0, report.seconds);
-    auto cause = validation::likeliest_cause(scan, coils, verdict.cause, budget_s);
+    const bool is_alarm = verdict.judgement != Judgement::ordinary;
+    auto cause = validation::likeliest_cause(scan, coils, verdict.cause, is_alarm);
     if (cause)
       validation::blame(std::move(*cause), verdict);
     else

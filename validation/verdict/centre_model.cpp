@@ -64,15 +64,16 @@ void thin_out_at_random(std::size_t most, std::vector<Index>& numbers) {
 template <class T>
 void find_lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers, CentralSamples& s) {
   const Index all = e.trajectory.sample_count();
-  double lasting = 0, data = 0, rest = 0;
+  double lasting = 0, data = 0, rest = 0, count = 0;
   for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
     if (numbers[i + 1] == numbers[i] + 1)
       for (Index at = numbers[i]; at < e.coil_count * all; at += all) {
         lasting += real_product(rest_at(e, at), rest_at(e, at + 1));
-        data += norm(datum(e, at)), rest += norm(rest_at(e, at));
+        data += norm(datum(e, at)), rest += norm(rest_at(e, at)), ++count;
       }
   s.lasting_rest = data > 0 ? std::sqrt(std::max(0.0, lasting) / data) : 1;
   s.lasting_share = rest > 0 ? std::clamp(lasting / rest, 0.0, 1.0) : 0;
+  s.lasting_certainty = rest > 0 ? lasting / rest * std::sqrt(2 * count) : 0;
 }
 
 /// Returns the voxel of a matrix that is nearest to one of the grid.
@@ -125,6 +126,30 @@ SmallGrid grid_for(const std::array<int, 3>& matrix_size, int radius) {
 
 /// Returns the gain by which samples are divided.
 double gain_of(const Sizes& size) { return std::max(0.1, 1 + size[change::gain]); }
+
+/// A product of few columns with a triangle costs less than what a library does beforehand.
+constexpr Index few_columns = 4;
+
+/// Returns f b for a lower triangle f.
+Matrix forward(const Matrix& f, const Matrix& b) {
+  const Index n = b.extent(0), columns = b.extent(1);
+  if (columns > few_columns) return matrix_product(f, b);
+  Matrix result(b.shape());
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j <= i; ++j)
+      for (Index c = 0; c < columns; ++c) result[i * columns + c] += f[i * n + j] * b[j * columns + c];
+  return result;
+}
+/// Returns f^H b for a lower triangle f.
+Matrix backward(const Matrix& f, const Matrix& b) {
+  const Index n = b.extent(0), columns = b.extent(1);
+  if (columns > few_columns) return matrix_product(adjoint(f), b);
+  Matrix result(b.shape());
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j <= i; ++j)
+      for (Index c = 0; c < columns; ++c) result[j * columns + c] += conj(f[i * n + j]) * b[i * columns + c];
+  return result;
+}
 
 }  // namespace
 
@@ -207,7 +232,7 @@ std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() cons
   }
   double trace = 0;
   for (Index p = 0; p < voxels; ++p)
-    for (Index q = 0; q < voxels; ++q) {
+    for (Index q = 0; q <= p; ++q) {  // the factor is made of the lower triangle
       Complex<double> sum;
       for (Index c = 0; c < coils; ++c) sum += conj(s_.maps[c * voxels + p]) * s_.maps[c * voxels + q];
       normal[p * voxels + q] = sum * normal[p * voxels + q];
@@ -216,7 +241,7 @@ std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() cons
   const double lambda = damping * trace / static_cast<double>(voxels);
   for (Index p = 0; p < voxels; ++p) normal[p * voxels + p].re += lambda;
   if (auto factor = inverse_cholesky_factor(std::move(normal))) {
-    made.factor = std::move(*factor), made.factor_adjoint = adjoint(made.factor);
+    made.factor = std::move(*factor);
     double squares = 0;
     for (const auto& f : made.factor) squares += norm(f);
     made.freedom = static_cast<double>(data_.size() - voxels) + lambda * squares;
@@ -231,22 +256,30 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
   operators_ = like && like->k_ == k_ ? like->operators_ : make_operators();
   if (!is_regular()) return;
   image_ = image_of(data_);
-  prediction_ = encoded(image_, -1);
-  rest_ = rest_of(image_);
+  std::vector<Matrix> images{image_};
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (s_.grid.n[axis] > 1) {
+      axes.push_back(axis), images.push_back(image_);
+      for (Index p = 0; p < image_.size(); ++p)
+        images.back()[p] = s_.grid.position(p, axis) * images.back()[p];
+    }
+  auto seen = encoded(images);
+  prediction_ = std::move(seen[0]);
+  for (std::size_t i = 0; i < axes.size(); ++i) moments_[axes[i]] = std::move(seen[i + 1]);
+  rest_ = data_;
+  for (Index i = 0; i < rest_.size(); ++i) rest_[i] -= prediction_[i];
   const Index coils = s_.data.extent(1);
   for (Index i = 0; i < rest_.size(); ++i) {
     const double gain = gain_of(undone[s_.group_of(s_.readouts[static_cast<std::size_t>(i / coils)])]);
     misfit_ += gain * gain * norm(rest_[i]);
   }
-  for (int axis = 0; axis < 3; ++axis)
-    if (s_.grid.n[static_cast<std::size_t>(axis)] > 1)
-      moments_[static_cast<std::size_t>(axis)] = encoded(image_, axis);
 }
 
 Matrix CentreModel::rest_of(const Matrix& image) const {
   Matrix rest = data_;
-  const auto explained = encoded(image, -1);
-  for (Index i = 0; i < rest.size(); ++i) rest[i] -= explained[i];
+  const auto explained = encoded({image});
+  for (Index i = 0; i < rest.size(); ++i) rest[i] -= explained[0][i];
   return rest;
 }
 
@@ -300,20 +333,24 @@ std::array<double, 3> CentreModel::extent() const {
   return squares;
 }
 
-Matrix CentreModel::encoded(const Matrix& image, int axis) const {
-  const Index voxels = s_.grid.count(), coils = s_.data.extent(1);
-  Matrix coil_images({voxels, coils});
-  for (Index p = 0; p < voxels; ++p) {
-    const double r = axis < 0 ? 1 : s_.grid.position(p, static_cast<std::size_t>(axis));
-    for (Index c = 0; c < coils; ++c) coil_images[p * coils + c] = r * (s_.maps[c * voxels + p] * image[p]);
-  }
-  Matrix samples({s_.count(), coils});
+std::vector<Matrix> CentreModel::encoded(const std::vector<Matrix>& images) const {
+  const Index voxels = s_.grid.count(), coils = s_.data.extent(1),
+              width = coils * static_cast<Index>(images.size());
+  Matrix coil_images({voxels, width});
+  for (Index p = 0; p < voxels; ++p)
+    for (Index i = 0; i < width; ++i)
+      coil_images[p * width + i] =
+          s_.maps[i % coils * voxels + p] * images[static_cast<std::size_t>(i / coils)][p];
+  std::vector<Matrix> seen(images.size(), Matrix({s_.count(), coils}));
   for (std::size_t g = 0; g < s_.group_count(); ++g) {
     if (s_.group_starts[g] == s_.group_starts[g + 1]) continue;
     const auto part = matrix_product(operators_->encoding[g], coil_images);
-    std::copy(part.begin(), part.end(), samples.data() + s_.group_starts[g] * coils);
+    for (Index row = 0; row < part.extent(0); ++row)
+      for (std::size_t i = 0; i < images.size(); ++i)
+        std::copy_n(part.data() + row * width + static_cast<Index>(i) * coils, coils,
+                    seen[i].data() + (s_.group_starts[g] + row) * coils);
   }
-  return samples;
+  return seen;
 }
 
 Matrix CentreModel::conjugate_adjoint(std::size_t group, const Matrix& rows) const {
@@ -327,16 +364,20 @@ Matrix CentreModel::conjugate_adjoint(std::size_t group, const Matrix& rows) con
   return result;
 }
 
-Matrix CentreModel::adjoint_of(const Matrix& a) const {
-  const Index coils = s_.data.extent(1);
-  Matrix sum({s_.grid.count(), 1});
+Matrix CentreModel::adjoint_of(const std::vector<Matrix>& columns) const {
+  const Index coils = s_.data.extent(1), each = static_cast<Index>(columns.size());
+  Matrix sum({s_.grid.count(), each});
   for (std::size_t g = 0; g < s_.group_count(); ++g) {
     const Index first = s_.group_starts[g], count = s_.group_starts[g + 1] - first;
     if (count == 0) continue;
-    Matrix rows({count, coils});
-    std::copy_n(a.data() + first * coils, count * coils, rows.data());
+    Matrix rows({count, each * coils});
+    for (Index i = 0; i < count; ++i)
+      for (Index e = 0; e < each; ++e)
+        std::copy_n(columns[static_cast<std::size_t>(e)].data() + (first + i) * coils, coils,
+                    rows.data() + (i * each + e) * coils);
     const auto part = conjugate_adjoint(g, rows);
-    for (Index p = 0; p < sum.size(); ++p) sum[p] += conj(part[p]);
+    for (Index p = 0; p < s_.grid.count(); ++p)
+      for (Index e = 0; e < each; ++e) sum[p * each + e] += conj(part[e * s_.grid.count() + p]);
   }
   return sum;
 }
@@ -395,7 +436,7 @@ CentreModel::Products CentreModel::products(const std::vector<std::size_t>& kind
   }
   const auto folded = matrix_product(operators_->factor, adjoints), folded_adjoint = adjoint(folded);
   const auto absorbed = matrix_product(folded_adjoint, folded);
-  const auto of_rest = matrix_product(folded_adjoint, matrix_product(operators_->factor, adjoint_of(rest)));
+  const auto of_rest = matrix_product(folded_adjoint, forward(operators_->factor, adjoint_of({rest})));
   for (std::size_t a = 0; a < n; ++a) {
     result.onto[a] -= of_rest[static_cast<Index>(a)].re;
     for (std::size_t b = 0; b < n; ++b) {
@@ -418,15 +459,26 @@ Matrix CentreModel::change_of(const Pattern& pattern) const {
   return v;
 }
 
-Matrix CentreModel::image_of(const Matrix& a) const {
-  return matrix_product(operators_->factor_adjoint, matrix_product(operators_->factor, adjoint_of(a)));
+std::vector<Matrix> CentreModel::images_of(const std::vector<Matrix>& columns) const {
+  const auto all = backward(operators_->factor, forward(operators_->factor, adjoint_of(columns)));
+  const auto each = static_cast<Index>(columns.size());
+  std::vector<Matrix> images(columns.size(), Matrix({s_.grid.count(), 1}));
+  for (Index i = 0; i < all.size(); ++i) images[static_cast<std::size_t>(i % each)][i / each] = all[i];
+  return images;
 }
 
-Matrix CentreModel::unexplained(const Matrix& a) const {
-  const auto explained = encoded(image_of(a), -1);
-  Matrix left = a;
-  for (Index i = 0; i < left.size(); ++i) left[i] -= explained[i];
-  return left;
+std::vector<Matrix> CentreModel::unexplained(std::vector<Matrix> columns) const {
+  if (columns.empty()) return columns;
+  const auto explained = encoded(images_of(columns));
+  for (std::size_t column = 0; column < columns.size(); ++column)
+    for (Index i = 0; i < columns[column].size(); ++i) columns[column][i] -= explained[column][i];
+  return columns;
+}
+
+const CentreModel* Centre::model() {
+  if (samples_.empty()) return nullptr;
+  if (!model_) model_.emplace(samples_, samples_.data, Pattern(samples_.group_count()));
+  return model_->is_regular() ? &*model_ : nullptr;
 }
 
 }  // namespace fhd::validation

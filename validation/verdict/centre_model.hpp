@@ -12,6 +12,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "recon/pipeline/context.hpp"
@@ -54,9 +56,10 @@ struct CentralSamples {
   std::vector<double> time_s;                ///< of the samples, for it
   SmallGrid grid{};
 
-  double radius = 0;         ///< cycles/FOV
-  double lasting_rest = 0;   ///< |d - E rho| / |d| of all samples inside, without what looks like noise
-  double lasting_share = 0;  ///< its square over |d - E rho|^2
+  double radius = 0;             ///< cycles/FOV
+  double lasting_rest = 0;       ///< |d - E rho| / |d| of all samples inside, without what looks like noise
+  double lasting_share = 0;      ///< its square over |d - E rho|^2
+  double lasting_certainty = 0;  ///< that over its standard deviation where the rest is white noise
 
   bool empty() const { return numbers.empty(); }
   std::int64_t count() const { return static_cast<std::int64_t>(numbers.size()); }
@@ -104,10 +107,15 @@ class CentreModel {
   Products products(const std::vector<std::size_t>& kinds, const Matrix& rest) const;
   /// Returns v of a pattern, [sample][coil].
   Matrix change_of(const Pattern& pattern) const;
-  /// Returns (E^H E + lambda)^-1 E^H a, [voxel][1].
-  Matrix image_of(const Matrix& a) const;
-  /// Returns (1 - H) a, [sample][coil].
-  Matrix unexplained(const Matrix& a) const;
+  /// Returns (E^H E + lambda)^-1 E^H a, [voxel][1], of several a at once: they cost little more than one.
+  std::vector<Matrix> images_of(const std::vector<Matrix>& a) const;
+  Matrix image_of(const Matrix& a) const { return std::move(images_of({a}).front()); }
+  /// Returns (1 - H) a, [sample][coil], of several a at once.
+  std::vector<Matrix> unexplained(std::vector<Matrix> a) const;
+  Matrix unexplained(const Matrix& a) const { return std::move(unexplained(std::vector<Matrix>{a}).front()); }
+  /// Returns E of images [voxel][1], [sample][coil] each.
+  std::vector<Matrix> encoded(const std::vector<Matrix>& images) const;
+  const CentralSamples& samples() const { return s_; }
 
  private:
   void place(const Pattern& undone);
@@ -115,16 +123,14 @@ class CentreModel {
   Complex<double> element(std::size_t kind, std::int64_t sample, std::int64_t coil) const;
   /// Returns E^H a as [column][voxel], conjugated, of a group's rows of [sample][column and coil].
   Matrix conjugate_adjoint(std::size_t group, const Matrix& rows) const;
-  /// Returns E^H a, [voxel][1], of all samples.
-  Matrix adjoint_of(const Matrix& a) const;
-  /// Returns E of images with a factor for each voxel, [sample][coil].
-  Matrix encoded(const Matrix& image, int axis) const;
+  /// Returns E^H of columns [sample][coil], [voxel][column].
+  Matrix adjoint_of(const std::vector<Matrix>& columns) const;
 
   const CentralSamples& s_;
   SmallPositions k_, steps_;
   struct Operators {
-    std::vector<Matrix> encoding{};     ///< E of one coil without a map, [sample][voxel], of every group
-    Matrix factor{}, factor_adjoint{};  ///< L^-1 of E^H E + lambda = L L^H, and its adjoint
+    std::vector<Matrix> encoding{};  ///< E of one coil without a map, [sample][voxel], of every group
+    Matrix factor{};                 ///< L^-1 of E^H E + lambda = L L^H
     double freedom = 0;
   };
   std::shared_ptr<const Operators> make_operators() const;
@@ -132,6 +138,23 @@ class CentreModel {
   Matrix data_, image_, prediction_, rest_;
   std::array<Matrix, 3> moments_;  ///< E (r_i x), [sample][coil]
   double misfit_ = 0;
+};
+
+/// Samples near the centre, and the problem with the model as it is told, solved when it is first asked for: it is the costly
+/// part of every test that begins with it.
+class Centre {
+ public:
+  explicit Centre(CentralSamples samples) : samples_(std::move(samples)) {}
+  Centre(const Centre&) = delete;
+  Centre& operator=(const Centre&) = delete;
+
+  const CentralSamples& samples() const { return samples_; }
+  /// Returns the solved problem; null where there is none.
+  const CentreModel* model();
+
+ private:
+  CentralSamples samples_;
+  std::optional<CentreModel> model_;
 };
 
 }  // namespace fhd::validation

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
 #include <optional>
@@ -190,24 +191,28 @@ template <class T>
 class Tests {
  public:
   Tests(const VerifierInput<T>& e, const std::vector<Index>& starts, const std::vector<double>& time,
-        double noise_variance)
-      : e_(e), time_(time), starts_(starts), s_(central_samples(e, starts, time)), noise_(noise_variance) {}
+        double noise_variance, Centre& centre)
+      : e_(e), time_(time), starts_(starts), centre_(centre), s_(centre.samples()), noise_(noise_variance) {}
 
   HypothesisTests operator()() {
     HypothesisTests result;
     constexpr double of_no_account = 0.002;  // no mistake that changes an image by 5 % leaves less over
     if (s_.empty() || s_.lasting_rest < of_no_account) return result;
-    const CentreModel model(s_, s_.data, Pattern(s_.group_count()));
-    if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(s_.data.size())) return result;
+    if (!centre_.model() || centre_.model()->freedom() < 0.1 * static_cast<double>(s_.data.size()))
+      return result;
+    const CentreModel& model = *centre_.model();
     const auto all = hypotheses_for(s_, e_.matrix_size);
     auto fits = first_steps(model, all);
     image_change_.emplace(e_, s_, time_, model.extent());
     constexpr double worth_showing = 0.02;
-    for (const auto& fit : fits)
-      if (fit.share > worth_showing) {
-        const auto changed = model.image_of(model.change_of(fit.hypothesis->of(fit.sizes)));
-        result.changes.push_back(finding_of(fit, relative_change(changed, model.image())));
-      }
+    std::vector<Fit> shown;
+    std::copy_if(fits.begin(), fits.end(), std::back_inserter(shown),
+                 [](const Fit& fit) { return fit.share > worth_showing; });
+    std::vector<Matrix> changes;
+    for (const auto& fit : shown) changes.push_back(model.change_of(fit.hypothesis->of(fit.sizes)));
+    if (!changes.empty()) changes = model.images_of(changes);
+    for (std::size_t i = 0; i < shown.size(); ++i)
+      result.changes.push_back(finding_of(shown[i], relative_change(changes[i], model.image())));
     // The data as the model of the whole image sees them: what the small one cannot hold is no mistake.
     data_ = model.prediction();
     for (Index i = 0; i < data_.size(); ++i) data_[i] += s_.rest[i];
@@ -302,7 +307,7 @@ class Tests {
   std::optional<Finding> likeliest(const std::vector<Fit>& fits, const std::vector<Hypothesis>& all) {
     const std::size_t most_tried = is_3d() ? 2 : 5;
     const double worth_a_try = is_3d() ? 0.25 : 0.1;  // a problem in 3D takes 0.2 s
-    const CentreModel told(s_, data_, Pattern(s_.group_count()));
+    const CentreModel told(s_, data_, Pattern(s_.group_count()), centre_.model());
     std::optional<Fit> best;
     std::size_t tried = 0;
     for (const auto& first : fits) {
@@ -442,7 +447,8 @@ class Tests {
     const std::size_t count = h.patterns.size();
     System system(count);
     std::vector<Matrix> left;
-    for (const auto& pattern : h.patterns) left.push_back(model.unexplained(model.change_of(pattern)));
+    for (const auto& pattern : h.patterns) left.push_back(model.change_of(pattern));
+    left = model.unexplained(std::move(left));
     const Index coils = s_.data.extent(1);
     std::vector<std::vector<double>> scores(static_cast<std::size_t>(clusters()), std::vector<double>(count));
     for (Index i = 0; i < s_.count(); ++i)
@@ -480,7 +486,8 @@ class Tests {
   const VerifierInput<T>& e_;
   const std::vector<double>& time_;
   const std::vector<Index>& starts_;
-  CentralSamples s_;
+  Centre& centre_;
+  CentralSamples s_;  ///< of the centre; boundaries of steps may move
   double noise_;
   Matrix data_;
   std::optional<ImageChange<T>> image_change_;
@@ -490,13 +497,13 @@ class Tests {
 
 template <class T>
 HypothesisTests test_hypotheses(const VerifierInput<T>& input, const std::vector<Index>& starts,
-                                const std::vector<double>& time, double noise_variance) {
-  return Tests<T>(input, starts, time, noise_variance)();
+                                const std::vector<double>& time, double noise_variance, Centre& centre) {
+  return Tests<T>(input, starts, time, noise_variance, centre)();
 }
 
 template HypothesisTests test_hypotheses(const VerifierInput<float>&, const std::vector<Index>&,
-                                         const std::vector<double>&, double);
+                                         const std::vector<double>&, double, Centre&);
 template HypothesisTests test_hypotheses(const VerifierInput<double>&, const std::vector<Index>&,
-                                         const std::vector<double>&, double);
+                                         const std::vector<double>&, double, Centre&);
 
 }  // namespace fhd::validation

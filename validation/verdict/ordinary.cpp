@@ -118,12 +118,13 @@ class Sources {
   OrdinaryRest operator()() {
     if (!(beyond_ > 0)) return {};
     const auto shapes = monomials_of(s_.grid);
+    std::vector<Matrix> images;
     for (const auto& shape : shapes) {
-      Matrix image = model_.image();
-      for (Index p = 0; p < image.size(); ++p) image[p] = value_at(shape, s_.grid, p) * image[p];
-      seen_.push_back(model_.rest_of(image));
-      for (Index i = 0; i < seen_.back().size(); ++i) seen_.back()[i] = s_.data[i] - seen_.back()[i];
+      images.push_back(model_.image());
+      for (Index p = 0; p < images.back().size(); ++p)
+        images.back()[p] = value_at(shape, s_.grid, p) * images.back()[p];
     }
+    seen_ = model_.encoded(images);
     off_resonance(shapes), maps(shapes), motion();
     if (reaches_border_) outside();
     OrdinaryRest result;
@@ -184,9 +185,9 @@ class Sources {
         const double t = s_.times[static_cast<std::size_t>(i / coils)];
         v[i] = {t * v[i].im, -t * v[i].re};
       }
-      changes.push_back(model_.unexplained(v));
+      changes.push_back(std::move(v));
     }
-    const auto fit = fit_of(changes);
+    const auto fit = fit_of(model_.unexplained(std::move(changes)));
     const std::vector<Complex<double>> sizes(fit.sizes.begin(), fit.sizes.end());
     const double turns = size_over_image(shapes, sizes) * 0.5 / std::numbers::pi;
     add("off_resonance",
@@ -199,15 +200,17 @@ class Sources {
   void maps(const std::vector<Monomial>& shapes) {
     const Index coils = s_.data.extent(1);
     if (coils < 2) return;
-    std::vector<Matrix> changes;
+    std::vector<Matrix> real, changes;
     for (Index coil = 0; coil < coils; ++coil)
       for (const auto& seen : seen_) {
-        Matrix v(seen.shape());
-        for (Index i = coil; i < v.size(); i += coils) v[i] = seen[i];
-        changes.push_back(model_.unexplained(v));
-        changes.push_back(changes.back());
-        for (auto& value : changes.back()) value = {-value.im, value.re};
+        real.emplace_back(seen.shape());
+        for (Index i = coil; i < seen.size(); i += coils) real.back()[i] = seen[i];
       }
+    for (auto& v : model_.unexplained(std::move(real))) {
+      changes.push_back(v);
+      for (auto& value : v) value = {-value.im, value.re};
+      changes.push_back(std::move(v));
+    }
     const auto fit = fit_of(changes);
     double worst = 0;
     for (std::size_t coil = 0; coil < static_cast<std::size_t>(coils); ++coil) {
@@ -272,12 +275,12 @@ class Sources {
 
 }  // namespace
 
-OrdinaryRest ordinary_rest(const CentralSamples& samples, const std::array<int, 3>& matrix_size,
-                           bool has_times, bool reaches_border, double noise_variance) {
-  if (samples.empty()) return {};
-  const CentreModel model(samples, samples.data, Pattern(samples.group_count()));
-  if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(samples.data.size())) return {};
-  return Sources(samples, model, matrix_size, has_times, reaches_border, noise_variance)();
+OrdinaryRest ordinary_rest(Centre& centre, const std::array<int, 3>& matrix_size, bool has_times,
+                           bool reaches_border, double noise_variance) {
+  const CentralSamples& samples = centre.samples();
+  if (!centre.model() || centre.model()->freedom() < 0.1 * static_cast<double>(samples.data.size()))
+    return {};
+  return Sources(samples, *centre.model(), matrix_size, has_times, reaches_border, noise_variance)();
 }
 
 }  // namespace fhd::validation

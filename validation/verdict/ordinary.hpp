@@ -25,7 +25,7 @@ inline bool reaches_border(double border) { return border > 0.7; }
 
 /// Estimates the ordinary rest. `has_times`: the times of `samples` are seconds; `reaches_border`: tissue outside is a source;
 /// `noise_variance` as that of test_hypotheses. Empty where the centre of k-space cannot tell. Takes some tenths of a second.
-OrdinaryRest ordinary_rest(const CentralSamples& samples, const std::array<int, 3>& matrix_size,
-                           bool has_times, bool reaches_border, double noise_variance);
+OrdinaryRest ordinary_rest(Centre& centre, const std::array<int, 3>& matrix_size, bool has_times,
+                           bool reaches_border, double noise_variance);
 
 }  // namespace fhd::validation

@@ -59,14 +59,15 @@ double energy_left_out(const CentralSamples& s, const Matrix& all) {
 
 }  // namespace
 
-double prediction_error(const CentralSamples& s, double noise_variance) {
+double prediction_error(Centre& centre, double noise_variance) {
+  const CentralSamples& s = centre.samples();
   constexpr double unknown = -1, tolerance = 1.2;
   constexpr Index many = 4;  // values for each unknown: what is left over tells enough
   if (s.empty() || s.readout_count < 2 * every || s.data.size() > many * s.grid.count()) return unknown;
   const Pattern none(s.group_count());
-  const CentreModel whole(s, s.data, none);
   const auto some = kept(s);
-  if (!whole.is_regular() || some.count() == s.count() || some.count() == 0) return unknown;
+  if (!centre.model() || some.count() == s.count() || some.count() == 0) return unknown;
+  const CentreModel& whole = *centre.model();
   const CentreModel model(some, some.data, none);
   if (!model.is_regular()) return unknown;
   // Energy of what other readouts miss of values [sample][coil] in those left out.

@@ -8,6 +8,6 @@ namespace fhd::validation {
 /// Returns |r - E x| / |d| over every fourth readout, r what the whole image leaves over and x of the r of the other readouts,
 /// without what noise of `noise_variance` leaves (found with noise that is drawn); < 0 where there are fewer than 8 readouts or four
 /// times as many values as unknowns, or where other readouts miss more than a tenth of the energy of an image that explains all.
-double prediction_error(const CentralSamples& samples, double noise_variance);
+double prediction_error(Centre& centre, double noise_variance);
 
 }  // namespace fhd::validation

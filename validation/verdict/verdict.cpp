@@ -149,20 +149,18 @@ void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict&
 /// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is suspected, and
 /// what other readouts predict of one.
 template <class T>
-void judge_beside_ordinary(const VerifierInput<T>& e, const std::vector<Index>& starts,
-                           const std::vector<double>& time, Verdict& v) {
+void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v) {
   const double voxels = static_cast<double>(e.matrix_size[0]) * e.matrix_size[1] * e.matrix_size[2],
                values = static_cast<double>(std::min<Index>(e.coil_count, 4) * e.trajectory.sample_count());
   const bool is_scarce = values <= 4 * voxels, is_quiet = v.unexplained <= right_limit && !v.cause;
   if (is_quiet && !is_scarce) return;
-  const auto samples = central_samples(e, starts, time);
-  v.prediction_error = prediction_error(samples, v.noise_variance);
+  v.prediction_error = prediction_error(centre, v.noise_variance);
   if (is_quiet) return;
   // In 3D the wide image takes seconds.
   const bool seeks_outside =
       reaches_border(v.border) && (e.matrix_size[2] == 1 || v.unexplained > unexplained_limit);
   auto found =
-      ordinary_rest(samples, e.matrix_size, e.sample_time_s != nullptr, seeks_outside, v.noise_variance);
+      ordinary_rest(centre, e.matrix_size, e.sample_time_s != nullptr, seeks_outside, v.noise_variance);
   v.ordinary = std::move(found.sources);
   v.ordinary_limit = ordinary_limit(found.share);
 }
@@ -193,13 +191,14 @@ Verdict judge(const VerifierInput<T>& input) {
   add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
-  auto tests = test_hypotheses(input, starts, time, verdict.noise_variance);
+  Centre centre(central_samples(input, starts, time));
+  auto tests = test_hypotheses(input, starts, time, verdict.noise_variance, centre);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
   for (auto& finding : findings_in_data(input, starts, verdict))
     verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
-  judge_beside_ordinary(input, starts, time, verdict);
+  judge_beside_ordinary(input, centre, verdict);
   decide(verdict, input.solver_residual, input.iterations);
   verdict.noise_variance = verdict.noise_variance / input.sample_scale / input.sample_scale;
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

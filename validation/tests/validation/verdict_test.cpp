@@ -284,7 +284,7 @@ TEST(Readouts, start_where_the_trajectory_jumps) {
 // --- Causes ---
 
 std::string cause_of(const Scan& scan) {
-  return validation::likeliest_cause(scan, {}, {}, 60).value_or(Finding{"", "none"}).text;
+  return validation::likeliest_cause(scan, {}, {}).value_or(Finding{"", "none"}).text;
 }
 
 TEST(Causes, are_none_of_a_scan_that_is_right) {
