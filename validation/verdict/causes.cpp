@@ -268,6 +268,7 @@ class Alternatives {
     if (readout_count() >= 8) {
       add("the phase of the readouts changes from one to the next",
           [starts = &starts_](Scan& scan) { align_phases(*starts, scan); });
+      if (is_of_one_direction(scan_.trajectory, starts_)) return;
       const double n = static_cast<double>(readout_count());
       for (const double step : {111.246117975, 222.492235950, 137.507764050, 180 / n, 360 / n})
         add(fmt::format("the angles of the readouts: steps of {:.4g} degrees, not as the file states", step),

@@ -357,7 +357,7 @@ class Tests {
 
   /// Returns whether about half of a large misfit stays: another mistake made it.
   bool leaves_too_much(const Fit& fit, const CentreModel& told) const {
-    constexpr double large = 0.15, most_left = 0.3;  // of |d|, of the square of the misfit
+    constexpr double large = 0.25, most_left = 0.3;  // of |d|, of the square of the misfit
     const double beyond_noise = told.misfit() - std::min(noise_ * told.freedom(), 0.5 * told.misfit());
     return beyond_noise > large * large * energy_of(data_) && 1 - fit.share > most_left;
   }
