@@ -123,6 +123,9 @@ SmallGrid grid_for(const std::array<int, 3>& matrix_size, int radius) {
   return grid;
 }
 
+/// Returns the gain by which samples are divided.
+double gain_of(const Sizes& size) { return std::max(0.1, 1 + size[change::gain]); }
+
 }  // namespace
 
 template <class T>
@@ -230,7 +233,11 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
   image_ = image_of(data_);
   prediction_ = encoded(image_, -1);
   rest_ = rest_of(image_);
-  for (const auto& r : rest_) misfit_ += norm(r);
+  const Index coils = s_.data.extent(1);
+  for (Index i = 0; i < rest_.size(); ++i) {
+    const double gain = gain_of(undone[s_.group_of(s_.readouts[static_cast<std::size_t>(i / coils)])]);
+    misfit_ += gain * gain * norm(rest_[i]);
+  }
   for (int axis = 0; axis < 3; ++axis)
     if (s_.grid.n[static_cast<std::size_t>(axis)] > 1)
       moments_[static_cast<std::size_t>(axis)] = encoded(image_, axis);
@@ -274,7 +281,7 @@ void CentreModel::place(const Pattern& undone) {
     }
     double phase = -size[change::phase] + size[change::offset] * s_.times[at];
     for (std::size_t axis = 0; axis < 3; ++axis) phase += two_pi * k[axis] * size[change::shift + axis];
-    const auto factor = 1 / std::max(0.1, 1 + size[change::gain]) * turned(phase);
+    const auto factor = 1 / gain_of(size) * turned(phase);
     for (Index c = 0; c < coils; ++c) data_[i * coils + c] = factor * data_[i * coils + c];
     k_.push_back(k), steps_.push_back(step);
   }
