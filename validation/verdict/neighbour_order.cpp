@@ -44,13 +44,17 @@ class NeighbourOrder {
   }
 
   std::optional<Finding> operator()() const {
-    auto what = by_samples();
-    if (what.empty()) what = by_energies();
+    const auto what = is_cartesian() ? by_energies() : by_samples();
     if (what.empty()) return {};
     return Finding{"exchange", "the order of the readouts: " + what, 0, 0, "", 1};
   }
 
  private:
+  /// Returns whether the readouts pass the centre of k-space at many distances.
+  bool is_cartesian() const {
+    const auto [least, most] = std::minmax_element(radius_.begin(), radius_.end());
+    return set_.axes == 2 && *least < 0.1 && *most > 0.5;
+  }
   std::string by_samples() const {
     if (static_cast<Index>(near_.size()) < 4 * set_.readouts) return {};
     constexpr double wrong = 0.2, alike = 0.6, improvement = 0.6;
@@ -62,8 +66,6 @@ class NeighbourOrder {
   }
   std::string by_energies() const {
     constexpr double improvement = 0.5, far = 1. / 3;  // of the radius of k-space
-    const auto [least, most] = std::minmax_element(radius_.begin(), radius_.end());
-    if (set_.axes != 2 || *least > 0.1 || *most < 0.5) return {};  // all readouts pass the centre, or none
     const double as_told = spread(told());
     auto what = best_order([&](const Places& places) { return spread(places); }, improvement * as_told);
     return what.empty() && as_told > far * far ? another : what;

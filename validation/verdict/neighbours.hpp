@@ -24,8 +24,8 @@ std::optional<Finding> odd_residuals(const ReadoutSet& all);
 
 /// Returns an order of the readouts other than that of the trajectory: code "exchange". C = sum |d_a - d_b|^2
 /// / sum (|d_a|^2 + |d_b|^2) over neighbours a, b whose samples are less than 1.1 cycles/FOV apart is small
-/// in the right order, and 1 in a wrong one. Where that does not tell, the energies of lines do, which are
-/// smooth across Cartesian k-space. Meaningful where much is left over.
+/// in the right order, and 1 in a wrong one. In a plane of Cartesian lines their energies tell, which lie
+/// about the centre. Meaningful where much is left over.
 std::vector<Finding> order_by_neighbours(const ReadoutSet& all,
                                          const std::vector<std::vector<std::int64_t>>& nearest);
 

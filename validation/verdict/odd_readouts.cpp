@@ -48,6 +48,7 @@ class OddReadouts {
   }
 
   std::optional<Finding> lost() const {
+    if (has_contrast()) return {};
     const auto found = select([&](Index j) {
       double in_time = 0;
       for (Index o = std::max<Index>(0, j - 2); o < std::min(set_.readouts, j + 3); ++o)
@@ -113,6 +114,13 @@ class OddReadouts {
   }
 
  private:
+  /// Returns whether a quarter of the readouts are darker than their neighbours, as in scans whose signal passes zero.
+  bool has_contrast() const {
+    constexpr double darker = 0.6;
+    Index found = 0;
+    for (Index j = 0; j < set_.readouts; ++j) found += data_[at(j)] < darker * beside_[at(j)][1];
+    return 4 * found > set_.readouts;
+  }
   static std::size_t at(Index j) { return static_cast<std::size_t>(j); }
   template <class Is>
   std::vector<Index> select(const Is& is) const {
