@@ -24,20 +24,20 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
   const double dwell_s = times && times->size() > 1 ? std::max(0.0, (*times)[1] - (*times)[0]) : 0;
   const bool is_unexplained = !(v.unexplained <= unexplained_limit);
   const auto whole = whole_readouts(input, starts, enough), thinned = thinned_readouts(input, starts, enough);
-  if (auto imaginary = imaginary_part(whole)) return {std::move(*imaginary)};
-  if (is_unexplained)
-    if (auto wrapped = wrapped_samples(input, starts)) return {std::move(*wrapped)};
   const auto nearest = nearest_readouts(thinned);
+  if (auto imaginary = imaginary_part(whole, is_unexplained)) return {std::move(*imaginary)};
   if (is_unexplained)
     if (auto order = order_by_neighbours(thinned, nearest); !order.empty()) return order;
   std::vector<Finding> found = order_of_readouts(thinned);
-  const auto add = [&](std::vector<Finding> more) {
-    for (auto& finding : more) found.push_back(std::move(finding));
-  };
-  if (found.empty()) add(odd_readouts(thinned, nearest, is_unexplained));
-  if (is_unexplained) add(first_samples(whole));
-  if (std::any_of(found.begin(), found.end(), [](const Finding& one) { return one.share == 1; }))
-    return found;
+  const bool is_moved_in_stack = thinned.axes == 3 && !found.empty();  // to planes of another energy
+  if (!is_moved_in_stack)
+    if (auto odd = odd_energies(thinned, nearest)) return {std::move(*odd)};
+  if (is_unexplained)
+    if (auto wrapped = wrapped_samples(input, starts)) return {std::move(*wrapped)};
+  if (is_unexplained && found.empty())
+    if (auto odd = odd_residuals(thinned)) found.push_back(std::move(*odd));
+  if (is_unexplained)
+    if (auto first = first_samples(whole)) found.push_back(std::move(*first));
   if (auto tone = tone_in(whole, dwell_s)) found.push_back(std::move(*tone));
   if (v.tested >= few_unknowns && !is_unexplained)  // else it is not noise that is left over
     if (auto window = window_in(whole)) found.push_back(std::move(*window));
@@ -49,14 +49,15 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
 const Finding* mistake_in_data(const Verdict& v) {
   constexpr std::array<std::string_view, 10> codes{"tone",   "window",  "order",     "exchange", "spikes",
                                                    "offset", "wrapped", "imaginary", "readouts", "samples"};
-  constexpr double least_change = 0.05, least_share = 1. / 3;
+  constexpr double least_change = 0.05, least_share = 1. / 3, shown_by_samples = 1;
   const bool is_unexplained = !(v.unexplained <= unexplained_limit);
   const Finding* worst = nullptr;
   double most = 0;
   for (const auto& finding : v.changes) {
     if (std::find(codes.begin(), codes.end(), finding.code) == codes.end()) continue;
     const bool is_large = finding.image_change >= least_change;
-    const bool explains = (is_unexplained && finding.share > least_share) || finding.share == 1;
+    const bool explains =
+        (is_unexplained && finding.share > least_share) || finding.share == shown_by_samples;
     const double size = std::max(finding.image_change, finding.share);
     if ((is_large || explains) && size > most) worst = &finding, most = size;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -16,6 +17,8 @@ using Index = std::int64_t;
 using Neighbours = std::vector<std::vector<Index>>;
 using Places = std::vector<Index>;  ///< [readout]: which readout of the file belongs there
 
+constexpr const char* another = "random, or another than that of the trajectory";
+
 /// Two readouts, and the place in both where their samples are near each other.
 struct Near {
   Index a, b, n;
@@ -25,6 +28,12 @@ class NeighbourOrder {
  public:
   NeighbourOrder(const ReadoutSet& set, const Neighbours& nearest) : set_(set) {
     constexpr float nearest_to_centre = 1.5f, farthest = 1.1f;
+    energy_.resize(static_cast<std::size_t>(set.readouts));
+    for (Index i = 0; i < set.coils * set.readouts * set.length; ++i)
+      energy_[static_cast<std::size_t>(i / set.length % set.readouts)] +=
+          std::norm(set.data[static_cast<std::size_t>(i)]);
+    for (auto first = set.radius.begin(); first != set.radius.end(); first += set.length)
+      radius_.push_back(*std::min_element(first, first + set.length));
     for (Index a = 0; a < set.readouts; ++a)
       for (std::size_t i = 0; i < 2; ++i) {
         const Index b = nearest[static_cast<std::size_t>(a)][i];
@@ -35,21 +44,51 @@ class NeighbourOrder {
   }
 
   std::optional<Finding> operator()() const {
-    if (static_cast<Index>(near_.size()) < 4 * set_.readouts) return {};
-    const double as_told = unlikeness(told());
-    constexpr double wrong = 0.2, improvement = 0.6;
-    if (as_told < wrong) return {};
-    double least = improvement * as_told;
-    std::string what;
-    for (const auto& [name, places] : orders())
-      if (const double found = unlikeness(places); found < least) least = found, what = name;
-    if (what.empty() && as_told > 0.6 && is_shuffled())
-      what = "random, or another than that of the trajectory";
+    const auto what = is_cartesian() ? by_energies() : by_samples();
     if (what.empty()) return {};
     return Finding{"exchange", "the order of the readouts: " + what, 0, 0, "", 1};
   }
 
  private:
+  /// Returns whether the readouts pass the centre of k-space at many distances.
+  bool is_cartesian() const {
+    const auto [least, most] = std::minmax_element(radius_.begin(), radius_.end());
+    return set_.axes == 2 && *least < 0.1 && *most > 0.5;
+  }
+  std::string by_samples() const {
+    if (static_cast<Index>(near_.size()) < 4 * set_.readouts) return {};
+    constexpr double wrong = 0.2, alike = 0.6, improvement = 0.6;
+    const double as_told = unlikeness(told());
+    if (as_told < wrong) return {};
+    auto what = best_order([&](const Places& places) { return unlikeness(places); }, improvement * as_told);
+    if (what.empty() && as_told > alike && is_shuffled()) return another;
+    return what;
+  }
+  std::string by_energies() const {
+    constexpr double improvement = 0.5, far = 1. / 3;  // of the radius of k-space
+    const double as_told = spread(told());
+    auto what = best_order([&](const Places& places) { return spread(places); }, improvement * as_told);
+    return what.empty() && as_told > far * far ? another : what;
+  }
+  template <class Score>
+  std::string best_order(const Score& score, double least) const {
+    std::string what;
+    for (const auto& [name, places] : orders())
+      if (const double found = score(places); found < least) least = found, what = name;
+    return what;
+  }
+  /// Returns the mean square distance of the energy of lines from the centre of k-space.
+  double spread(const Places& places) const {
+    std::vector<double> sorted(energy_);
+    std::nth_element(sorted.begin(), sorted.begin() + 2, sorted.end(), std::greater<>());
+    const double most = sorted[2];  // one or two lines may be odd
+    double sum = 0, all = 0;
+    for (std::size_t j = 0; j < radius_.size(); ++j) {
+      const double of = std::min(most, energy_[static_cast<std::size_t>(places[j])]);
+      sum += of * radius_[j] * radius_[j], all += of;
+    }
+    return all > 0 ? sum / all : 0;
+  }
   float distance(Index a, Index b, Index n) const {
     float square = 0;
     for (std::size_t axis = 0; axis < 3; ++axis) square += std::pow(k(a, n)[axis] - k(b, n)[axis], 2.f);
@@ -91,7 +130,8 @@ class NeighbourOrder {
             {"even and odd ones are interleaved, which the trajectory has one after the other",
              std::move(unfolded)}};
   }
-  /// Returns whether readouts have likenesses, elsewhere than the trajectory says and at no one distance, as wrong angles have.
+  /// Returns whether readouts have likenesses, elsewhere than the trajectory says and at no one distance, as
+  /// wrong angles have.
   bool is_shuffled() const {
     constexpr Index most = 300;
     constexpr double alike = 0.4, common = 0.3;
@@ -125,6 +165,7 @@ class NeighbourOrder {
   }
 
   const ReadoutSet& set_;
+  std::vector<double> energy_, radius_;  ///< |d_j|^2, and the least radius of k, of each readout
   std::vector<Near> near_;
 };
 

@@ -32,7 +32,7 @@ std::vector<std::vector<std::int64_t>> nearest_readouts(const ReadoutSet& set) {
   return nearest;
 }
 
-std::vector<Finding> first_samples(const ReadoutSet& set) {
+std::optional<Finding> first_samples(const ReadoutSet& set) {
   constexpr std::int64_t most = 12, later = 40;
   constexpr double least = 0.1, times = 6, least_share = 0.15;
   if (set.length < 2 * later) return {};
@@ -60,11 +60,15 @@ std::vector<Finding> first_samples(const ReadoutSet& set) {
   double in_first = 0;
   while (count < later && share(count) > limit) in_first += rest[static_cast<std::size_t>(count++)];
   if (count == 0 || count > most || in_first < least_share * all) return {};
-  return {{"samples",
-           fmt::format("the first {} samples of each readout do not fit (filter of the receiver, or noise "
-                       "before the signal)",
-                       count),
-           static_cast<double>(count), 0, "samples", in_first / all}};
+  return Finding{
+      "samples",
+      fmt::format("the first {} samples of each readout do not fit (filter of the receiver, or noise "
+                  "before the signal)",
+                  count),
+      static_cast<double>(count),
+      0,
+      "samples",
+      in_first / all};
 }
 
 }  // namespace fhd::validation

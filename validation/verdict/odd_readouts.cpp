@@ -13,9 +13,10 @@ namespace {
 using Index = std::int64_t;
 using Neighbours = std::vector<std::vector<Index>>;
 
-constexpr double lost_limit = 0.05, bright_limit = 25;  ///< of the energy of the neighbours
-constexpr double least_size = 0.05;                     ///< of the signal that is missing, or too much
+constexpr double lost_limit = 0.05, noise_limit = 9, gain_limit = 25;  ///< of the energy of the neighbours
+constexpr double least_size = 0.05;                    ///< of the signal that is missing, or too much
 constexpr double outlier_limit = 30, own_limit = 0.2;  ///< of a residual: over the median, over its own |d|^2
+constexpr double peak_limit = 0.5;                     ///< of the energy of a readout in one place: a spike
 constexpr double run_limit = 4, own_limit_of_run = 0.03;
 
 double median(std::vector<double> values) {
@@ -38,7 +39,7 @@ class OddReadouts {
         }
       data_.push_back(data), rest_.push_back(rest), least_.push_back(least);
     }
-    for (Index j = 0; j < set.readouts; ++j) {
+    for (Index j = 0; j < static_cast<Index>(nearest.size()); ++j) {
       std::vector<double> beside;
       for (const Index other : nearest[at(j)]) beside.push_back(data_[at(other)]);
       std::sort(beside.begin(), beside.end());
@@ -47,6 +48,7 @@ class OddReadouts {
   }
 
   std::optional<Finding> lost() const {
+    if (has_contrast()) return {};
     const auto found = select([&](Index j) {
       double in_time = 0;
       for (Index o = std::max<Index>(0, j - 2); o < std::min(set_.readouts, j + 3); ++o)
@@ -62,16 +64,18 @@ class OddReadouts {
   }
 
   std::optional<Finding> bright() const {
+    constexpr double alike = 0.6;
     const auto found = select([&](Index j) {
       const double before = j > 0 ? data_[at(j - 1)] : data_[1],
                    after = j + 1 < set_.readouts ? data_[at(j + 1)] : data_[at(j - 1)];
-      return data_[at(j)] > bright_limit * std::max(beside_[at(j)][2], std::min(before, after)) &&
-             !is_the_centre(j);
+      const bool is_noise = likeness_of(j) < alike && peak_of(j, false) < peak_limit;
+      return data_[at(j)] > (is_noise ? noise_limit : gain_limit) *
+                                std::max(beside_[at(j)][2], std::min(before, after)) &&
+             (is_noise || likeness_of(j) >= alike) && !is_the_centre(j);
     });
     if (!is_enough(found, [&](Index j) { return data_[at(j)]; })) return {};
     double likeness = 1;
     for (const Index j : found) likeness = std::min(likeness, likeness_of(j));
-    constexpr double alike = 0.6;
     const bool is_one = found.size() == 1;
     if (likeness < alike)
       return finding(found, is_one ? "is of noise or interference" : "are of noise or interference");
@@ -84,16 +88,22 @@ class OddReadouts {
 
   std::optional<Finding> misfitting() const {
     const double middle = median(rest_);
+    std::vector<double> shares;
+    for (Index j = 0; j < set_.readouts; ++j) shares.push_back(rest_[at(j)] / std::max(data_[at(j)], 1e-30));
+    const double usual = median(shares);  // lines far from the centre have less signal, and less residual
     const auto outliers = [&](double limit, double own) {
       return select(
-          [&](Index j) { return rest_[at(j)] > limit * middle && rest_[at(j)] > own * data_[at(j)]; });
+          [&](Index j) { return rest_[at(j)] > limit * middle && shares[at(j)] > std::max(own, 3 * usual); });
     };
     const auto some = outliers(run_limit, own_limit_of_run);
     if (auto run = run_in(some)) return run;
     const auto found = outliers(outlier_limit, own_limit);
     if (found.empty() || static_cast<Index>(found.size()) > set_.readouts / 8) return {};
     double most = 0;
-    for (const Index j : found) most = std::max(most, rest_[at(j)]);
+    for (const Index j : found) {
+      if (peak_of(j, true) > peak_limit) return {};  // a spike
+      most = std::max(most, rest_[at(j)]);
+    }
     const auto share = share_of(found);
     auto odd =
         finding(found, fmt::format("{} not fit: {} residual is {} {:.0f} times that of the others",
@@ -104,6 +114,13 @@ class OddReadouts {
   }
 
  private:
+  /// Returns whether a quarter of the readouts are darker than their neighbours, as in scans whose signal passes zero.
+  bool has_contrast() const {
+    constexpr double darker = 0.6;
+    Index found = 0;
+    for (Index j = 0; j < set_.readouts; ++j) found += data_[at(j)] < darker * beside_[at(j)][1];
+    return 4 * found > set_.readouts;
+  }
   static std::size_t at(Index j) { return static_cast<std::size_t>(j); }
   template <class Is>
   std::vector<Index> select(const Is& is) const {
@@ -125,11 +142,26 @@ class OddReadouts {
     for (const Index j : found) sum += rest_[at(j)];
     return all > 0 ? sum / all : 0;
   }
-  /// Returns whether no other readout comes as near to the centre of k-space, where a line may be far above its neighbours.
+  /// Returns whether no other readout comes as near to the centre of k-space, where a line may be far above
+  /// its neighbours.
   bool is_the_centre(Index j) const {
     for (Index o = 0; o < set_.readouts; ++o)
       if (o != j && least_[at(o)] <= least_[at(j)] + 1e-3f) return false;
     return true;
+  }
+  /// Returns the share of one place in the energy of a readout, or of its residual.
+  double peak_of(Index j, bool of_residual) const {
+    double most = 0;
+    for (Index n = 0; n < set_.length; ++n) {
+      double sum = 0;
+      for (Index coil = 0; coil < set_.coils; ++coil) {
+        const auto i = at(set_.at(coil, j) + n);
+        sum += std::norm(of_residual ? set_.data[i] - set_.predicted[i] : set_.data[i]);
+      }
+      most = std::max(most, sum);
+    }
+    const double all = of_residual ? rest_[at(j)] : data_[at(j)];
+    return all > 0 ? most / all : 0;
   }
   /// Returns the correlation of |d| along a readout with that of its neighbour.
   double likeness_of(Index j) const {
@@ -191,7 +223,7 @@ class OddReadouts {
   }
 
   const ReadoutSet& set_;
-  const Neighbours& nearest_;
+  const Neighbours nearest_;
   std::vector<double> data_, rest_;          ///< |d_j|^2, |r_j|^2
   std::vector<float> least_;                 ///< least radius of k
   std::vector<std::vector<double>> beside_;  ///< |d|^2 of the neighbours of each, ascending
@@ -200,14 +232,17 @@ class OddReadouts {
 
 }  // namespace
 
-std::vector<Finding> odd_readouts(const ReadoutSet& all, const Neighbours& nearest, bool is_unexplained) {
+std::optional<Finding> odd_energies(const ReadoutSet& all, const Neighbours& nearest) {
   if (nearest.empty()) return {};
   const OddReadouts odd(all, nearest);
-  if (auto lost = odd.lost()) return {std::move(*lost)};
-  if (auto bright = odd.bright()) return {std::move(*bright)};
-  if (is_unexplained)
-    if (auto some = odd.misfitting()) return {std::move(*some)};
-  return {};
+  if (auto lost = odd.lost()) return lost;
+  return odd.bright();
+}
+
+std::optional<Finding> odd_residuals(const ReadoutSet& all) {
+  constexpr Index fewest = 8;
+  if (all.readouts < fewest) return {};
+  return OddReadouts(all, {}).misfitting();
 }
 
 }  // namespace fhd::validation

@@ -78,7 +78,7 @@ std::optional<Finding> lost_part(const ReadoutSet& set) {
 
 template <class T>
 std::optional<Finding> wrapped_samples(const VerifierInput<T>& e, const std::vector<Index>& starts) {
-  constexpr double fewest = 4, least_evenness = 0.7;
+  constexpr double fewest = 4, least_evenness = 0.5;
   const auto range = range_of(e);
   if (range.evenness() < least_evenness) return {};
   const double most = range.most();
@@ -102,8 +102,9 @@ std::optional<Finding> wrapped_samples(const VerifierInput<T>& e, const std::vec
                  1};
 }
 
-std::optional<Finding> imaginary_part(const ReadoutSet& set) {
-  constexpr double fewest = 1000, least = 0.15, apart = 0.1;
+std::optional<Finding> imaginary_part(const ReadoutSet& set, bool is_unexplained) {
+  constexpr double fewest = 1000;
+  const double least = is_unexplained ? 0.2 : 0.15, apart = is_unexplained ? 0.2 : 0.1;
   if (auto lost = lost_part(set)) return lost;
   if (set.coils < 2) return {};
   std::vector<std::complex<double>> of;

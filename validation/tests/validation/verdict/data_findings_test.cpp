@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <random>
 
 #include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
@@ -106,6 +107,51 @@ void spike(data::Simulation& made) {
         Complex<float>(static_cast<float>(30 * root_mean_square(made.scan)), 0.f);
 }
 
+/// Multiplies readout j by factor(j).
+std::function<void(data::Simulation&)> gains(const std::function<float(Index)>& factor) {
+  return [=](data::Simulation& made) {
+    change_samples(made, [&](Complex<float> d, Index readout, Index) { return factor(readout) * d; });
+  };
+}
+
+void noise_in_readout(data::Simulation& made) {
+  const float size = static_cast<float>(10 * root_mean_square(made.scan));
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  change_samples(made, [&](Complex<float> d, Index readout, Index) {
+    return readout == 20 ? Complex<float>(size * normal(random), size * normal(random)) : d;
+  });
+}
+
+void ramp(data::Simulation& made) {
+  change_samples(
+      made, [](Complex<float> d, Index, Index n) { return std::min(1.f, static_cast<float>(n) / 5) * d; });
+}
+
+std::function<void(data::Simulation&)> imaginary_gain(float gain) {
+  return [=](data::Simulation& made) {
+    change_samples(made, [=](Complex<float> d, Index, Index) { return Complex<float>(d.re, gain * d.im); });
+  };
+}
+
+void wrap(data::Simulation& made) {
+  float most = 0;
+  for (const auto& d : made.scan.kspace.values) most = std::max({most, std::abs(d.re), std::abs(d.im)});
+  most /= 3;
+  const auto wrapped = [=](float x) { return x - 2 * most * std::floor((x + most) / (2 * most)); };
+  change_samples(
+      made, [&](Complex<float> d, Index, Index) { return Complex<float>(wrapped(d.re), wrapped(d.im)); });
+}
+
+void swap_neighbours(data::Simulation& made) {
+  move_readouts(made, [&](Index j) { return std::min(j ^ 1, made.readout_count - 1); });
+}
+
+void even_first(data::Simulation& made) {
+  const Index half = (made.readout_count + 1) / 2;
+  move_readouts(made, [=](Index j) { return j < half ? 2 * j : 2 * (j - half) + 1; });
+}
+
 class DataFindings : public testing::TestWithParam<Planted> {};
 
 TEST_P(DataFindings, tell_a_planted_mistake_with_its_size) {
@@ -137,7 +183,58 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"lost_spiral", TrajectoryKind::spiral, {96, 96, 1}, 6, "order", 4, 1, lost(4)},
         Planted{"lost_3d", TrajectoryKind::stack_of_stars, {24, 24, 8}, 4, "order", 90, 2, lost(90)},
         Planted{"exchanged", TrajectoryKind::spiral, {96, 96, 1}, 6, "exchange", 5, 0.1, exchange},
-        Planted{"spike", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "spikes", 1, 0.1, spike}),
+        Planted{"spike", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "spikes", 1, 0.1, spike},
+        Planted{"gain_radial",
+                TrajectoryKind::golden_radial,
+                {48, 48, 1},
+                4,
+                "readouts",
+                10,
+                1,
+                gains([](Index j) { return j == 20 ? 10.f : 1.f; })},
+        Planted{"gain_cartesian",
+                TrajectoryKind::cartesian,
+                {64, 64, 1},
+                4,
+                "readouts",
+                10,
+                3,
+                gains([](Index j) { return j == 20 ? 10.f : 1.f; })},
+        Planted{"lost_readouts",
+                TrajectoryKind::golden_radial,
+                {48, 48, 1},
+                4,
+                "readouts",
+                5,
+                0.1,
+                gains([](Index j) { return j % 12 == 5 ? 1e-3f : 1.f; })},
+        Planted{
+            "lost_centre", TrajectoryKind::cartesian, {64, 64, 1}, 4, "readouts", 32, 0.1, gains([](Index j) {
+              return j == 32 ? 0.02f : 1.f;
+            })},
+        Planted{"noise_in_readout",
+                TrajectoryKind::golden_radial,
+                {48, 48, 1},
+                4,
+                "readouts",
+                20,
+                0.1,
+                noise_in_readout},
+        Planted{"ramp", TrajectoryKind::spiral, {64, 64, 1}, 4, "samples", 3, 2, ramp},
+        Planted{
+            "imaginary_lost", TrajectoryKind::spiral, {64, 64, 1}, 4, "imaginary", 0, 0.1, imaginary_gain(0)},
+        Planted{"imaginary_half",
+                TrajectoryKind::cartesian,
+                {64, 64, 1},
+                4,
+                "imaginary",
+                50,
+                6,
+                imaginary_gain(0.5f)},
+        Planted{"wrapped", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "wrapped", 1e4, 1e4, wrap},
+        Planted{
+            "swapped", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "exchange", 0, 0.1, swap_neighbours},
+        Planted{"even_first", TrajectoryKind::cartesian, {64, 64, 1}, 4, "exchange", 0, 0.1, even_first}),
     [](const auto& planted) { return std::string(planted.param.name); });
 
 TEST(DataFindings, find_nothing_in_scans_that_are_right) {
@@ -154,7 +251,8 @@ TEST(DataFindings, find_nothing_in_scans_that_are_right) {
                {TrajectoryKind::variable_density_spiral, {64, 64, 1}, 8}};
   for (const auto& [kind, matrix_size, coils] : cases) {
     const Verdict v = verdict_of(simulated(kind, matrix_size, coils).scan);
-    for (const char* code : {"tone", "window", "order", "exchange", "spikes", "offset"}) {
+    for (const char* code : {"tone", "window", "order", "exchange", "spikes", "offset", "imaginary",
+                             "wrapped", "readouts", "samples"}) {
       const auto* found = validation::change_of(v, code);
       EXPECT_EQ(found, nullptr) << data::name_of(kind) << ": " << found->text;
     }
