@@ -196,7 +196,8 @@ class Tests {
 
   HypothesisTests operator()() {
     HypothesisTests result;
-    if (s_.empty() || s_.lasting_rest < of_no_account()) return result;
+    constexpr double of_no_account = 0.002;  // no mistake that changes an image by 5 % leaves less over
+    if (s_.empty() || s_.lasting_rest < of_no_account) return result;
     if (!centre_.model() || centre_.model()->freedom() < 0.1 * static_cast<double>(s_.data.size()))
       return result;
     const CentreModel& model = *centre_.model();
@@ -221,10 +222,6 @@ class Tests {
 
  private:
   bool is_3d() const { return e_.matrix_size[2] > 1; }
-  /// Returns the lasting rest below which nothing is tested: no mistake that changes an image by 5 % leaves less over. Volumes
-  /// that are solved together have trajectory and maps in common: what is wrong with these, the first one tells, and the others
-  /// are tested where they leave as much as motion or a gain of their own does.
-  double of_no_account() const { return e_.volume > 0 ? 0.01 : 0.002; }
   /// Returns the share of an energy of what is beyond noise.
   double share(double explained, double before, double freedom) const {
     const double noise =
