@@ -262,9 +262,10 @@ void check_clipping(const Scan& scan, Findings& findings) {
   if (found.count == 0) return;
   findings.add(
       Severity::warning, "clipping",
-      fmt::format("{} samples ({:.2g} %) of {} coil{} (first: {}) are at one largest value: the receiver "
+      fmt::format("{} samples ({:.{}f} %) of {} coil{} (first: {}) are at one largest value: the receiver "
                   "clipped them.",
-                  found.count, 100 * found.share, found.coils, plural(found.coils), found.first_coil),
+                  found.count, 100 * found.share, found.share < 0.1 ? 1 : 0, found.coils, plural(found.coils),
+                  found.first_coil),
       "measure again with a lower receiver gain, or leave these samples out");
 }
 

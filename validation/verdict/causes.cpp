@@ -97,6 +97,19 @@ void delay_trajectory(const Starts& starts, double samples, Scan& scan) {
   }
 }
 
+/// Returns whether k moves alike from every sample to the next: a delay then is a phase over the object.
+bool is_of_one_direction(const Trajectory& trajectory, const Starts& starts) {
+  constexpr double alike = 1e-3;  // cycles/FOV
+  const Index count = trajectory.sample_count();
+  for (Index axis = 0; axis < 3; ++axis) {
+    const double* k = trajectory.k.data() + axis * count;
+    for (std::size_t j = 0; j + 1 < starts.size(); ++j)
+      for (Index m = starts[j]; m + 1 < starts[j + 1]; ++m)
+        if (std::abs(k[m + 1] - k[m] - (k[1] - k[0])) > alike) return false;
+  }
+  return true;
+}
+
 /// Turns every readout about z so that its last sample lies `step_degrees` further than that of the one before.
 void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
   const Index count = sample_count(scan);
@@ -120,7 +133,7 @@ class Alternatives {
   std::vector<Alternative> operator()() {
     code_ = codes::
         delays;  // of scans whose maps are found in the data: the tests of hypotheses take maps as they are
-    if (!scan_.sensitivity_maps)
+    if (!scan_.sensitivity_maps && !is_of_one_direction(scan_.trajectory, starts_))
       for (const double samples : {-8., -4., -2., -1., 1., 2., 4., 8.}) {
         add(fmt::format("readouts are some {:.2g} samples {}", std::abs(samples),
                         samples < 0 ? "early" : "late"),
@@ -159,8 +172,17 @@ class Alternatives {
     add(std::move(cause), [keeps = std::move(keeps)](Scan& scan) { keep_samples(keeps, scan); });
   }
 
+  /// Adds factors of k, but for those that carry it beyond the k-space of the matrix: what is left of its centre then is
+  /// smooth, and any model explains it.
   void scales() {
+    constexpr double inside = 1.2;
+    const auto largest = io::largest_magnitude(scan_.trajectory.k);
     const auto times = [&](const std::string& cause, std::array<double, 3> factor) {
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const double most = inside * std::max(1, scan_.geometry.matrix_size[axis]) / 2;
+        if (factor[axis] > 1 && is_long(static_cast<int>(axis)) && factor[axis] * largest[axis] > most)
+          return;
+      }
       add(cause, [factor](Scan& scan) {
         const Index all = sample_count(scan);
         for (Index i = 0; i < 3 * all; ++i) scan.trajectory.k[i] *= factor[static_cast<std::size_t>(i / all)];
@@ -353,6 +375,14 @@ Index shift_of(const Finding& order, const Starts& starts, const Scan& scan, con
   return best;
 }
 
+/// Returns the misfit of the centre when a known cause is undone: as large as noise where nothing else stays.
+double left_by(const Finding& known, double as_told) {
+  return std::max(explained_limit / 3, as_told * std::sqrt(std::max(0.0, 1 - known.share)));
+}
+
+/// Returns by how much a misfit counts as larger for the sizes that its alternative is free to choose.
+double price_of(const std::string& code) { return code == "scale" || code == codes::delays ? 1.3 : 1.1; }
+
 /// Returns how many alternatives are tried at most: each copies the values of the scan a few times.
 std::size_t alternatives_tried(const Scan& scan, bool thorough) {
   constexpr Index most_values = 600'000'000, fewest = 12, all = 1000;
@@ -381,9 +411,12 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
     }
     known.reset();
   }
+  constexpr double sure = 0.95;  // of what is left over
   const auto agreement = compare_maps(scan);
-  if (agreement.cause) return agreement.cause;
-  if (known) least = std::min(least, 0.8 * as_told * std::sqrt(std::max(0.0, 1 - known->share)));
+  const bool is_of_all = known && known->code != "readouts";  // to leave readouts out always explains
+  if (agreement.cause && !(is_of_all && known->share > std::max(sure, agreement.cause->share)))
+    return agreement.cause;
+  if (is_of_all) least = std::min(least, left_by(*known, as_told));
   std::optional<Finding> cause = std::move(known);
   if (const double left = misfit_of_two_sets(scan, coils); left < least)
     least = left,
@@ -398,7 +431,8 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
     undo(without);
     const double left = misfit_of_centre(without, coils);
     // Without its maps almost every mistake is less of one.
-    const double weight = scan.sensitivity_maps && !without.sensitivity_maps ? 3 : 1;
+    const double weight =
+        (scan.sensitivity_maps && !without.sensitivity_maps ? 3 : 1) * price_of(likely.code);
     if (weight * left < least) least = weight * left, cause = likely;
     if (least < std::min(explained_limit / 3, as_told / 8)) break;  // no doubt is left
   }

@@ -123,6 +123,9 @@ SmallGrid grid_for(const std::array<int, 3>& matrix_size, int radius) {
   return grid;
 }
 
+/// Returns the gain by which samples are divided.
+double gain_of(const Sizes& size) { return std::max(0.1, 1 + size[change::gain]); }
+
 /// A product of few columns with a triangle costs less than what a library does beforehand.
 constexpr Index few_columns = 4;
 
@@ -265,7 +268,11 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
   for (std::size_t i = 0; i < axes.size(); ++i) moments_[axes[i]] = std::move(seen[i + 1]);
   rest_ = data_;
   for (Index i = 0; i < rest_.size(); ++i) rest_[i] -= prediction_[i];
-  for (const auto& r : rest_) misfit_ += norm(r);
+  const Index coils = s_.data.extent(1);
+  for (Index i = 0; i < rest_.size(); ++i) {
+    const double gain = gain_of(undone[s_.group_of(s_.readouts[static_cast<std::size_t>(i / coils)])]);
+    misfit_ += gain * gain * norm(rest_[i]);
+  }
 }
 
 Matrix CentreModel::rest_of(const Matrix& image) const {
@@ -306,7 +313,7 @@ void CentreModel::place(const Pattern& undone) {
     }
     double phase = -size[change::phase] + size[change::offset] * s_.times[at];
     for (std::size_t axis = 0; axis < 3; ++axis) phase += two_pi * k[axis] * size[change::shift + axis];
-    const auto factor = 1 / std::max(0.1, 1 + size[change::gain]) * turned(phase);
+    const auto factor = 1 / gain_of(size) * turned(phase);
     for (Index c = 0; c < coils; ++c) data_[i * coils + c] = factor * data_[i * coils + c];
     k_.push_back(k), steps_.push_back(step);
   }

@@ -86,7 +86,8 @@ class CentreModel {
               const CentreModel* like = nullptr);
 
   bool is_regular() const { return !operators_->factor.empty(); }
-  double misfit() const { return misfit_; }                 ///< |d - E x|^2
+  /// |d - g E x|^2 with the gains g that are undone: to divide data by a gain explains nothing of them.
+  double misfit() const { return misfit_; }
   double freedom() const { return operators_->freedom; }    ///< how many more (complex) values than image
   const Matrix& prediction() const { return prediction_; }  ///< E x, [sample][coil]
   const Matrix& rest() const { return rest_; }              ///< d - E x

@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "validation/verdict/judgement.hpp"
+#include "validation/verdict/neighbours.hpp"
 #include "validation/verdict/readout_order.hpp"
 #include "validation/verdict/readout_set.hpp"
+#include "validation/verdict/sample_errors.hpp"
 #include "validation/verdict/spikes.hpp"
 #include "validation/verdict/tones.hpp"
 #include "validation/verdict/window.hpp"
@@ -20,10 +22,24 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
   constexpr double few_unknowns = 0.5;  // share of the signal where there are more values than unknowns
   const auto& times = input.sample_time_s;
   const double dwell_s = times && times->size() > 1 ? std::max(0.0, (*times)[1] - (*times)[0]) : 0;
-  std::vector<Finding> found = order_of_readouts(thinned_readouts(input, starts, enough));
-  const auto whole = whole_readouts(input, starts, enough);
+  const bool is_unexplained = !(v.unexplained <= unexplained_limit);
+  const auto whole = whole_readouts(input, starts, enough), thinned = thinned_readouts(input, starts, enough);
+  if (auto imaginary = imaginary_part(whole)) return {std::move(*imaginary)};
+  if (is_unexplained)
+    if (auto wrapped = wrapped_samples(input, starts)) return {std::move(*wrapped)};
+  const auto nearest = nearest_readouts(thinned);
+  if (is_unexplained)
+    if (auto order = order_by_neighbours(thinned, nearest); !order.empty()) return order;
+  std::vector<Finding> found = order_of_readouts(thinned);
+  const auto add = [&](std::vector<Finding> more) {
+    for (auto& finding : more) found.push_back(std::move(finding));
+  };
+  if (found.empty()) add(odd_readouts(thinned, nearest, is_unexplained));
+  if (is_unexplained) add(first_samples(whole));
+  if (std::any_of(found.begin(), found.end(), [](const Finding& one) { return one.share == 1; }))
+    return found;
   if (auto tone = tone_in(whole, dwell_s)) found.push_back(std::move(*tone));
-  if (v.tested >= few_unknowns && v.unexplained <= unexplained_limit)  // else it is not noise that is left over
+  if (v.tested >= few_unknowns && !is_unexplained)  // else it is not noise that is left over
     if (auto window = window_in(whole)) found.push_back(std::move(*window));
   if (!(v.unexplained <= unexplained_limit / 2))
     if (auto spikes = spikes_in(input, starts)) found.push_back(std::move(*spikes));
@@ -31,7 +47,8 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
 }
 
 const Finding* mistake_in_data(const Verdict& v) {
-  constexpr std::array<std::string_view, 6> codes{"tone", "window", "order", "exchange", "spikes", "offset"};
+  constexpr std::array<std::string_view, 10> codes{"tone",   "window",  "order",     "exchange", "spikes",
+                                                   "offset", "wrapped", "imaginary", "readouts", "samples"};
   constexpr double least_change = 0.05, least_share = 1. / 3;
   const bool is_unexplained = !(v.unexplained <= unexplained_limit);
   const Finding* worst = nullptr;
@@ -39,7 +56,7 @@ const Finding* mistake_in_data(const Verdict& v) {
   for (const auto& finding : v.changes) {
     if (std::find(codes.begin(), codes.end(), finding.code) == codes.end()) continue;
     const bool is_large = finding.image_change >= least_change;
-    const bool explains = is_unexplained && finding.share > least_share;
+    const bool explains = (is_unexplained && finding.share > least_share) || finding.share == 1;
     const double size = std::max(finding.image_change, finding.share);
     if ((is_large || explains) && size > most) worst = &finding, most = size;
   }

@@ -317,11 +317,12 @@ class Tests {
       auto fit = refined(first, told);
       // A small change is told better by the rest of the whole image than by a small one that is solved anew.
       if (!fit || fit->score() < first.score()) fit = first;
-      if (!best || fit->score() > best->score()) best = std::move(fit);
+      if (is_small(*fit) && (!best || fit->score() > best->score())) best = std::move(fit);
     }
-    if (auto fit = long_delay(all, told); fit && (!best || fit->score() > best->score()))
+    if (auto fit = long_delay(all, told); fit && is_small(*fit) && (!best || fit->score() > best->score()))
       best = std::move(fit);
-    if (!best || best->share < limit_of(*best) || best->certainty() < certain || !is_small(*best)) return {};
+    if (!best || best->share < limit_of(*best) || best->certainty() < certain) return {};
+    if (leaves_too_much(*best, told)) return {};
     if (best->hypothesis->when == When::step && move_boundary(*best, told))
       if (auto fit = refined(*best, told); fit && fit->score() > best->score()) best = std::move(fit);
     const auto changed = told.image_of(told.change_of(best->hypothesis->of(best->sizes)));
@@ -343,12 +344,22 @@ class Tests {
     return is_delay ? 0.35 : share_limit;
   }
 
-  /// Returns whether turns and scales are such as occur beside other mistakes: of axes, orders and units (causes.hpp).
+  /// Returns whether changes are such as occur beside other mistakes: of axes, orders, units and coils (causes.hpp).
   static bool is_small(const Fit& fit) {
+    constexpr double most_turned = 0.35, most_scaled = 0.26, most_delayed = 10, most_gained = 2;
     double largest = 0;
     for (const double size : fit.sizes) largest = std::max(largest, std::abs(size));
     const auto kind = fit.hypothesis->kind;
-    return (kind != change::turn && kind != change::scale) || largest < 0.35;
+    if (kind == change::gain) return largest < most_gained;
+    if (kind < change::turn) return true;
+    return largest < (kind < change::delay ? most_turned : kind < change::scale ? most_delayed : most_scaled);
+  }
+
+  /// Returns whether about half of a large misfit stays: another mistake made it.
+  bool leaves_too_much(const Fit& fit, const CentreModel& told) const {
+    constexpr double large = 0.15, most_left = 0.3;  // of |d|, of the square of the misfit
+    const double beyond_noise = told.misfit() - std::min(noise_ * told.freedom(), 0.5 * told.misfit());
+    return beyond_noise > large * large * energy_of(data_) && 1 - fit.share > most_left;
   }
 
   /// Returns delays that lie beyond the reach of a first step, where much is left over.

@@ -27,7 +27,8 @@ class List {
 
   std::vector<Hypothesis> operator()() {
     add(When::all, 0);
-    if (s_.blocks > 1) {
+    constexpr std::int64_t enough_readouts = 8;  // fewer tell no time of a change
+    if (s_.blocks > 1 && s_.readout_count >= enough_readouts) {
       add(When::odd, 0);
       add(When::drift, 0);
       for (int block = 1; block < s_.blocks; ++block) add(When::step, block);
@@ -59,6 +60,7 @@ class List {
       const char* scale = when == When::odd ? "readout_scale" : "scale";
       add_alike(scale, change::scale), add_each_axis(scale, change::scale);
     }
+    if (when == When::step) add_each_axis("readout_scale", change::scale);
     if (when != When::all) {
       add_by_axis("motion", change::shift);
       add_one("phase", change::phase), add_one("signal", change::gain);
@@ -211,9 +213,9 @@ Finding in_words(const Hypothesis& h, const std::vector<double>& sizes, const st
                                listed(shown, early ? "samples early" : "samples late", "along"));
   } else if (h.kind == change::scale) {
     const bool is_short = make_positive(shown);
-    finding.text = fmt::format("k{}{} is {} too {}",
-                               largest.axis < 0 ? "" : fmt::format(" along {}", "xyz"[largest.axis]),
-                               odd ? " of every second readout" : "", list(""), is_short ? "short" : "long");
+    finding.text = fmt::format(
+        "k{}{} is {} too {}", largest.axis < 0 ? "" : fmt::format(" along {}", "xyz"[largest.axis]),
+        odd ? " of every second readout" : when, list(""), is_short ? "short" : "long");
   } else if (h.kind == change::shift) {
     finding.text = odd ? fmt::format("the object lies {} further in every second readout", list("along"))
                        : fmt::format("the object {} by {}{}", h.when == When::step ? "moved" : "drifts",

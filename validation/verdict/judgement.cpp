@@ -217,11 +217,12 @@ const Finding* change_of(const Verdict& verdict, std::string_view code) {
 }
 
 bool calls_for_a_cause(const Verdict& v) {
-  constexpr double no_doubt = 0.9;  // of what is left over
-  // The order of readouts is tried on the centre of k-space.
-  const bool is_evident = v.cause && v.cause->code != "order" && mistake_in_data(v);
-  if (v.cause && (v.unexplained <= unexplained_limit || v.cause->share > no_doubt || is_evident))
-    return false;
+  constexpr double no_doubt = 0.9, much = 0.15;  // of what is left over; of the signal
+  // The order of readouts is tried on the centre of k-space. Some readouts fit worst whatever is wrong.
+  const bool is_evident =
+      v.cause && v.cause->code != "order" && v.cause->code != "readouts" && mistake_in_data(v);
+  const bool is_sure = v.cause && v.cause->share > no_doubt && v.unexplained <= much;
+  if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident)) return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
          (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));
 }

@@ -38,13 +38,16 @@ ReadoutSet copied(const VerifierInput<T>& e, const std::vector<Index>& starts, s
     for (Index i = 0; i < set.length; ++i) {
       const Index m = starts[static_cast<std::size_t>(number)] + i * stride;
       double square = 0, step = 0;
+      std::array<float, 3> at{};
       for (int axis = 0; axis < 3; ++axis) {
         if (e.matrix_size[static_cast<std::size_t>(axis)] < 2) continue;
         const double* k = e.trajectory.k.data() + axis * all;
+        at[static_cast<std::size_t>(axis)] = static_cast<float>(k[m]);
         square += std::pow(2 * k[m] / e.matrix_size[static_cast<std::size_t>(axis)], 2);
         if (i > 0) step += std::pow(k[m] - k[m - 1], 2);
       }
       set.radius.push_back(static_cast<float>(std::sqrt(square)));
+      set.k.push_back(at);
       if (i > 0) steps.push_back(std::sqrt(step));
     }
   if (!steps.empty()) {

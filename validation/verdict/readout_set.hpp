@@ -1,5 +1,6 @@
 #pragma once
 // Some readouts of a scan with what an image predicts of them: enough for a test of all, at a hundredth of the cost.
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <vector>
@@ -13,9 +14,10 @@ struct ReadoutSet {
   std::int64_t coils = 0, readouts = 0, length = 0;
   std::vector<std::int64_t> numbers;                 ///< of the readouts, among all of the scan
   std::vector<std::complex<float>> data, predicted;  ///< [coil][readout][sample]
-  std::vector<float> radius;  ///< of k, [readout][sample]; 1 at the middle of a face of k-space
-  double step = 0;            ///< median step of k along a readout, cycles/FOV
-  int axes = 2;               ///< of more than one voxel
+  std::vector<float> radius;            ///< of k, [readout][sample]; 1 at the middle of a face of k-space
+  std::vector<std::array<float, 3>> k;  ///< cycles/FOV, [readout][sample]
+  double step = 0;                      ///< median step of k along a readout, cycles/FOV
+  int axes = 2;                         ///< of more than one voxel
   std::int64_t at(std::int64_t coil, std::int64_t readout) const {
     return (coil * readouts + readout) * length;
   }

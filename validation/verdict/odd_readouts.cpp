@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "validation/verdict/neighbours.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+using Neighbours = std::vector<std::vector<Index>>;
+
+constexpr double lost_limit = 0.05, bright_limit = 25;  ///< of the energy of the neighbours
+constexpr double least_size = 0.05;                     ///< of the signal that is missing, or too much
+constexpr double outlier_limit = 30, own_limit = 0.2;  ///< of a residual: over the median, over its own |d|^2
+constexpr double run_limit = 4, own_limit_of_run = 0.03;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+class OddReadouts {
+ public:
+  OddReadouts(const ReadoutSet& set, const Neighbours& nearest) : set_(set), nearest_(nearest) {
+    for (Index j = 0; j < set.readouts; ++j) {
+      double data = 0, rest = 0;
+      float least = 1e30f;
+      for (Index coil = 0; coil < set.coils; ++coil)
+        for (Index n = 0; n < set.length; ++n) {
+          const auto i = static_cast<std::size_t>(set.at(coil, j) + n);
+          data += std::norm(set.data[i]), rest += std::norm(set.data[i] - set.predicted[i]);
+          least = std::min(least, set.radius[static_cast<std::size_t>(j * set.length + n)]);
+        }
+      data_.push_back(data), rest_.push_back(rest), least_.push_back(least);
+    }
+    for (Index j = 0; j < set.readouts; ++j) {
+      std::vector<double> beside;
+      for (const Index other : nearest[at(j)]) beside.push_back(data_[at(other)]);
+      std::sort(beside.begin(), beside.end());
+      beside_.push_back(beside), all_ += beside[1];
+    }
+  }
+
+  std::optional<Finding> lost() const {
+    const auto found = select([&](Index j) {
+      double in_time = 0;
+      for (Index o = std::max<Index>(0, j - 2); o < std::min(set_.readouts, j + 3); ++o)
+        in_time = std::max(in_time, o == j ? 0 : data_[at(o)]);
+      return data_[at(j)] < lost_limit * std::min(beside_[at(j)][1], in_time);
+    });
+    if (!is_enough(found, [&](Index j) { return beside_[at(j)][1]; })) return {};
+    const bool is_one = found.size() == 1;
+    return finding(
+        found, fmt::format("{} lost or {} little but noise: {} without the signal of {} neighbours",
+                           is_one ? "is" : "are", is_one ? "holds" : "hold", is_one ? "it is" : "they are",
+                           is_one ? "its" : "their"));
+  }
+
+  std::optional<Finding> bright() const {
+    const auto found = select([&](Index j) {
+      const double before = j > 0 ? data_[at(j - 1)] : data_[1],
+                   after = j + 1 < set_.readouts ? data_[at(j + 1)] : data_[at(j - 1)];
+      return data_[at(j)] > bright_limit * std::max(beside_[at(j)][2], std::min(before, after)) &&
+             !is_the_centre(j);
+    });
+    if (!is_enough(found, [&](Index j) { return data_[at(j)]; })) return {};
+    double likeness = 1;
+    for (const Index j : found) likeness = std::min(likeness, likeness_of(j));
+    constexpr double alike = 0.6;
+    const bool is_one = found.size() == 1;
+    if (likeness < alike)
+      return finding(found, is_one ? "is of noise or interference" : "are of noise or interference");
+    const double gain = std::sqrt(data_[at(found[0])] / median(beside_[at(found[0])]));
+    return finding(found,
+                   fmt::format("{} {:.2g} times the gain of {} neighbours", is_one ? "has" : "have", gain,
+                               is_one ? "its" : "their"),
+                   gain, "times");
+  }
+
+  std::optional<Finding> misfitting() const {
+    const double middle = median(rest_);
+    const auto outliers = [&](double limit, double own) {
+      return select(
+          [&](Index j) { return rest_[at(j)] > limit * middle && rest_[at(j)] > own * data_[at(j)]; });
+    };
+    const auto some = outliers(run_limit, own_limit_of_run);
+    if (auto run = run_in(some)) return run;
+    const auto found = outliers(outlier_limit, own_limit);
+    if (found.empty() || static_cast<Index>(found.size()) > set_.readouts / 8) return {};
+    double most = 0;
+    for (const Index j : found) most = std::max(most, rest_[at(j)]);
+    const auto share = share_of(found);
+    auto odd =
+        finding(found, fmt::format("{} not fit: {} residual is {} {:.0f} times that of the others",
+                                   found.size() == 1 ? "does" : "do", found.size() == 1 ? "its" : "their",
+                                   found.size() == 1 ? "some" : "up to", most / middle));
+    odd.share = share;
+    return odd;
+  }
+
+ private:
+  static std::size_t at(Index j) { return static_cast<std::size_t>(j); }
+  template <class Is>
+  std::vector<Index> select(const Is& is) const {
+    std::vector<Index> found;
+    for (Index j = 0; j < set_.readouts; ++j)
+      if (is(j)) found.push_back(j);
+    return found;
+  }
+  template <class Energy>
+  bool is_enough(const std::vector<Index>& found, const Energy& energy) const {
+    if (found.empty() || static_cast<Index>(found.size()) > set_.readouts / 3) return false;
+    double sum = 0;
+    for (const Index j : found) sum += energy(j);
+    return sum > least_size * least_size * all_;
+  }
+  double share_of(const std::vector<Index>& found) const {
+    double sum = 0, all = 0;
+    for (const double of : rest_) all += of;
+    for (const Index j : found) sum += rest_[at(j)];
+    return all > 0 ? sum / all : 0;
+  }
+  /// Returns whether no other readout comes as near to the centre of k-space, where a line may be far above its neighbours.
+  bool is_the_centre(Index j) const {
+    for (Index o = 0; o < set_.readouts; ++o)
+      if (o != j && least_[at(o)] <= least_[at(j)] + 1e-3f) return false;
+    return true;
+  }
+  /// Returns the correlation of |d| along a readout with that of its neighbour.
+  double likeness_of(Index j) const {
+    double product = 0, own = 0, other = 0;
+    for (Index coil = 0; coil < set_.coils; ++coil)
+      for (Index n = 0; n < set_.length; ++n) {
+        const double a = std::abs(set_.data[at(set_.at(coil, j) + n)]),
+                     b = std::abs(set_.data[at(set_.at(coil, nearest_[at(j)][0]) + n)]);
+        product += a * b, own += a * a, other += b * b;
+      }
+    return own > 0 && other > 0 ? product / std::sqrt(own * other) : 0;
+  }
+  /// Returns readouts in a row, at most a quarter of all, that hold nearly all that do not fit.
+  std::optional<Finding> run_in(const std::vector<Index>& odd) const {
+    constexpr Index fewest = 3, gap = 2;
+    constexpr double nearly = 0.8, least_share = 1. / 3;
+    std::size_t best = 0, most = 0;
+    for (std::size_t i = 0; i < odd.size();) {
+      std::size_t end = i + 1;
+      while (end < odd.size() && odd[end] - odd[end - 1] <= gap) ++end;
+      if (end - i > most) most = end - i, best = i;
+      i = end;
+    }
+    if (static_cast<Index>(most) < fewest ||
+        static_cast<double>(most) < nearly * static_cast<double>(odd.size()))
+      return {};
+    const Index first = odd[best], last = odd[best + most - 1];
+    if (4 * (last - first + 1) > set_.readouts) return {};
+    const std::vector<Index> run(odd.begin() + static_cast<std::ptrdiff_t>(best),
+                                 odd.begin() + static_cast<std::ptrdiff_t>(best + most));
+    const double share = share_of(run);
+    if (share < least_share) return {};
+    return Finding{
+        "readouts",
+        fmt::format("readouts {} to {} of {} (from 0) do not fit the others: motion during them (a "
+                    "cough), or another phase",
+                    set_.numbers[at(first)], set_.numbers[at(last)], set_.readouts),
+        static_cast<double>(set_.numbers[at(first)]),
+        0,
+        "readouts",
+        share};
+  }
+  Finding finding(const std::vector<Index>& found, const std::string& what, double amount = -1,
+                  const char* unit = "readouts") const {
+    constexpr std::size_t listed = 4;
+    std::string numbers;
+    for (std::size_t i = 0; i < std::min(found.size(), listed); ++i)
+      numbers += (i > 0 ? ", " : "") + std::to_string(set_.numbers[at(found[i])]);
+    if (found.size() > listed)
+      numbers += fmt::format(" ... ({} of {}, from 0)", found.size(), set_.readouts);
+    else
+      numbers += fmt::format(" of {} (from 0)", set_.readouts);
+    return {"readouts",
+            fmt::format("readout{} {} {}", found.size() > 1 ? "s" : "", numbers, what),
+            amount < 0 ? static_cast<double>(set_.numbers[at(found[0])]) : amount,
+            0,
+            unit,
+            1};
+  }
+
+  const ReadoutSet& set_;
+  const Neighbours& nearest_;
+  std::vector<double> data_, rest_;          ///< |d_j|^2, |r_j|^2
+  std::vector<float> least_;                 ///< least radius of k
+  std::vector<std::vector<double>> beside_;  ///< |d|^2 of the neighbours of each, ascending
+  double all_ = 0;                           ///< |d|^2 as the neighbours have it
+};
+
+}  // namespace
+
+std::vector<Finding> odd_readouts(const ReadoutSet& all, const Neighbours& nearest, bool is_unexplained) {
+  if (nearest.empty()) return {};
+  const OddReadouts odd(all, nearest);
+  if (auto lost = odd.lost()) return {std::move(*lost)};
+  if (auto bright = odd.bright()) return {std::move(*bright)};
+  if (is_unexplained)
+    if (auto some = odd.misfitting()) return {std::move(*some)};
+  return {};
+}
+
+}  // namespace fhd::validation

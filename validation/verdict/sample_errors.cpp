@@ -1,0 +1,136 @@
+#include "validation/verdict/sample_errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "validation/verdict/energies.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+
+/// Returns whether the real value c, which follows a and b, is a jump over the end of the range -most ... most.
+bool is_wrapped(double a, double b, double c, double most) {
+  const double jump = c - b;
+  if (!(std::abs(jump) > most)) return false;
+  const double unwrapped = c - std::copysign(2 * most, jump);
+  return std::abs(unwrapped - 2 * b + a) < std::abs(c - 2 * b + a) / 2;
+}
+
+/// Largest and least parts of samples.
+struct Range {
+  double re_most = 0, re_least = 0, im_most = 0, im_least = 0;
+  double most() const { return std::max({re_most, -re_least, im_most, -im_least}); }
+  double evenness() const { return std::min({re_most, -re_least, im_most, -im_least}) / positive(most()); }
+};
+
+template <class T>
+Range range_of(const VerifierInput<T>& e) {
+  Range range;
+  for (Index i = 0; i < e.coil_count * e.trajectory.sample_count(); ++i) {
+    const auto d = sample_of(e, i);
+    range.re_most = std::max(range.re_most, d.real()), range.re_least = std::min(range.re_least, d.real());
+    range.im_most = std::max(range.im_most, d.imag()), range.im_least = std::min(range.im_least, d.imag());
+  }
+  return range;
+}
+
+/// Sums of a coil away from the centre of k-space.
+struct Phases {
+  std::complex<double> sum;  ///< of d^2 / |d|^2
+  double count = 0;
+};
+
+Phases phases_of(const ReadoutSet& set, Index coil) {
+  constexpr float outside = 0.25f;  // of the radius of k-space
+  Phases phases;
+  for (Index m = 0; m < set.readouts * set.length; ++m) {
+    const std::complex<double> d(set.data[static_cast<std::size_t>(set.at(coil, 0) + m)]);
+    if (set.radius[static_cast<std::size_t>(m)] < outside || !(std::norm(d) > 0)) continue;
+    phases.sum += d * d / std::norm(d), ++phases.count;
+  }
+  return phases;
+}
+
+std::optional<Finding> lost_part(const ReadoutSet& set) {
+  constexpr double nothing = 1e-12;
+  double re = 0, im = 0, below = 0;
+  for (const auto& d : set.data) {
+    const double x = d.real(), y = d.imag();
+    re += x * x, im += y * y;
+    below += (im > re ? y : x) < 0;
+  }
+  const auto count = static_cast<double>(set.data.size());
+  if (count < 256 || std::min(re, im) > nothing * std::max(re, im) || below < 0.05 * count) return {};
+  return Finding{
+      "imaginary",
+      fmt::format("the {} part of all samples is zero: it was lost", im < re ? "imaginary" : "real"),
+      0,
+      0,
+      "%",
+      1};
+}
+
+}  // namespace
+
+template <class T>
+std::optional<Finding> wrapped_samples(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+  constexpr double fewest = 4, least_evenness = 0.7;
+  const auto range = range_of(e);
+  if (range.evenness() < least_evenness) return {};
+  const double most = range.most();
+  const Index all = e.trajectory.sample_count();
+  double found = 0;
+  for (Index coil = 0; coil < e.coil_count; ++coil)
+    for (std::size_t j = 0; j + 1 < starts.size(); ++j)
+      for (Index m = coil * all + starts[j] + 2; m < coil * all + starts[j + 1]; ++m) {
+        const auto a = sample_of(e, m - 2), b = sample_of(e, m - 1), c = sample_of(e, m);
+        found += is_wrapped(a.real(), b.real(), c.real(), most);
+        found += is_wrapped(a.imag(), b.imag(), c.imag(), most);
+      }
+  if (found < fewest) return {};
+  return Finding{"wrapped",
+                 fmt::format("samples wrap at the end of the receiver's range (overflow of integers): {:.0f} "
+                             "of them jump by nearly all of it",
+                             found),
+                 found,
+                 0,
+                 "samples",
+                 1};
+}
+
+std::optional<Finding> imaginary_part(const ReadoutSet& set) {
+  constexpr double fewest = 1000, least = 0.15, apart = 0.1;
+  if (auto lost = lost_part(set)) return lost;
+  if (set.coils < 2) return {};
+  std::vector<std::complex<double>> of;
+  std::complex<double> mean;
+  double count = 0;
+  for (Index coil = 0; coil < set.coils; ++coil) {
+    const auto phases = phases_of(set, coil);
+    if (phases.count < fewest) return {};
+    of.push_back(phases.sum / phases.count), count += phases.count;
+    mean += of.back() / static_cast<double>(set.coils);
+  }
+  if (std::abs(mean.real()) < least || std::abs(mean.imag()) > apart / 2) return {};
+  for (const auto& s : of)
+    if (std::abs(s - mean) > apart) return {};
+  const double gain = (1 - mean.real()) / (1 + mean.real());
+  constexpr double independent = 0.1;  // of the samples: neighbours resemble each other
+  const double uncertainty = 2 / std::pow(1 + mean.real(), 2) / std::sqrt(2 * independent * count);
+  return Finding{"imaginary",
+                 fmt::format("the imaginary part has {:.0f} \u00b1 {:.1g} % of the gain of the real one",
+                             100 * gain, 100 * uncertainty),
+                 100 * gain,
+                 100 * uncertainty,
+                 "%",
+                 1};
+}
+
+template std::optional<Finding> wrapped_samples(const VerifierInput<float>&, const std::vector<Index>&);
+template std::optional<Finding> wrapped_samples(const VerifierInput<double>&, const std::vector<Index>&);
+
+}  // namespace fhd::validation
