@@ -64,16 +64,15 @@ void thin_out_at_random(std::size_t most, std::vector<Index>& numbers) {
 template <class T>
 void find_lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers, CentralSamples& s) {
   const Index all = e.trajectory.sample_count();
-  double lasting = 0, data = 0, rest = 0, count = 0;
+  double lasting = 0, data = 0, rest = 0;
   for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
     if (numbers[i + 1] == numbers[i] + 1)
       for (Index at = numbers[i]; at < e.coil_count * all; at += all) {
         lasting += real_product(rest_at(e, at), rest_at(e, at + 1));
-        data += norm(datum(e, at)), rest += norm(rest_at(e, at)), ++count;
+        data += norm(datum(e, at)), rest += norm(rest_at(e, at));
       }
   s.lasting_rest = data > 0 ? std::sqrt(std::max(0.0, lasting) / data) : 1;
   s.lasting_share = rest > 0 ? std::clamp(lasting / rest, 0.0, 1.0) : 0;
-  s.lasting_certainty = rest > 0 ? lasting / rest * std::sqrt(2 * count) : 0;
 }
 
 /// Returns the voxel of a matrix that is nearest to one of the grid.

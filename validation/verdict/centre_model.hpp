@@ -56,10 +56,9 @@ struct CentralSamples {
   std::vector<double> time_s;                ///< of the samples, for it
   SmallGrid grid{};
 
-  double radius = 0;             ///< cycles/FOV
-  double lasting_rest = 0;       ///< |d - E rho| / |d| of all samples inside, without what looks like noise
-  double lasting_share = 0;      ///< its square over |d - E rho|^2
-  double lasting_certainty = 0;  ///< that over its standard deviation where the rest is white noise
+  double radius = 0;         ///< cycles/FOV
+  double lasting_rest = 0;   ///< |d - E rho| / |d| of all samples inside, without what looks like noise
+  double lasting_share = 0;  ///< its square over |d - E rho|^2
 
   bool empty() const { return numbers.empty(); }
   std::int64_t count() const { return static_cast<std::int64_t>(numbers.size()); }
