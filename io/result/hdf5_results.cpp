@@ -226,9 +226,9 @@ static void write_field_nifti(const AtomicFile& to, const std::vector<const Arra
     std::copy(slices[i]->begin(), slices[i]->end(), image.values.begin());
   }
   const auto stacks = stacks_of(geometries);
-  if (stacks.size() > 1)
-    throw Error(to.path(), "one stack of slices, for a NIfTI file", std::to_string(stacks.size()),
-                "end the name in .h5");
+  if (stacks.size() > 1 || (slices.size() > 1 && !(stacks.front().states_places && stacks.front().is_even())))
+    throw Error(to.path(), "one stack of slices at stated, even places, for a NIfTI file",
+                std::to_string(slices.size()) + " slices", "end the name in .h5");
   write_nifti(to.temporary(), series, stacks.front(), to.path(), {"fhd: off-resonance in rad/s"},
               NiftiPart::real);
 }

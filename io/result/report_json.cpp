@@ -74,7 +74,8 @@ static void to_json(Json& json, const Finding& f) {
 }
 
 static void to_json(Json& json, const Verdict& v) {
-  constexpr const char* judgements[] = {"explained", "explained but for an ordinary rest", "untested", "not converged",
+  constexpr const char* judgements[] = {"explained", "explained but for an ordinary rest",
+                                        "untested",  "not converged",
                                         "varies",    "unexplained"};
   json = {{"judgement", judgements[static_cast<int>(v.judgement)]}, {"sentence", v.sentence}};
   add_filled(json, "cause", v.cause);

@@ -390,6 +390,7 @@ PutFieldMap interpolated_map(const std::string& path, Volume map, const ScanSumm
 /// Returns whether slices of a map have the voxels of the scan, as far as both say where they lie.
 bool have_voxels_of(const ScanSummary& scan, const std::vector<Geometry>& map) {
   const bool has_each = std::ssize(map) == scan.slice_count;
+  if (!has_each && map.size() != 1) return false;
   for (std::size_t slice = 0; slice < map.size(); ++slice) {
     const auto& own = scan.slice_geometries.empty() ? scan.geometry : scan.slice_geometries[slice];
     const auto& given = map[has_each ? slice_by_counter(scan, static_cast<std::int64_t>(slice)) : 0];
@@ -399,7 +400,7 @@ bool have_voxels_of(const ScanSummary& scan, const std::vector<Geometry>& map) {
           given.fov_mm[axis] > 0 && own.fov_mm[axis] > 0 ? given.fov_mm[axis] : own.fov_mm[axis];
     if (given.matrix_size != own.matrix_size || !are_in_one_place(own, there)) return false;
   }
-  return has_each || map.size() == 1;
+  return true;
 }
 
 /// Returns the field map of an HDF5 file that says where it lies, if that is not on the voxels of the scan; else nothing.
@@ -414,6 +415,8 @@ std::optional<Volume> volume_elsewhere(const std::string& path, const ScanSummar
   const std::array matrix{static_cast<int>(n[3]), static_cast<int>(n[2]), static_cast<int>(n[1])};
   const auto slices = read_geometry(file, "/", matrix, static_cast<std::size_t>(n[0]));
   if (have_voxels_of(scan, slices)) return {};
+  if (!states_place(slices.front()) && states_place(scan.geometry))
+    return {};  // it is not known where it lies
   const auto stacks = stacks_of(slices);
   if (stacks.size() != 1 || !stacks.front().is_even())
     throw Error(map.subject(),

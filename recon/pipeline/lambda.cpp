@@ -230,7 +230,8 @@ bool adapt_lambda(Model<T>& model, const Measurements<T>& data, const Array<Comp
             model.mean_eigenvalue;
   });
   if (!(share > 0)) return true;
-  share = std::pow(grid, std::round(std::log(std::clamp(share, least_penalty, most)) / std::log(grid)));
+  share =
+      std::min(most, std::pow(grid, std::round(std::log(std::max(share, least_penalty)) / std::log(grid))));
   model.problem.terms.front().weight = share * model.mean_eigenvalue;
   context.log.report.lambda = share * model.mean_eigenvalue * model.map_unit * model.map_unit;
   const std::string words = short_number(share) + " of the mean eigenvalue";

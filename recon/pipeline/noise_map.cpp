@@ -31,7 +31,6 @@ Settings settings_of_image(Settings settings, const Scan& prepared, const Report
   settings.outside_fov = OutsideFov::off;
   if (auto* method = std::get_if<LeastSquares>(&settings.method)) {
     const bool is_found = std::holds_alternative<FromNoise>(method->lambda) ||
-                          std::holds_alternative<BelowNoise>(method->lambda) ||
                           (std::holds_alternative<StandardLambda>(method->lambda) &&
                            holds(report.messages, "lambda", Severity::note));
     if (is_found && report.largest_eigenvalue > 0)

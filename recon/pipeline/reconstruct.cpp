@@ -150,7 +150,11 @@ std::vector<Reconstruction> Reconstructor::State::together(
     mixed.push_back(mixed_kspace(*preparation, *volume, settings.precision == Precision::double_precision));
   for (const auto& values : mixed) kspace.push_back(&values);
   RunLog log(execution.device, progress);
-  const Context context{settings, execution, services, log};
+  Settings of_series =
+      settings;  // lambda does not depend on a volume, nor on how many the device takes together
+  auto& lambda = std::get<LeastSquares>(of_series.method).lambda;
+  if (std::holds_alternative<StandardLambda>(lambda)) lambda = OfMeanEigenvalue{};
+  const Context context{of_series, execution, services, log};
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation->scan(), std::move(kspace), preparation, context, cache);
   });

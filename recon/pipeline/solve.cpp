@@ -264,6 +264,8 @@ Solution<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, Trajec
       least.converged = of_coil.converged;
     }
     least.data_residual = std::max(least.data_residual, of_coil.data_residual);
+    if (of_coil.hot_spot && (!least.hot_spot || of_coil.hot_spot->times > least.hot_spot->times))
+      least.hot_spot = of_coil.hot_spot;
   }
   auto image = combined(images, {});
   const Shape stack{1, image.extent(0), image.extent(1), image.extent(2)};

@@ -98,9 +98,9 @@ bool StableImage<T>::hold(const Array<Complex<T>>& image) {
       hot_spot_->voxel[axis] = static_cast<int>(at[axis]) - (n / 2 - wanted / 2);
     }
   }
-  hot_spot_->is_held = may_hold_;
   constexpr int most_rounds = 6;
-  if (!may_hold_ || marked_ == before || ++rounds_ > most_rounds) return false;
+  hot_spot_->is_held = may_hold_ && marked_ != before && ++rounds_ <= most_rounds;
+  if (!hot_spot_->is_held) return false;
   Array<T> weights(image.shape());
   for (std::int64_t voxel = 0; voxel < weights.size(); ++voxel)
     weights.data()[voxel] = marked_[static_cast<std::size_t>(surroundings_.block_of(voxel))] ? T(1) : T(0);

@@ -14,7 +14,9 @@ struct SmallGrid {
   std::array<double, 3> field;  ///< its length along each axis, in FOVs
   std::int64_t count() const { return std::int64_t{n[0]} * n[1] * n[2]; }
   /// r of a voxel along an axis, in FOVs.
-  double position(int axis, int index) const { return field[static_cast<std::size_t>(axis)] * (index - n[axis] / 2) / n[axis]; }
+  double position(int axis, int index) const {
+    return field[static_cast<std::size_t>(axis)] * (index - n[axis] / 2) / n[axis];
+  }
   double position(std::int64_t voxel, std::size_t axis) const {
     const std::int64_t before = axis == 0 ? 1 : axis == 1 ? n[0] : std::int64_t{n[0]} * n[1];
     return position(static_cast<int>(axis), static_cast<int>(voxel / before % n[axis]));

@@ -28,12 +28,16 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
   if (auto imaginary = imaginary_part(whole, is_unexplained)) return {std::move(*imaginary)};
   if (is_unexplained)
     if (auto order = order_by_neighbours(thinned, nearest); !order.empty()) return order;
-  std::vector<Finding> found = order_of_readouts(thinned);
+  constexpr double nothing = 0.9;  // left over where the signal changes sign from readout to readout
+  std::vector<Finding> found;
+  if (v.unexplained <= nothing) found = order_of_readouts(thinned);
   const bool is_moved_in_stack = thinned.axes == 3 && !found.empty();  // to planes of another energy
   if (!is_moved_in_stack)
     if (auto odd = odd_energies(thinned, nearest)) return {std::move(*odd)};
   if (is_unexplained)
     if (auto wrapped = wrapped_samples(input, starts)) return {std::move(*wrapped)};
+  if (!(v.unexplained <= unexplained_limit / 2))
+    if (auto spikes = spikes_in(input, starts)) found.push_back(std::move(*spikes));
   if (is_unexplained && found.empty())
     if (auto odd = odd_residuals(thinned)) found.push_back(std::move(*odd));
   if (is_unexplained)
@@ -41,8 +45,6 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
   if (auto tone = tone_in(whole, dwell_s)) found.push_back(std::move(*tone));
   if (v.tested >= few_unknowns && !is_unexplained)  // else it is not noise that is left over
     if (auto window = window_in(whole)) found.push_back(std::move(*window));
-  if (!(v.unexplained <= unexplained_limit / 2))
-    if (auto spikes = spikes_in(input, starts)) found.push_back(std::move(*spikes));
   return found;
 }
 

@@ -134,7 +134,14 @@ std::string likeliest_two(const std::vector<Finding>& sources) {
   return words;
 }
 
+/// Makes the data unexplained, or, where a gain for each readout would explain them, an average.
 void alarm(Verdict& v) {
+  const auto* signal = change_of(v, "signal");
+  if (v.cause && v.cause->code == "signal" && signal && signal->share > varying_limit) {
+    v.judgement = Judgement::varies;
+    v.sentence = "one image is an average of a signal that changes (contrast, or a gain): " + v.cause->text;
+    return;
+  }
   v.judgement = Judgement::unexplained;
   const bool leaves_much = !(v.unexplained <= unexplained_limit);
   v.sentence =

@@ -65,7 +65,7 @@ class NeighbourOrder {
     return what;
   }
   std::string by_energies() const {
-    constexpr double improvement = 0.5, far = 1. / 3;  // of the radius of k-space
+    constexpr double improvement = 0.5, far = 0.5;  // of the radius of k-space
     const double as_told = spread(told());
     auto what = best_order([&](const Places& places) { return spread(places); }, improvement * as_told);
     return what.empty() && as_told > far * far ? another : what;

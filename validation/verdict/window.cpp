@@ -19,12 +19,18 @@ constexpr double fewest = 64;  ///< values that tell the noise of a class to 20 
 /// Mean square of the noise in classes from one end to the other.
 struct Profile {
   std::array<double, classes> sum{}, count{};
+  double of_second = 0;  ///< sum of the variances by second differences
   double at(int i) const {
     const auto c = static_cast<std::size_t>(i);
     return count[c] > 0 ? sum[c] / count[c] : 0;
   }
   bool is_full() const {
     return std::all_of(count.begin(), count.end(), [](double n) { return n >= fewest; });
+  }
+  /// Returns whether it is white noise that is left over, and not signal.
+  bool is_white() const {
+    constexpr double signal = 1.5;
+    return of_second <= signal * std::accumulate(sum.begin(), sum.end(), 0.0);
   }
   double least(int first, int last) const {
     double found = at(first);
@@ -44,7 +50,8 @@ struct Profile {
   }
 };
 
-/// Calls take(readout, place of the middle sample, |fourth difference of the residual|^2 / 70) where samples were measured.
+/// Calls take(readout, place of the middle sample, |fourth difference of the residual|^2 / 70, |second one|^2 / 6) where samples
+/// were measured: both are the variance of white noise; of signal that lambda leaves over the second is larger.
 template <class Take>
 void for_each_noise(const ReadoutSet& set, const Take& take) {
   for (Index coil = 0; coil < set.coils; ++coil)
@@ -54,16 +61,17 @@ void for_each_noise(const ReadoutSet& set, const Take& take) {
       for (Index n = 2; n + 2 < set.length; ++n) {
         if (d[n] == 0.f) continue;
         const auto r = [&](Index by) { return d[n + by] - p[n + by]; };
-        take(j, n, std::norm(r(-2) - 4.f * r(-1) + 6.f * r(0) - 4.f * r(1) + r(2)) / 70);
+        take(j, n, std::norm(r(-2) - 4.f * r(-1) + 6.f * r(0) - 4.f * r(1) + r(2)) / 70,
+             std::norm(r(-1) - 2.f * r(0) + r(1)) / 6);
       }
     }
 }
 
 Profile along_readouts(const ReadoutSet& set) {
   Profile profile;
-  for_each_noise(set, [&](Index, Index n, double square) {
+  for_each_noise(set, [&](Index, Index n, double square, double of_second) {
     const auto c = static_cast<std::size_t>((n - 2) * classes / (set.length - 4));
-    profile.sum[c] += square, ++profile.count[c];
+    profile.sum[c] += square, ++profile.count[c], profile.of_second += of_second;
   });
   return profile;
 }
@@ -85,9 +93,9 @@ std::optional<Profile> across_readouts(const ReadoutSet& set) {
   for (std::size_t i = 0; i < order.size(); ++i)
     rank[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);
   Profile profile;
-  for_each_noise(set, [&](Index j, Index, double square) {
+  for_each_noise(set, [&](Index j, Index, double square, double of_second) {
     const auto c = static_cast<std::size_t>(rank[static_cast<std::size_t>(j)] * classes / set.readouts);
-    profile.sum[c] += square, ++profile.count[c];
+    profile.sum[c] += square, ++profile.count[c], profile.of_second += of_second;
   });
   return profile;
 }
@@ -126,13 +134,13 @@ Finding window_of(const Profile& profile, double end, const char* where, double 
 std::optional<Finding> window_in(const ReadoutSet& set) {
   if (set.length < classes + 4) return {};
   const auto along = along_readouts(set);
-  if (!along.is_full()) return {};
+  if (!along.is_full() || !along.is_white()) return {};
   const double inner = along.least(classes / 4, 3 * classes / 4),
                end = std::min(along.at(0), along.at(classes - 1));
   if (end < window_limit * inner)
     return window_of(along, end, "at the end of the readouts", change_by(set, along, along.middle()));
   const auto across = across_readouts(set);
-  if (!across || !across->is_full()) return {};
+  if (!across || !across->is_full() || !across->is_white()) return {};
   const double outermost = across->at(classes - 1);
   if (outermost < window_limit * across->least(classes / 4, 3 * classes / 4))
     return window_of(*across, outermost, "in the outermost readouts", 0.1);
