@@ -75,8 +75,10 @@ void add_findings(Report& report) {
   if (report.certificate && !report.certificate->passed)
     report.messages.push_back(
         {codes::certificate, Severity::suspicion, "the operators are less accurate than asked"});
-  if (!report.verdict || report.verdict->judgement != Verdict::Judgement::unexplained) return;
-  Message suspicion{"verdict", Severity::suspicion, report.verdict->sentence};
+  if (!report.verdict) return;
+  const bool is_alarm = report.verdict->judgement == Verdict::Judgement::unexplained;
+  if (!is_alarm && !(report.verdict->unexplained > validation::unexplained_limit)) return;
+  Message suspicion{"verdict", is_alarm ? Severity::suspicion : Severity::warning, report.verdict->sentence};
   if (const auto& cause = report.verdict->cause) {
     suspicion.remedy = validation::remedy_of_cause(cause->code, false);
   }
