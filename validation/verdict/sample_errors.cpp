@@ -104,9 +104,9 @@ std::optional<Finding> wrapped_samples(const VerifierInput<T>& e, const std::vec
 
 std::optional<Finding> imaginary_part(const ReadoutSet& set, bool is_unexplained) {
   constexpr double fewest = 1000;
-  const double least = is_unexplained ? 0.2 : 0.15, apart = is_unexplained ? 0.2 : 0.1;
+  constexpr double least = 0.2, apart = 0.2;
   if (auto lost = lost_part(set)) return lost;
-  if (set.coils < 2) return {};
+  if (set.coils < 2 || !is_unexplained) return {};  // a real object and alike coils have samples nearly real
   std::vector<std::complex<double>> of;
   std::complex<double> mean;
   double count = 0;

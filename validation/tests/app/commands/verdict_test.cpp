@@ -51,12 +51,12 @@ TEST_F(VerdictCommand, a_suspicious_image_is_written_with_its_likeliest_cause_un
   ASSERT_DONE(recon("scans/swapped.h5 -o out"));
   EXPECT_CONTAINS(text("err"), "suspicion: image 1: the model does not explain the data");
   EXPECT_CONTAINS(text("out"), "verdict   the model does not explain the data");
-  EXPECT_CONTAINS(text("err"), "likeliest cause: axes: k_x and k_y are swapped");
+  EXPECT_CONTAINS(text("err"), "likeliest cause: x and y are swapped in the sensitivity maps, or in k");
   const auto image = nlohmann::json::parse(text("out.json")).at("images").at(0);
   EXPECT_EQ(image.at("verdict").at("judgement"), "unexplained");
   EXPECT_EQ(suspicions_in(image), 1);
   ASSERT_DONE(run("report out.h5"));
-  EXPECT_CONTAINS(text("out.html"), "k_x and k_y are swapped");
+  EXPECT_CONTAINS(text("out.html"), "x and y are swapped");
 }
 
 TEST_F(VerdictCommand, an_object_that_folds_is_told_the_option_for_it) {
