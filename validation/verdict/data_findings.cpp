@@ -32,7 +32,7 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
   std::vector<Finding> found;
   if (v.unexplained <= nothing) found = order_of_readouts(thinned);
   const bool is_moved_in_stack = thinned.axes == 3 && !found.empty();  // to planes of another energy
-  if (!is_moved_in_stack)
+  if (!is_moved_in_stack && v.unexplained <= nothing)
     if (auto odd = odd_energies(thinned, nearest)) return {std::move(*odd)};
   if (is_unexplained)
     if (auto wrapped = wrapped_samples(input, starts)) return {std::move(*wrapped)};
