@@ -173,6 +173,8 @@ def _require_scan(scan: Any) -> None:
 def _recon(scan: Union[Scan, Path], options: dict[str, Any], stacklevel: int) -> Result:
     """`stacklevel`: of warnings, from here to the caller."""
     progress, device = options.pop("progress", None), options.pop("device", "auto")
+    if not isinstance(device, str):
+        raise Error(f"device: expected 'auto', 'cpu', 'cuda' or 'cuda:0', found {device!r}")
     # field_map may also be "auto" or "off", which are not of the file.
     # The value may be an array, which has no truth value.
     is_word = {name for name, value in options.items() if isinstance(value, str) and value in ("auto", "off")}

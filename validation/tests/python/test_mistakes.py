@@ -167,6 +167,7 @@ MISTAKES = {
         r"^trajectory: expected an array of numbers, found str_$",
     ),
     "a file for k-space": (change("kspace", lambda d: "scan.h5"), r"^kspace: .*'scan.h5'; fhd.recon\(path\)"),
+    "device a number": (lambda a: dict(device=0), r"^device: expected 'auto', 'cpu', 'cuda' or 'cuda:0', found 0$"),
     "field of view a text": (lambda a: dict(fov_mm="220"), r"^fov_mm: .* found '220'; give fov_mm=\(X, Y, Z\)$"),
     "field of view negative": (lambda a: dict(fov_mm=-220), r"^fov_mm: expected lengths in mm, found .*give fov_mm="),
     # options
