@@ -40,7 +40,8 @@ struct RegularizerOption {
   std::optional<double> quadratic_strength;  ///< over the mean eigenvalue; empty: --lambda says it
   std::vector<SparsePenalty> sparse;
 };
-/// Reads "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005"; "identity:0,tv:0.01", without a floor. Throws Error naming --regularizer.
+/// Reads "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005"; "identity:0,tv:0.01", without a floor. Throws
+/// Error naming --regularizer.
 RegularizerOption parse_regularizer(const std::string& text);
 /// Returns the names of its terms: the two quadratic ones, then the sparse ones.
 std::vector<std::string> regularizer_names();

@@ -63,7 +63,7 @@ void require_sane(const ScanSummary& summary, const std::string& path) {
 class ScanInReader {
  public:
   ScanInReader(const std::string& path, const ReadOptions& options) : path_(path), options_(options) {
-    process();
+    std::tie(summary_, side_by_side_) = open();
     require_sane(summary_, path);
   }
   const ScanSummary& summary() const { return summary_; }
@@ -79,15 +79,19 @@ class ScanInReader {
   bool reads_concurrently() const { return side_by_side_; }
 
  private:
-  /// Returns the process, started anew if an interrupted read has ended it.
-  std::shared_ptr<ReaderProcess> process() {
-    const std::lock_guard lock(mutex_);
-    if (process_) return process_;
+  /// Starts the process; returns what it says of the scan, and whether it reads volumes side by side.
+  std::pair<ScanSummary, bool> open() {
     const auto made = std::make_shared<ReaderProcess>(
         Task{inputs_of_scan(path_, options_), {}, subject_of(path_, options_)});
-    std::tie(summary_, side_by_side_) =
-        made->ask<std::pair<ScanSummary, bool>>(request_open_scan, path_, options_);
-    return process_ = made;
+    auto answer = made->ask<std::pair<ScanSummary, bool>>(request_open_scan, path_, options_);
+    process_ = made;
+    return answer;
+  }
+  /// Returns the process, started anew if an interrupted read has ended it; the scan stays what the first one said.
+  std::shared_ptr<ReaderProcess> process() {
+    const std::lock_guard lock(mutex_);
+    if (!process_) (void)open();
+    return process_;
   }
   Scan volume(ReaderProcess& process, std::int64_t slice, std::int64_t repetition) try {
     return process.ask<Scan>(request_volume, slice, repetition);

@@ -10,14 +10,14 @@
 namespace fhd {
 namespace {
 
-/// The energy that is typical of tissue: its mean weighted by itself.
+/// Returns the energy that is typical of tissue: its mean weighted by itself.
 double energy_of_tissue(const std::vector<double>& energy) {
   double sum = 0, square = 0;
   for (const double e : energy) sum += e, square += e * e;
   return sum > 0 ? square / sum : 1;
 }
 
-/// The scalar products of neighbours on a grid, and the energy at its points over that of tissue.
+/// Holds the scalar products of neighbours on a grid, and the energy at its points over that of tissue.
 class Links {
  public:
   Links(const Array<Complex<float>>& vectors, const std::vector<double>& energy)
@@ -47,10 +47,10 @@ class Links {
   }
   std::int64_t next(std::int64_t p, int axis) const { return p + step_[axis]; }
   bool has_next(const Position& at, int axis) const { return at[axis] + 1 < n_[axis]; }
-  /// v(p)^H v(next).
+  /// Returns v(p)^H v(next).
   Complex<float> product(std::int64_t p, int axis) const { return product_[axis][p]; }
 
-  /// visit(neighbour, axis, v(p)^H v(neighbour)) for all neighbours of p.
+  /// Calls visit(neighbour, axis, v(p)^H v(neighbour)) for all neighbours of p.
   template <class Visit>
   void for_neighbours(std::int64_t p, Visit visit) const {
     const Position at = position(p);

@@ -39,9 +39,10 @@ struct AlignedPhases {
 /// [coil][z][y][x]; `energy` of the signal, [z][y][x].
 AlignedPhases align_phases(const Array<Complex<float>>& vectors, const std::vector<double>& energy);
 
-/// Vectors [coil][z][y][x] on every second point of the matrix of the region: eigenvectors of the field to the largest eigenvalue, sought from the
-/// images of low resolution, so that of two eigenvalues that are nearly the same the one counts that has the signal; phases are aligned,
-/// and the sum over the grid weighted by `component` [coil], conjugated, and by energy is real and positive.
+/// Holds vectors [coil][z][y][x] on every second point of the matrix of the region: eigenvectors of the field to the largest
+/// eigenvalue. They are sought from the images of low resolution, so that of two eigenvalues that are nearly the same the one
+/// with the signal counts. Phases are aligned, and the sum over the grid, weighted by `component` [coil], conjugated, and by
+/// energy, is real and positive.
 struct SmoothReference {
   Array<Complex<float>> vectors;
   std::vector<MapDefect> defects{};

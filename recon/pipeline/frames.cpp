@@ -193,6 +193,7 @@ class FrameSystems {
   Model<T> joint_model() const {
     Model<T> joint(model_);
     joint.frames = unknowns()[0];
+    joint.is_of_frames = true;
     // Courses are orthonormal: a voxel's component is as large as all its frames together.
     joint.image_share = 1 / std::sqrt(static_cast<double>(subspace_ ? count_ : 1));
     Problem<T>& problem = joint.problem;

@@ -31,6 +31,7 @@ struct Model {
       1;  ///< magnitude of images over that of the unknowns, where these are no images (frames.cpp)
   std::shared_ptr<const HermitianOperator<T>> preconditioner{};  ///< the last one, of a term of this weight
   double preconditioned_weight = -1;
+  bool is_of_frames = false;  ///< even where they are one component
   bool holds =
       false;  ///< the last quadratic term is that of places where an image was unstable (stable_image.hpp)
 

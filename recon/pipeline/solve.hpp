@@ -28,8 +28,8 @@ template <class T>
 Solution<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
                   const Context& context);
 
-/// Solves (E^H E + quadratic terms) x = b by conjugate gradient from x as given (`from_zero`: 0), for right-hand sides b [volume][z][y][x], with
-/// the preconditioner of the model.
+/// Solves (E^H E + quadratic terms) x = b by conjugate gradient from x as given (`from_zero`: 0), for right-hand sides b
+/// [volume][z][y][x], with the preconditioner of the model.
 template <class T>
 std::vector<ConjugateGradientResult> solve_quadratic(
     const Model<T>& model, const Array<Complex<T>>& b, Array<Complex<T>>& x, const ProgressCallback& progress,
@@ -59,8 +59,8 @@ struct NoiseEncoding {
 };
 
 /// Chooses lambda, the weight of the regularizer, once for a scan, as LeastSquares::lambda says; it goes to the term and to
-/// the report. BelowNoise is left to solve_sparse. `samples` are all of `data`, or those of its strongest coil, `fhd` is their E^H d and `noise` is of the same
-/// coils: a search solves for them. (lambda.cpp)
+/// the report. BelowNoise is left to solve_sparse. `samples` are all of `data`, or those of its strongest coil, `fhd` is their
+/// E^H d and `noise` is of the same coils: a search solves for them. (lambda.cpp)
 template <class T>
 void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                    const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, const Context& context);

@@ -71,7 +71,7 @@ StableImage<T>::StableImage(Model<T>& model, const Array<Complex<T>>& first, con
       matrix_size_(scan.geometry.matrix_size),
       cropped_(scan.cropped_matrix_size),
       may_hold_(std::holds_alternative<BelowNoise>(least_squares(context.settings)->lambda) &&
-                model.frames == 1) {
+                !model.is_of_frames) {
   release();
 }
 

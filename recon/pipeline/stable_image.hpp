@@ -1,9 +1,10 @@
 #pragma once
-// Places where sparse terms make an image far brighter than least squares do.
+// Finds places where sparse terms make an image far brighter than least squares do, and holds the image there.
 //
 // The floor beside sparse terms (first_image.hpp) goes by a mean over samples. What wrong or vanishing maps leave has the
-// spectrum of the object, which is a hundred times as large in the centre of k-space. So an image that is more than twice as bright as the first image around
-// it, and than its magnitude, gets the reference lambda there, in blocks of voxels, by which the first image is stable.
+// spectrum of the object, which is a hundred times as large in the centre of k-space. So an image that is more than twice as
+// bright as the first image around that place, and than the magnitude of the first image, gets the reference lambda there, in
+// blocks of voxels: by it the first image is stable. Frames get the floor alone.
 #include <cstdint>
 #include <optional>
 #include <vector>

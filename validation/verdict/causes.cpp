@@ -334,7 +334,7 @@ std::optional<Finding> evident_cause(const Scan& scan) {
   if (auto unit = cause_of_unit(scan)) return unit;
   const auto clipped = doctor::clipping_of(scan.kspace);
   if (clipped.count > 0)
-    return Finding{"readouts",
+    return Finding{"clipping",
                    fmt::format("samples clipped by the receiver: {:.2g} % of them, in {} coil{}",
                                100 * clipped.share, clipped.coils, doctor::plural(clipped.coils)),
                    100 * clipped.share, 0, "%"};
@@ -414,7 +414,7 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
   }
   constexpr double sure = 0.95;  // of what is left over
   const auto agreement = compare_maps(scan);
-  const bool is_of_all = known && known->code != "readouts";  // to leave readouts out always explains
+  const bool is_of_all = known && known->code != "odd_readouts";  // to leave readouts out always explains
   if (agreement.cause && !(is_of_all && known->share > std::max(sure, agreement.cause->share)))
     return agreement.cause;
   if (is_of_all) least = std::min(least, left_by(*known, as_told));

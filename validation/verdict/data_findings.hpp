@@ -1,5 +1,5 @@
 #pragma once
-// Mistakes in the samples themselves, each sought by a test of its own: tones, windows, the order of readouts, spikes.
+// Finds mistakes in the samples themselves by a test for each.
 #include <cstdint>
 #include <vector>
 
@@ -8,8 +8,9 @@
 
 namespace fhd::validation {
 
-/// Returns what samples hold that no image explains: codes "tone", "window", "order", "exchange" from some 10^5 samples at most, and, where
-/// much is left over (`v.unexplained`), "spikes" from all. `starts`: where readouts start.
+/// Returns what samples hold that no image explains, with the codes that mistake_in_data lists: from some 10^5 samples at
+/// most, but spikes and integers that wrap from all. Tests of mistakes that leave much over need it of `v.unexplained`, and a
+/// window needs that little is left over. `starts`: where readouts start.
 template <class T>
 std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
                                       const Verdict& v);

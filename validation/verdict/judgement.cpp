@@ -134,12 +134,17 @@ std::string likeliest_two(const std::vector<Finding>& sources) {
   return words;
 }
 
-/// Makes the data unexplained, or, where a gain for each readout would explain them, an average.
+/// Makes the data unexplained, or, where a gain for each readout would explain them and no other cause is known, an average.
 void alarm(Verdict& v) {
   const auto* signal = change_of(v, "signal");
-  if (v.cause && v.cause->code == "signal" && signal && signal->share > varying_limit) {
+  if (signal && signal->share > varying_limit && (!v.cause || v.cause->code == "signal")) {
     v.judgement = Judgement::varies;
-    v.sentence = "one image is an average of a signal that changes (contrast, or a gain): " + v.cause->text;
+    v.sentence = fmt::format(
+        "the signal changes from readout to readout (contrast, or a drift), and one image is its average: "
+        "{}, "
+        "{:.0f} % of which a factor for each readout explains",
+        left_over(v), 100 * signal->share);
+    if (v.cause) v.sentence += "; " + v.cause->text;
     return;
   }
   v.judgement = Judgement::unexplained;
@@ -155,16 +160,7 @@ void alarm(Verdict& v) {
 
 /// Decides where no cause is known and the solver has converged.
 void decide_by_what_is_left(Verdict& v) {
-  const auto* signal = change_of(v, "signal");
-  if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) {
-    if (!signal || !(signal->share > varying_limit)) return alarm(v);
-    v.judgement = Judgement::varies;
-    v.sentence = fmt::format(
-        "the signal changes from readout to readout (contrast, or a drift), and one image is its average: "
-        "{}, {:.0f} % of which a factor for each readout explains",
-        left_over(v), 100 * signal->share);
-    return;
-  }
+  if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return alarm(v);
   const bool is_whole = std::round(1e3 * v.unexplained) <= 1e3 * right_limit;  // as it is printed
   v.judgement = is_whole ? Judgement::explained : Judgement::ordinary;
   v.sentence = "the image explains the data";
@@ -207,6 +203,11 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
       {"window", "store the samples as they were measured"},
       {"tone", "take the tone off the samples before they are stored"},
       {"spikes", "leave the readouts with spikes out of the file"},
+      {"odd_readouts", "leave these readouts out of the file"},
+      {"samples", "leave the first samples of each readout out of the file, with their positions"},
+      {"clipping", "measure again with a lower receiver gain"},
+      {"wrapped", "store the samples with more bits, or with a lower gain"},
+      {"imaginary", "store both parts of the samples, with one gain"},
       {"order", "store readouts in the order of the trajectory"},
       {"exchange", "store readouts in the order of the trajectory"},
       {"offset", "subtract the mean of the last samples of each coil"},
@@ -227,7 +228,7 @@ bool calls_for_a_cause(const Verdict& v) {
   constexpr double no_doubt = 0.9, much = 0.15;  // of what is left over; of the signal
   // The order of readouts is tried on the centre of k-space. Some readouts fit worst whatever is wrong.
   const bool is_evident =
-      v.cause && v.cause->code != "order" && v.cause->code != "readouts" && mistake_in_data(v);
+      v.cause && v.cause->code != "order" && v.cause->code != "odd_readouts" && mistake_in_data(v);
   const bool is_sure = v.cause && v.cause->share > no_doubt && v.unexplained <= much;
   if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident)) return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||

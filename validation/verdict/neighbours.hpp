@@ -13,13 +13,13 @@ namespace fhd::validation {
 std::vector<std::vector<std::int64_t>> nearest_readouts(const ReadoutSet& all);
 
 /// Returns readouts whose energy D_j = |d_j|^2 is not that of their neighbours in k-space and in time: lost
-/// ones, below 5 %, or ones of another gain or of noise, above 25 times. Code "readouts"; `amount`: the first
+/// ones, below 5 %, or ones of another gain or of noise, above 25 times. Code "odd_readouts"; `amount`: the first
 /// one, or the gain.
 std::optional<Finding> odd_energies(const ReadoutSet& all,
                                     const std::vector<std::vector<std::int64_t>>& nearest);
 
 /// Returns readouts that an image explains worse than the others: a run of them (motion for a moment) with 4
-/// times the median of R_j = |r_j|^2, or some with 30 times. Code "readouts"; `amount`: the first one.
+/// times the median of R_j = |r_j|^2, or some with 30 times. Code "odd_readouts"; `amount`: the first one.
 std::optional<Finding> odd_residuals(const ReadoutSet& all);
 
 /// Returns an order of the readouts other than that of the trajectory: code "exchange". C = sum |d_a - d_b|^2

@@ -195,13 +195,13 @@ class OddReadouts {
     const double share = share_of(run);
     if (share < least_share) return {};
     return Finding{
-        "readouts",
+        "odd_readouts",
         fmt::format("readouts {} to {} of {} (from 0) do not fit the others: motion during them (a "
                     "cough), or another phase",
                     set_.numbers[at(first)], set_.numbers[at(last)], set_.readouts),
         static_cast<double>(set_.numbers[at(first)]),
         0,
-        "readouts",
+        "odd_readouts",
         share};
   }
   Finding finding(const std::vector<Index>& found, const std::string& what, double amount = -1,
@@ -214,7 +214,7 @@ class OddReadouts {
       numbers += fmt::format(" ... ({} of {}, from 0)", found.size(), set_.readouts);
     else
       numbers += fmt::format(" of {} (from 0)", set_.readouts);
-    return {"readouts",
+    return {"odd_readouts",
             fmt::format("readout{} {} {}", found.size() > 1 ? "s" : "", numbers, what),
             amount < 0 ? static_cast<double>(set_.numbers[at(found[0])]) : amount,
             0,

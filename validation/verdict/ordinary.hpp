@@ -20,7 +20,8 @@ struct OrdinaryRest {
   double share = 0;  ///< together
 };
 
-/// Returns whether tissue may go on beyond the FOV: `border` as in Verdict. Cropped scans have 0.9 and more, mistakes of spirals up to 0.6.
+/// Returns whether tissue may go on beyond the FOV: `border` as in Verdict. Cropped scans have 0.9 and more, mistakes of spirals
+/// up to 0.6.
 inline bool reaches_border(double border) { return border > 0.7; }
 
 /// Estimates the ordinary rest. `has_times`: the times of `samples` are seconds; `reaches_border`: tissue outside is a source;

@@ -34,6 +34,12 @@ def scale(x=1.0, y=1.0, z=1.0):
     return [[x, 0, 0], [0, y, 0], [0, 0, z]]
 
 
+def told_as(s, k):
+    """Returns the scan with these positions, those beyond the matrix at its edge."""
+    half = np.maximum(np.array(s["@matrix_size"], float) / 2, 1e-9)
+    return dict(s, trajectory=np.clip(k, -half, half).reshape(-1, 3))
+
+
 def delayed(samples, axes=(0, 1, 2), which=None, stretch=1.0):
     """The trajectory told is that of `samples` later than the data, along these axes (and runs `stretch` times as fast)."""
     def plant(s):
@@ -45,8 +51,7 @@ def delayed(samples, axes=(0, 1, 2), which=None, stretch=1.0):
         some = slice(None) if which is None else which(np.arange(len(k)), len(k))
         for axis in axes:
             k[some, :, axis] = moved[some, :, axis]
-        half = np.maximum(np.array(s["@matrix_size"], float) / 2, 1e-9)
-        return dict(s, trajectory=np.clip(k, -half, half).reshape(-1, 3))
+        return told_as(s, k)
     return plant
 
 
@@ -56,8 +61,7 @@ def smoothed(samples):
         k = s["trajectory"].reshape(-1, length_of(s), 3).copy()
         told = k.copy()
         told[:, 1:] = k[:, 1:] + samples * np.diff(k, axis=1)
-        half = np.maximum(np.array(s["@matrix_size"], float) / 2, 1e-9)
-        return dict(s, trajectory=np.clip(told, -half, half).reshape(-1, 3))
+        return told_as(s, told)
     return plant
 
 

@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
                 TrajectoryKind::golden_radial,
                 {48, 48, 1},
                 4,
-                "readouts",
+                "odd_readouts",
                 10,
                 1,
                 gains([](Index j) { return j == 20 ? 10.f : 1.f; })},
@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
                 TrajectoryKind::cartesian,
                 {64, 64, 1},
                 4,
-                "readouts",
+                "odd_readouts",
                 10,
                 3,
                 gains([](Index j) { return j == 20 ? 10.f : 1.f; })},
@@ -204,19 +204,19 @@ INSTANTIATE_TEST_SUITE_P(
                 TrajectoryKind::golden_radial,
                 {48, 48, 1},
                 4,
-                "readouts",
+                "odd_readouts",
                 5,
                 0.1,
                 gains([](Index j) { return j % 12 == 5 ? 1e-3f : 1.f; })},
         Planted{
-            "lost_centre", TrajectoryKind::cartesian, {64, 64, 1}, 4, "readouts", 32, 0.1, gains([](Index j) {
+            "lost_centre", TrajectoryKind::cartesian, {64, 64, 1}, 4, "odd_readouts", 32, 0.1, gains([](Index j) {
               return j == 32 ? 0.02f : 1.f;
             })},
         Planted{"noise_in_readout",
                 TrajectoryKind::golden_radial,
                 {48, 48, 1},
                 4,
-                "readouts",
+                "odd_readouts",
                 20,
                 0.1,
                 noise_in_readout},
@@ -252,7 +252,7 @@ TEST(DataFindings, find_nothing_in_scans_that_are_right) {
   for (const auto& [kind, matrix_size, coils] : cases) {
     const Verdict v = verdict_of(simulated(kind, matrix_size, coils).scan);
     for (const char* code : {"tone", "window", "order", "exchange", "spikes", "offset", "imaginary",
-                             "wrapped", "readouts", "samples"}) {
+                             "wrapped", "odd_readouts", "samples"}) {
       const auto* found = validation::change_of(v, code);
       EXPECT_EQ(found, nullptr) << data::name_of(kind) << ": " << found->text;
     }
