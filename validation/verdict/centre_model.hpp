@@ -57,8 +57,8 @@ struct CentralSamples {
   SmallGrid grid{};
 
   double radius = 0;         ///< cycles/FOV
-  double lasting_rest = 0;   ///< |d - E rho| / |d| of all samples inside, without what looks like noise
-  double lasting_share = 0;  ///< its square over |d - E rho|^2
+  double lasting_rest = 0;   ///< |r'| / |d| of all samples inside, r' = d - (1 + a) E rho, without what looks like noise
+  double lasting_share = 0;  ///< its square over |r'|^2
 
   bool empty() const { return numbers.empty(); }
   std::int64_t count() const { return static_cast<std::int64_t>(numbers.size()); }
