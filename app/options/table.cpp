@@ -298,8 +298,7 @@ Rows solution() {
       OptionRow{"--lambda", "NUMBER|auto",
                 "weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: that of the least "
                 "estimated error, or the default where the noise is not known [0.05 of the mean eigenvalue; "
-                "of a Cartesian scan with "
-                "gaps, from what a first image leaves of the samples]",
+                "of a single Cartesian image with gaps, from what a first image leaves of the samples]",
                 set_lambda},
       whole("--iterations", FHD_FIELD(solver.iterations),
             fmt::format("of the solver, at most; {} with wavelet, tv, tgv", sparse_iterations), 1),

@@ -22,11 +22,11 @@ class ResidualVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>&) const override { return {}; }
   Certificate verify(const VerifierInput<double>&) const override { return {}; }
-  std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
-    auto without = input;
+  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs) const override {
+    auto without = inputs.front();
     without.encode = {};
-    auto table = energies_of(without, readout_starts(input.trajectory));
-    return weigh(without, table);
+    auto table = energies_of(without, readout_starts(without.trajectory));
+    return {weigh(without, table)};
   }
 };
 
