@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <numbers>
 #include <numeric>
@@ -53,7 +54,11 @@ std::pair<double, double> least_between(const F& f, double low, double high) {
 
 class LineCauses {
  public:
-  explicit LineCauses(Lines lines) : model_(std::move(lines)), one_(at(lines_().count), LineValue(1)) {
+  explicit LineCauses(const Lines& lines)
+      : coils_(lines),
+        combinations_(strongest_combinations(lines)),
+        model_(combined(lines, combinations_)),
+        one_(at(lines_().count), LineValue(1)) {
     if (model_.empty()) return;
     model_.learn(one_);
     if (model_.empty()) return;
@@ -67,6 +72,10 @@ class LineCauses {
     phases();
     gains();
     if (with_other_lines) other_lines();
+    if (std::getenv("VCART"))
+      for (const auto& f : found_)
+        fmt::print(stderr, "  {:8.1f} nats change {:.3f} {}\n", f.nats, f.finding.image_change,
+                   f.finding.text);
     const auto best = std::max_element(found_.begin(), found_.end(),
                                        [](const Undone& a, const Undone& b) { return a.nats < b.nats; });
     if (best == found_.end() || best->nats < sure_nats || best->finding.image_change < least_change)
@@ -97,6 +106,12 @@ class LineCauses {
   double cost_with(const F& of) const {
     return model_.cost(factors(of));
   }
+  /// Returns the nats gained by these factors where the covariance is learned anew: it hides a part of what is wrong in all lines.
+  double gained_by(const Factors& h) const {
+    LineModel again(model_);
+    again.learn(h);
+    return again.empty() ? 0 : model_.whole_cost() - again.whole_cost();
+  }
   /// Returns |change| / |image| where lines are multiplied by h.
   double change_by(const Factors& h) const {
     LineValue along{};
@@ -126,6 +141,35 @@ class LineCauses {
     phase_of_each();
   }
 
+  /// A phase that is quadratic in time, as RF spoiling gives: two neighbours of a line differ from it by the same phase everywhere,
+  /// so that only the covariance, learned anew, shows it.
+  void quadratic_phase() {
+    constexpr int step = 5, most = 355;
+    const auto with = [&](double degrees) {
+      return factors([=](Index j) {
+        return phasor(-degrees * degree * static_cast<double>(j) * static_cast<double>(j + 1) / 2);
+      });
+    };
+    LineModel again(model_);
+    double least = model_.whole_cost(), best = 0;
+    for (int degrees = step; degrees <= most; degrees += step) {
+      again.learn(with(degrees));
+      if (again.whole_cost() < least) least = again.whole_cost(), best = degrees;
+    }
+    if (best == 0) return;
+    const auto [degrees, deviation] = least_between(
+        [&](double x) {
+          again.learn(with(x));
+          return again.whole_cost();
+        },
+        best - step, best + step);
+    add(gained_by(with(degrees)) - std::log(most / step), "phase",
+        fmt::format("the phase of the readouts is that of RF spoiling: each advances by {:.4g} degrees more "
+                    "than the one before",
+                    degrees),
+        degrees, deviation, "degrees", change_by(with(degrees)));
+  }
+
   void alternating_phase() {
     constexpr int tried = 36;
     const auto with = [&](double angle) {
@@ -139,7 +183,7 @@ class LineCauses {
     const auto [angle, deviation] =
         least_between([&](double a) { return cost_with(with(a)); }, best - 10 * degree, best + 10 * degree);
     const double degrees = -std::remainder(angle, 2 * pi) / degree;
-    add(as_told_ - cost_with(with(angle)) - std::log(tried), "phase",
+    add(gained_by(factors(with(angle))) - std::log(tried), "phase",
         fmt::format("the phase of every second readout differs by {:.3g} \u00b1 {:.1g} degrees",
                     std::abs(degrees), deviation / degree),
         degrees, deviation / degree, "degrees", change_by(factors(with(angle))));
@@ -175,7 +219,7 @@ class LineCauses {
       std::tie(size, deviation) =
           least_between([&](double x) { return cost_with(with(x, cycles, start)); }, 0.3 * size, 1.7 * size);
     }
-    add(as_told_ - cost_with(with(size, cycles, start)) - std::log(tried), "motion",
+    add(gained_by(factors(with(size, cycles, start))) - std::log(tried), "motion",
         fmt::format("the object moved to and fro by {:.3g} \u00b1 {:.1g} voxels along {}, {:.2g} times "
                     "during the scan",
                     size, deviation, across(), cycles),
@@ -197,7 +241,7 @@ class LineCauses {
     const double nats = as_told_ - least - std::log(tried);
     if (nats < sure_nats) return;
     // The covariance that was learned from lines before and after the move hides a part of it.
-    LineModel again(lines_());
+    LineModel again(model_);
     const auto whole = [&](double voxels) {
       again.learn(factors(with(first, voxels)));
       return again.whole_cost();
@@ -211,7 +255,7 @@ class LineCauses {
 
   void phase_of_each() {
     const auto h = model_.best_factors(one_, false);
-    const double nats = as_told_ - model_.cost(h) - static_cast<double>(count());
+    const double nats = gained_by(h) - static_cast<double>(count());
     if (nats < sure_nats) return;
     // A phase that is linear in k is a place of the object: each line is compared with two before and after it.
     Factors odd(one_);
@@ -237,8 +281,9 @@ class LineCauses {
     const auto h = model_.best_factors(model_.best_factors(one_, false), true);
     std::map<Index, Index> line_at;
     for (Index j = 0; j < count(); ++j) line_at[lines_().places[at(j)]] = j;
-    const Index centre =
-        lines_().places[at(std::max_element(energy_.begin(), energy_.end()) - energy_.begin())];
+    const auto central = std::min_element(lines_().k_line.begin(), lines_().k_line.end(),
+                                          [](double a, double b) { return std::abs(a) < std::abs(b); });
+    const Index centre = lines_().places[at(central - lines_().k_line.begin())];
     Factors even(h);
     std::vector<double> beside;  // log of the gain of a line over that of its mirror image
     for (Index j = 0; j < count(); ++j) {
@@ -252,7 +297,7 @@ class LineCauses {
     if (beside.size() < 8) return;
     const double base = model_.cost(even), whole = base - model_.cost(h);
     constexpr double clear = 0.35;
-    if (odd_gain(h, centre, clear * whole) || gain_step(even, base, clear * whole)) return;
+    if (odd_gain(h, centre, whole) || gain_step(even, base, clear * whole)) return;
     for (auto& value : beside) value = std::abs(value);
     const double percent = 100 * middle_of(beside) / 0.6745 / std::sqrt(2.);
     Factors ratio(one_);
@@ -263,32 +308,61 @@ class LineCauses {
         percent, 0, "%", change_by(ratio));
   }
 
-  /// One line of another gain than those beside it.
-  bool odd_gain(const Factors& h, Index centre, double least_nats) {
-    constexpr double least = 0.7;  // of the logarithm: twice the gain
-    double most = least;
+  /// Returns the logarithm of the gain that each line lacks beside the median of three lines on both sides.
+  std::vector<double> lacking(const Factors& h) const {
+    constexpr std::size_t reach = 3;
+    std::vector<std::size_t> order;
+    for (Index j = 0; j < count(); ++j)
+      if (model_.has(j)) order.push_back(at(j));
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return lines_().places[a] < lines_().places[b]; });
+    std::vector<double> lacks(at(count()));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      std::vector<double> beside;
+      for (std::size_t o = i - std::min(i, reach); o < std::min(order.size(), i + reach + 1); ++o)
+        if (o != i) beside.push_back(std::log(norm(h[order[o]])) / 2);
+      lacks[order[i]] = std::log(norm(h[order[i]])) / 2 - middle_of(beside);
+    }
+    return lacks;
+  }
+
+  /// One line of another gain than those beside it, or without signal.
+  bool odd_gain(const Factors& h, Index centre, double whole) {
+    constexpr double least = 0.7, least_at_centre = 2.5, lost = 0.2;  // the gain has a cusp at the centre
+    constexpr double clear = 0.35, many = 0.25;
+    const auto lacks = lacking(h);
+    constexpr double strong = 0.002;  // of the strongest line: weaker ones hold noise
+    const double strongest = *std::max_element(energy_.begin(), energy_.end());
+    double most = std::max(sure_nats, clear * whole) + std::log(count()), gain = 0, odd_ones = 0, all = 0;
     Index odd = -1;
-    LineValue usual{};
-    for (const auto& relation : model_.relations()) {
-      const Index j = relation[1];
-      if (std::abs(lines_().places[at(j)] - centre) <= 1) continue;  // its gain has a cusp there
-      const double beside = std::sqrt(std::sqrt(norm(h[at(relation[0])]) * norm(h[at(relation[2])]))),
-                   own = std::sqrt(norm(h[at(j)]));
-      if (const double log = std::abs(std::log(own / beside)); log > most)
-        most = log, odd = j, usual = (beside / own) * h[at(j)];
+    for (Index j = 0; j < count(); ++j) {
+      const bool is_central = std::abs(lines_().places[at(j)] - centre) <= 1,
+                 is_strong = energy_[at(j)] > strong * strongest;
+      all += is_strong;
+      if (std::abs(lacks[at(j)]) < (is_central ? least_at_centre : least)) continue;
+      odd_ones += is_strong;
+      Factors without(h);
+      without[at(j)] = std::exp(-lacks[at(j)]) * h[at(j)];
+      if (const double nats = model_.cost(without) - model_.cost(h); nats > most)
+        most = nats, odd = j, gain = std::exp(-lacks[at(j)]);
+    }
+    if (odd_ones > many * all) {
+      add(whole - static_cast<double>(count()), "exchange",
+          "the order of the readouts: another than that of the trajectory", 0, 0, "", 1);
+      return true;
     }
     if (odd < 0) return false;
-    Factors without(h);
-    without[at(odd)] = usual;
-    const double nats = model_.cost(without) - model_.cost(h) - std::log(count());
-    if (nats < std::max(sure_nats, least_nats)) return false;
-    const double gain = std::sqrt(norm(usual) / norm(h[at(odd)]));
-    Factors undone(one_);
-    undone[at(odd)] = {1 / gain, 0};
-    add(nats, "odd_readouts",
-        fmt::format("readout {} of {} (from 0) has {:.3g} times the gain of its neighbours", number(odd),
-                    count(), gain),
-        gain, 0, "times", change_by(undone));
+    const double own = energy_[at(odd)], undone = own / gain / gain;
+    const double change = std::sqrt(own / (all_energy_ - own + undone)) * std::abs(1 - 1 / gain);
+    const auto text = gain < lost ? fmt::format(
+                                        "readout {} of {} (from 0) is lost or holds little but noise: it has "
+                                        "{:.2g} times the signal of its neighbours",
+                                        number(odd), count(), gain)
+                                  : fmt::format(
+                                        "the signal of readout {} of {} (from 0) is {:.3g} times that of its "
+                                        "neighbours: another gain, or interference",
+                                        number(odd), count(), gain);
+    add(most - std::log(count()), "signal", text, gain, 0, "times", change);
     return true;
   }
 
@@ -305,13 +379,19 @@ class LineCauses {
         if (const double cost = cost_with(with(b, of)); cost < least) least = cost, gain = of, first = b;
     const double nats =
         base - least - std::log(static_cast<double>(steps.size()) * static_cast<double>(count()));
-    if (nats < std::max(sure_nats, least_nats)) return false;
-    // The curve holds half of the step already.
-    const auto alone = [&](double log) {
-      return cost_with([&](Index j) { return LineValue(j >= first ? std::exp(log) : 1); });
+    if (nats < sure_nats || base - least < least_nats) return false;
+    // The curve holds a part of the step already: its size is that beside gains of one.
+    const auto alone = [&](Index from, double log) {
+      return cost_with([&](Index j) { return LineValue(j >= from ? std::exp(log) : 1); });
     };
-    const auto [log, deviation] =
-        least_between(alone, gain < 1 ? std::log(0.1) : 0, gain < 1 ? 0 : std::log(10.));
+    double best = 1e300, log = 0;
+    const Index near = first;
+    for (const Index from : {near - 1, near, near + 1})
+      for (int i = 1; i <= 40; ++i)
+        if (const double size = (gain < 1 ? -0.05 : 0.05) * i, cost = alone(from, size); cost < best)
+          best = cost, log = size, first = from;
+    const double deviation =
+        0.05 / std::sqrt(std::max(1e-3, alone(first, log - 0.05) - 2 * best + alone(first, log + 0.05)));
     const double percent = 100 * (std::exp(-log) - 1);
     Factors undone = factors([&](Index j) { return LineValue(j >= first ? std::exp(log) : 1); });
     add(nats, "signal",
@@ -327,7 +407,10 @@ class LineCauses {
     swapped_neighbours();
     shifted_lines();
     step_along();
+    quadratic_phase();
     exchanged_lines();
+    conjugated_coil();
+    lost_coil();
   }
 
   double cost_of(const Lines& changed, const std::vector<std::size_t>& relations) const {
@@ -501,11 +584,14 @@ class LineCauses {
 
   /// Two lines, each at the place of the other.
   void exchanged_lines() {
-    constexpr std::size_t most = 8;
+    constexpr std::size_t most = 10;
     const auto odd = oddness();
     const double usual = middle_of(odd);
     std::vector<std::pair<double, Index>> lines;
+    constexpr double strong = 0.002;  // of the strongest line: others change little
+    const double strongest = *std::max_element(energy_.begin(), energy_.end());
     for (Index j = 0; j < count(); ++j) {
+      if (energy_[at(j)] < strong * strongest) continue;
       double sum = 0;
       for (std::size_t r = 0; r < odd.size(); ++r)
         for (const Index line : model_.relations()[r]) sum += line == j ? odd[r] - usual : 0;
@@ -534,7 +620,57 @@ class LineCauses {
       }
   }
 
-  LineModel model_;
+  // --- Coils ---
+
+  void conjugated_coil() {
+    if (coils_.coils < 3) return;
+    for (Index coil = 0; coil < coils_.coils; ++coil) {
+      Lines changed(coils_);
+      for (Index j = 0; j < count(); ++j)
+        for (Index n = 0; n < changed.length; ++n) changed.at(j, coil)[n] = conj(changed.at(j, coil)[n]);
+      LineModel model(combined(changed, strongest_combinations(changed)));
+      model.learn(one_);
+      if (model.empty()) return;
+      add(model_.whole_cost() - model.whole_cost() - std::log(coils_.coils), "coil",
+          fmt::format("coil {} (from 0, as used) is conjugated", coil), static_cast<double>(coil), 0, "coil",
+          change_by(combined(changed, combinations_)));
+    }
+  }
+
+  /// A coil that has no signal before or after a readout.
+  void lost_coil() {
+    constexpr double least_share = 0.03,
+                     lost = 0.1;  // of the energy of all coils; of the share on the other side
+    const Index fewest = count() / 8;
+    for (Index coil = 0; coil < coils_.coils; ++coil) {
+      std::vector<double> sum{0}, all{0};
+      for (Index j = 0; j < count(); ++j) {
+        double own = 0, of_all = 0;
+        for (Index c = 0; c < coils_.coils; ++c)
+          for (Index n = 0; n < coils_.length; ++n) (c == coil ? own : of_all) += norm(coils_.at(j, c)[n]);
+        sum.push_back(sum.back() + own), all.push_back(all.back() + own + of_all);
+      }
+      double least = lost;
+      Index first = -1;
+      for (Index b = fewest; b <= count() - fewest; ++b) {
+        const double before = sum[at(b)] / all[at(b)],
+                     after = (sum.back() - sum[at(b)]) / (all.back() - all[at(b)]);
+        if (std::max(before, after) > least_share &&
+            std::min(before, after) < least * std::max(before, after))
+          least = std::min(before, after) / std::max(before, after), first = b;
+      }
+      if (first < 0) continue;
+      add(static_cast<double>(coils_.length), "coil",
+          fmt::format("coil {} (from 0, as used) is lost in a part of the scan: its signal changes {:.2g} "
+                      "times at readout {} of {}",
+                      coil, std::sqrt(least), number(first), count()),
+          static_cast<double>(coil), 0, "coil", std::sqrt(sum.back() / all.back()));
+    }
+  }
+
+  const Lines& coils_;  ///< of all coils
+  Array<LineValue> combinations_;
+  LineModel model_;  ///< of the strongest combinations
   Factors one_;
   double as_told_ = 0, all_energy_ = 0;
   std::vector<double> energy_;  ///< [line]
@@ -549,7 +685,7 @@ std::optional<Finding> cause_in_lines(const VerifierInput<T>& input, const std::
   constexpr double little = 0.02;  // is left over of scans whose lines are in order
   auto lines = cartesian_lines(input, starts);
   if (!lines) return {};
-  return LineCauses(std::move(*lines))(!(unexplained <= little));
+  return LineCauses(*lines)(!(unexplained <= little));
 }
 
 template std::optional<Finding> cause_in_lines<float>(const VerifierInput<float>&, const std::vector<Index>&,

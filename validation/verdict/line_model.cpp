@@ -63,31 +63,33 @@ std::vector<Index> places_of(const std::vector<double>& k) {
   return places;
 }
 
-/// Replaces coils by the few combinations of them that hold most of the energy.
-void keep_strongest_coils(Lines& lines, Index most) {
+}  // namespace
+
+Array<LineValue> strongest_combinations(const Lines& lines) {
+  constexpr Index most = 4;
   const Index coils = lines.coils, kept = std::min(coils, most);
-  if (kept == coils) return;
-  Array<LineValue> gram({coils, coils});
+  Array<LineValue> gram({coils, coils}), some({kept, coils});
   for (Index line = 0; line < lines.count; ++line)
     for (Index a = 0; a < coils; ++a)
-      for (Index b = 0; b < coils; ++b) {
-        LineValue sum{};
-        for (Index n = 0; n < lines.length; ++n) sum += conj(lines.at(line, a)[n]) * lines.at(line, b)[n];
-        gram[a * coils + b] += sum;
-      }
-  const auto eigen = hermitian_eigen(std::move(gram));
-  Lines few(lines);
-  few.coils = kept;
-  few.values.assign(static_cast<std::size_t>(lines.count * kept * lines.length), LineValue{});
-  for (Index line = 0; line < lines.count; ++line)
-    for (Index a = 0; a < kept; ++a)
       for (Index b = 0; b < coils; ++b)
         for (Index n = 0; n < lines.length; ++n)
-          few.at(line, a)[n] += eigen.vectors[a * coils + b] * lines.at(line, b)[n];
-  lines = std::move(few);
+          gram[a * coils + b] += conj(lines.at(line, a)[n]) * lines.at(line, b)[n];
+  const auto eigen = hermitian_eigen(std::move(gram));
+  std::copy_n(eigen.vectors.data(), some.size(), some.data());
+  return some;
 }
 
-}  // namespace
+Lines combined(const Lines& lines, const Array<LineValue>& combinations) {
+  Lines few(lines);
+  few.coils = combinations.extent(0);
+  few.values.assign(static_cast<std::size_t>(lines.count * few.coils * lines.length), LineValue{});
+  for (Index line = 0; line < lines.count; ++line)
+    for (Index a = 0; a < few.coils; ++a)
+      for (Index b = 0; b < lines.coils; ++b)
+        for (Index n = 0; n < lines.length; ++n)
+          few.at(line, a)[n] += combinations[a * lines.coils + b] * lines.at(line, b)[n];
+  return few;
+}
 
 double Lines::energy(Index line) const {
   double sum = 0;
@@ -97,7 +99,7 @@ double Lines::energy(Index line) const {
 
 template <class T>
 std::optional<Lines> cartesian_lines(const VerifierInput<T>& e, const std::vector<Index>& starts) {
-  constexpr Index fewest = 16, most_lines = 160, most_samples = 128, most_coils = 4;
+  constexpr Index fewest = 16, most_lines = 160, most_samples = 128;
   const Index readouts = static_cast<Index>(starts.size()) - 1, all = e.trajectory.sample_count();
   if (readouts < fewest || e.coil_count < 2 || e.matrix_size[2] > 1) return {};
   Lines lines;
@@ -123,7 +125,6 @@ std::optional<Lines> cartesian_lines(const VerifierInput<T>& e, const std::vecto
         const Index i = coil * all + starts[static_cast<std::size_t>(number)] + n;
         lines.values.push_back(e.samples_in_double ? e.samples_in_double[i] : LineValue(e.samples[i]));
       }
-  keep_strongest_coils(lines, most_coils);
   return lines;
 }
 

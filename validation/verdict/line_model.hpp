@@ -20,7 +20,7 @@
 
 namespace fhd::validation {
 
-/// Lines of a 2D Cartesian scan near the centre of k-space, in the order of the file, of a few virtual coils.
+/// Lines of a 2D Cartesian scan near the centre of k-space, in the order of the file.
 struct Lines {
   std::int64_t coils = 0, count = 0, length = 0;
   std::vector<Complex<double>> values;  ///< [line][coil][sample]
@@ -43,6 +43,11 @@ struct Lines {
 /// Returns the lines; empty where the scan is not a plane of parallel lines at one raster, or has one coil.
 template <class T>
 std::optional<Lines> cartesian_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts);
+
+/// Returns the combinations [combination][coil] of the coils that hold most of the energy, at most four.
+Array<Complex<double>> strongest_combinations(const Lines& lines);
+/// Returns lines of combinations of the coils.
+Lines combined(const Lines& lines, const Array<Complex<double>>& combinations);
 
 using Factors = std::vector<Complex<double>>;  ///< h, [line]
 
