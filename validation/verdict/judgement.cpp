@@ -229,7 +229,9 @@ bool calls_for_a_cause(const Verdict& v) {
   // The order of readouts is tried on the centre of k-space. Some readouts fit worst whatever is wrong.
   const bool is_evident =
       v.cause && v.cause->code != "order" && v.cause->code != "odd_readouts" && mistake_in_data(v);
-  const bool is_sure = v.cause && v.cause->share > no_doubt && v.unexplained <= much;
+  const bool is_shown_by_lines = v.cause && v.cause->share >= 1 && v.cause->code != "odd_readouts";
+  const bool is_sure =
+      is_shown_by_lines || (v.cause && v.cause->share > no_doubt && v.unexplained <= much);
   if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident)) return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
          (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));

@@ -16,6 +16,7 @@
 #include "validation/verdict/hypotheses.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/left_over.hpp"
+#include "validation/verdict/line_causes.hpp"
 #include "validation/verdict/ordinary.hpp"
 #include "validation/verdict/prediction.hpp"
 #include "validation/verdict/readouts.hpp"
@@ -231,8 +232,11 @@ void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, c
   auto tests = test_hypotheses(input, starts, time, verdict.noise_variance, centre);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
-  for (auto& finding : findings_in_data(input, starts, verdict))
-    verdict.changes.push_back(std::move(finding));
+  if (auto cause = cause_in_lines(input, starts, verdict.unexplained))
+    verdict.cause = std::move(cause);
+  else
+    for (auto& finding : findings_in_data(input, starts, verdict))
+      verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
   judge_beside_ordinary(input, centre, verdict);
 }

@@ -120,7 +120,7 @@ TEST_F(VerdictCommand, what_check_warns_of_recon_warns_of) {
   EXPECT_CONTAINS(text("err"), "repeat the values of another one");
   const auto messages = nlohmann::json::parse(text("out.json")).at("images").at(0).at("messages");
   EXPECT_TRUE(std::any_of(messages.begin(), messages.end(), [](const auto& message) {
-    return message.at("severity") == "warning" &&
+    return message.at("severity") == "suspicion" &&
            contains(message.at("text").template get<std::string>(), "repeat the values of another one");
   })) << messages;
 }
