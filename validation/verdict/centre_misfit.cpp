@@ -111,6 +111,7 @@ double misfit_of_centre(const Scan& scan, const CoilSettings& coils) {
     Scan centre = centre_of(scan, is_3d ? 6 : 10);
     if (scan.sensitivity_maps)
       centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
+    centre.calibration = scan.calibration;
     LeastSquares method;
     method.transform = {TransformKind::gridded, 1e-3};
     method.iterations = 12;
