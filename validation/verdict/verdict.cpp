@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "validation/verdict/arm_tests.hpp"
 #include "validation/verdict/data_findings.hpp"
 #include "validation/verdict/energies.hpp"
 #include "validation/verdict/hypotheses.hpp"
@@ -195,8 +196,15 @@ Verdict judge(const VerifierInput<T>& input) {
   auto tests = test_hypotheses(input, starts, time, verdict.noise_variance, centre);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
-  for (auto& finding : findings_in_data(input, starts, verdict))
-    verdict.changes.push_back(std::move(finding));
+  if (auto contradiction = contradiction_of_arms(input, starts, verdict.noise_variance)) {
+    // A test that knows the time of a change tells its size better.
+    constexpr double nearly_all = 0.8;
+    if (!verdict.cause || verdict.cause->code != contradiction->code || verdict.cause->share < nearly_all)
+      verdict.cause = std::move(contradiction);
+  } else {
+    for (auto& finding : findings_in_data(input, starts, verdict))
+      verdict.changes.push_back(std::move(finding));
+  }
   look_at_image(input, verdict);
   judge_beside_ordinary(input, centre, verdict);
   decide(verdict, input.solver_residual, input.iterations);
