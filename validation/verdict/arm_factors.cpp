@@ -17,6 +17,9 @@ using Factors = std::vector<Complex<double>>;
 
 /// Data of arms with less than this factor, against the mean, are not raised to those of the others.
 constexpr double least_factor = 0.1;
+constexpr double least_change = 0.1;    ///< of the samples by phases
+constexpr double least_contrast = 0.3;  ///< standard deviation of the sizes
+constexpr double few_flips = 0.2;       ///< of the sign: an inversion
 
 std::complex<double> number_of(const Complex<double>& a) { return {a.re, a.im}; }
 
@@ -84,14 +87,11 @@ Factors first_factors(const ArmSamples& arms, const std::vector<Index>& places) 
   return g;
 }
 
-/// Returns the data divided by the factors, [row][coil].
-Matrix divided(const ArmModel& model, const Factors& g) {
+/// Returns the data divided by the factors of the rows, [row][coil].
+Matrix divided(const ArmModel& model, const Factors& of_rows) {
   Matrix w = model.arranged(model.arms().data);
   const Index coils = model.arms().coils;
-  for (Index arm = 0; arm < model.arms().arms; ++arm) {
-    const auto by = divisor_of(g[static_cast<std::size_t>(arm)]);
-    for (Index i = model.first_row(arm) * coils; i < model.end_row(arm) * coils; ++i) w[i] = over(w[i], by);
-  }
+  for (Index i = 0; i < w.size(); ++i) w[i] = over(w[i], of_rows[static_cast<std::size_t>(i / coils)]);
   return w;
 }
 
@@ -112,31 +112,58 @@ double change_by_phases(const Factors& g) {
   return all > 0 ? std::sqrt(std::max(0.0, 1 - norm(mean) / (all * all))) : 0;
 }
 
+std::vector<double> sizes_of(const Factors& g) {
+  std::vector<double> sizes;
+  for (const auto& value : g) sizes.push_back(std::sqrt(norm(value)));
+  return sizes;
+}
+
+/// Returns the standard deviation over the mean.
+double spread_of(const std::vector<double>& sizes) {
+  const double n = static_cast<double>(sizes.size()), mean = std::reduce(sizes.begin(), sizes.end()) / n;
+  double square = 0;
+  for (const double size : sizes) square += std::pow(size - mean, 2) / n;
+  return mean > 0 ? std::sqrt(square) / mean : 0;
+}
+
+/// Returns whether phases differ by 180 degrees alone.
+bool is_of_signs(const Factors& g) {
+  Factors doubled;
+  for (const auto& value : g) {
+    const double size = std::sqrt(norm(value));
+    doubled.push_back(size > 0 ? 1 / size * (value * value) : Complex<double>());
+  }
+  return change_by_phases(doubled) < 2 * least_change;  // angles are twice as large
+}
+
+/// Returns the share of successive readouts of another sign, weighed by their signal.
+double share_of_flips(const Factors& g) {
+  double flips = 0, pairs = 0;
+  for (std::size_t j = 1; j < g.size(); ++j) {
+    const auto step = number_of(g[j] * conj(g[j - 1]));
+    pairs += std::abs(step);
+    if (step.real() < 0) flips += std::abs(step);
+  }
+  return pairs > 0 ? flips / pairs : 0;
+}
+
 Finding phase_finding(std::string text, double amount, double change) {
   return {"phase", std::move(text), amount, 0, "degrees", 1, change};
 }
 
 /// Returns what phases differ from readout to readout; empty where they agree but for signs that last, as an inversion has.
 std::optional<Finding> phases_in_words(const Factors& g) {
-  constexpr double least_change = 0.1, few_flips = 0.2, degrees = 180 / std::numbers::pi;
+  constexpr double degrees = 180 / std::numbers::pi;
   const double change = change_by_phases(g);
-  if (change < least_change) return {};
-  Factors doubled;
-  for (const auto& value : g) {
-    const double size = std::sqrt(norm(value));
-    doubled.push_back(size > 0 ? 1 / size * (value * value) : Complex<double>());
-  }
+  if (change < least_change || is_contrast(g) || (is_of_signs(g) && share_of_flips(g) < few_flips)) return {};
   std::complex<double> odd, even, successive;
-  double flips = 0, pairs = 0;
+  double pairs = 0;
   for (std::size_t j = 0; j < g.size(); ++j) {
     (j % 2 ? odd : even) += number_of(g[j]);
     if (j == 0) continue;
     const auto step = number_of(g[j] * conj(g[j - 1]));
     successive += step, pairs += std::abs(step);
-    if (step.real() < 0) flips += std::abs(step);
   }
-  const bool is_of_signs = change_by_phases(doubled) < least_change;
-  if (is_of_signs && flips < few_flips * pairs) return {};
   // Even and odd readouts, each of one phase.
   Factors without(g);
   const double apart = std::arg(odd * std::conj(even));
@@ -171,8 +198,18 @@ std::optional<Finding> phases_in_words(const Factors& g) {
 /// Returns gains that change at random, or of one readout; empty where they change smoothly, as contrast does, or readouts are lost.
 std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
   constexpr double bright = 3, least_spread = 0.1, lost = 0.2, random = 0.6;
-  std::vector<double> sizes;
-  for (const auto& value : g) sizes.push_back(std::sqrt(norm(value)));
+  if (is_contrast(g)) {
+    if (share_of_flips(g) < 0.5) return {};
+    return Finding{
+        "signal",
+        "its sign alternates from readout to readout: a phase cycling of 180 degrees is left in the data",
+        180,
+        0,
+        "degrees",
+        1,
+        1};
+  }
+  const auto sizes = sizes_of(g);
   const double middle = median_of(sizes);
   if (!(middle > 0)) return {};
   const auto largest = std::max_element(sizes.begin(), sizes.end());
@@ -207,6 +244,18 @@ std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
       spread};
 }
 
+/// Returns |k| of a row against the radius of k-space, along the first `axes` axes, and at least half a cycle/FOV.
+double relative_radius(const ArmModel& model, const std::array<int, 3>& matrix_size, Index arm, Index row,
+                       int axes) {
+  const auto& k = model.arms().k[model.arms().at(arm, model.place(row))];
+  double square = 0;
+  int most = 1;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes); ++axis)
+    if (matrix_size[axis] > 1)
+      square += std::pow(2 * k[axis] / matrix_size[axis], 2), most = std::max(most, matrix_size[axis]);
+  return std::max(std::sqrt(square), 1.0 / most);
+}
+
 }  // namespace
 
 std::vector<Complex<double>> factors_of_arms(const ArmModel& model) {
@@ -216,7 +265,7 @@ std::vector<Complex<double>> factors_of_arms(const ArmModel& model) {
   if (places.empty()) return {};
   auto g = first_factors(arms, places);
   for (int iteration = 0; iteration < 10; ++iteration) {
-    const auto w = divided(model, g), p = model.predicted(model.folded(w));
+    const auto w = divided(model, factors_of_rows(model, g)), p = model.predicted(model.folded(w));
     for (Index arm = 0; arm < arms.arms; ++arm) {
       Complex<double> onto;
       double square = 0;
@@ -230,16 +279,48 @@ std::vector<Complex<double>> factors_of_arms(const ArmModel& model) {
   return g;
 }
 
-double misfit_with(const ArmModel& model, const Factors& factors) {
-  const auto r = model.rest(divided(model, factors));
+std::vector<Complex<double>> factors_of_rows(const ArmModel& model, const Factors& factors) {
+  Factors of_rows;
+  for (Index arm = 0; arm < model.arms().arms; ++arm)
+    of_rows.resize(static_cast<std::size_t>(model.end_row(arm)),
+                   divisor_of(factors[static_cast<std::size_t>(arm)]));
+  return of_rows;
+}
+
+double misfit_with(const ArmModel& model, const Factors& factor_of_row) {
+  const auto r = model.rest(divided(model, factor_of_row));
   double sum = 0;
   const Index coils = model.arms().coils;
-  for (Index arm = 0; arm < model.arms().arms; ++arm) {
-    const double weight = norm(divisor_of(factors[static_cast<std::size_t>(arm)]));
-    for (Index i = model.first_row(arm) * coils; i < model.end_row(arm) * coils; ++i)
-      sum += weight * norm(r[i]);
-  }
+  for (Index i = 0; i < r.size(); ++i)
+    sum += norm(factor_of_row[static_cast<std::size_t>(i / coils)]) * norm(r[i]);
   return sum;
+}
+
+bool is_contrast(const Factors& factors) {
+  return is_of_signs(factors) && spread_of(sizes_of(factors)) > least_contrast;
+}
+
+std::optional<Finding> density_of_arms(const ArmModel& model, const std::array<int, 3>& matrix_size,
+                                       double misfit_as_told) {
+  double least = most_left_of_energy * misfit_as_told;
+  bool is_found = false;
+  for (const int power : {1, 2})
+    for (int axes = 2; axes <= model.arms().axes; ++axes) {
+      Factors of_rows;
+      for (Index arm = 0; arm < model.arms().arms; ++arm)
+        for (Index row = model.first_row(arm); row < model.end_row(arm); ++row)
+          of_rows.emplace_back(std::pow(relative_radius(model, matrix_size, arm, row, axes), power));
+      if (const double left = misfit_with(model, of_rows); left < least) least = left, is_found = true;
+    }
+  if (!is_found) return {};
+  return Finding{"window",
+                 "the samples were multiplied by a density compensation already: they grow with |k| from the "
+                 "centre of k-space on",
+                 0,
+                 0,
+                 "",
+                 1,
+                 1};
 }
 
 std::optional<Finding> factors_in_words(const ArmModel& model, const Factors& factors) {

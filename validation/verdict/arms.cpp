@@ -16,7 +16,6 @@ using Index = std::int64_t;
 using Matrix = Array<Complex<double>>;
 
 constexpr Index most_arm_coils = 4, fewest_arms = 4;
-constexpr Index most_arm_values = 3000;
 /// lambda over the mean eigenvalue of E^H E.
 constexpr double arm_damping = 1e-4;
 
@@ -58,7 +57,8 @@ double ArmSamples::radius(Index arm, Index place) const {
 }
 
 template <class T>
-ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, double radius) {
+ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, double radius,
+                   const std::array<double, 3>& delays, Index values) {
   ArmSamples arms;
   arms.numbers = readouts_of_one_length(starts);
   arms.arms = static_cast<Index>(arms.numbers.size());
@@ -69,10 +69,17 @@ ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, 
   arms.axes = static_cast<int>(
       std::count_if(e.matrix_size.begin(), e.matrix_size.end(), [](int n) { return n > 1; }));
   const auto position = [&](Index arm, Index n) {
-    const Index m = starts[static_cast<std::size_t>(arms.numbers[static_cast<std::size_t>(arm)])] + n;
+    const Index first = starts[static_cast<std::size_t>(arms.numbers[static_cast<std::size_t>(arm)])];
     std::array<double, 3> k{};
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      if (e.matrix_size[axis] > 1) k[axis] = e.trajectory.k[static_cast<Index>(axis) * all + m];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (e.matrix_size[axis] < 2) continue;
+      const double* told = e.trajectory.k.data() + static_cast<Index>(axis) * all + first;
+      const double at = static_cast<double>(n) - delays[axis];
+      const Index low =
+          std::clamp(static_cast<Index>(std::floor(at)), Index{0}, std::max<Index>(0, length - 2));
+      k[axis] =
+          told[low] + (at - static_cast<double>(low)) * (told[std::min(low + 1, length - 1)] - told[low]);
+    }
     return k;
   };
   std::vector<Index> places;
@@ -85,7 +92,7 @@ ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, 
     }
     if (count > 0) places.push_back(n), inside += count;
   }
-  const Index stride = std::max<Index>(1, (inside + most_arm_values - 1) / most_arm_values);
+  const Index stride = std::max<Index>(1, (inside + values - 1) / values);
   for (std::size_t i = 0; i * static_cast<std::size_t>(stride) < places.size(); ++i)
     places[i] = places[i * static_cast<std::size_t>(stride)];
   places.resize((places.size() + static_cast<std::size_t>(stride) - 1) / static_cast<std::size_t>(stride));
@@ -105,8 +112,10 @@ ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, 
   return arms;
 }
 
-template ArmSamples arms_of(const VerifierInput<float>&, const std::vector<Index>&, double);
-template ArmSamples arms_of(const VerifierInput<double>&, const std::vector<Index>&, double);
+template ArmSamples arms_of(const VerifierInput<float>&, const std::vector<Index>&, double,
+                            const std::array<double, 3>&, Index);
+template ArmSamples arms_of(const VerifierInput<double>&, const std::vector<Index>&, double,
+                            const std::array<double, 3>&, Index);
 
 // --- The model ---
 

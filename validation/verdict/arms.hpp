@@ -27,10 +27,11 @@ struct ArmSamples {
   double radius(std::int64_t arm, std::int64_t place) const;
 };
 
-/// Returns the arms within `radius` cycles/FOV, of some 3000 samples and at most four virtual coils, which hold most of the data;
-/// none where fewer than 4 readouts are of one length.
+/// Returns the arms within `radius` cycles/FOV, of some `values` samples and at most four virtual coils, which hold most of the
+/// data; none where fewer than 4 readouts are of one length. `delays`: samples by which gradients are late along each axis.
 template <class T>
-ArmSamples arms_of(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts, double radius);
+ArmSamples arms_of(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts, double radius,
+                   const std::array<double, 3>& delays = {}, std::int64_t values = 3000);
 
 class ArmModel {
  public:
