@@ -56,6 +56,7 @@ int odd_coil(const Verdict& v) {
 bool is_ordinary(const Finding& cause, const Verdict& v) {
   constexpr double nearly = 0.9, much = 0.3, little = 0.1;
   constexpr std::size_t few_readouts = 8;
+  if (cause.share == shown_by_samples) return false;
   if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return false;
   const bool is_in_time = cause.code == "signal" || cause.code == "phase" || cause.code == "motion";
   if (is_in_time && v.by_readout.size() > 0 && v.by_readout.size() < few_readouts) return true;
@@ -229,10 +230,9 @@ bool calls_for_a_cause(const Verdict& v) {
   // The order of readouts is tried on the centre of k-space. Some readouts fit worst whatever is wrong.
   const bool is_evident =
       v.cause && v.cause->code != "order" && v.cause->code != "odd_readouts" && mistake_in_data(v);
-  const bool is_shown_by_lines = v.cause && v.cause->share >= 1 && v.cause->code != "odd_readouts";
-  const bool is_sure =
-      is_shown_by_lines || (v.cause && v.cause->share > no_doubt && v.unexplained <= much);
-  if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident)) return false;
+  const bool is_sure = v.cause && v.cause->share > no_doubt && v.unexplained <= much;
+  const bool is_shown = v.cause && v.cause->share >= shown_by_samples && v.cause->code != "odd_readouts";
+  if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident || is_shown)) return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
          (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));
 }
