@@ -237,7 +237,7 @@ std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() cons
       normal[p * voxels + q] = sum * normal[p * voxels + q];
       if (p == q) trace += normal[p * voxels + p].re;
     }
-  const double lambda = damping * trace / static_cast<double>(voxels);
+  const double lambda = made.lambda = damping * trace / static_cast<double>(voxels);
   for (Index p = 0; p < voxels; ++p) normal[p * voxels + p].re += lambda;
   if (auto factor = inverse_cholesky_factor(std::move(normal))) {
     made.factor = std::move(*factor);
@@ -273,6 +273,7 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
     const double gain = gain_of(undone[s_.group_of(s_.readouts[static_cast<std::size_t>(i / coils)])]);
     misfit_ += gain * gain * norm(rest_[i]);
   }
+  for (const auto& x : image_) misfit_ += operators_->lambda * norm(x);
 }
 
 Matrix CentreModel::rest_of(const Matrix& image) const {

@@ -89,7 +89,7 @@ class CentreModel {
               const CentreModel* like = nullptr);
 
   bool is_regular() const { return !operators_->factor.empty(); }
-  /// |d - g E x|^2 with the gains g that are undone: to divide data by a gain explains nothing of them.
+  /// |d - g E x|^2 + lambda |x|^2 with the gains g that are undone: to divide data by a gain explains nothing of them.
   double misfit() const { return misfit_; }
   double freedom() const { return operators_->freedom; }    ///< how many more (complex) values than image
   const Matrix& prediction() const { return prediction_; }  ///< E x, [sample][coil]
@@ -133,7 +133,7 @@ class CentreModel {
   struct Operators {
     std::vector<Matrix> encoding{};  ///< E of one coil without a map, [sample][voxel], of every group
     Matrix factor{};                 ///< L^-1 of E^H E + lambda = L L^H
-    double freedom = 0;
+    double freedom = 0, lambda = 0;
   };
   std::shared_ptr<const Operators> make_operators() const;
   std::shared_ptr<const Operators> operators_;

@@ -251,19 +251,19 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
     std::string text;
   };
   const Advice all[] = {
-      {"scale", "divide k by the stated factor, or check " + option_words("trajectory-unit") + " and " +
-                    option_words("fov-mm")},
+      {"scale", "divide k by the stated factor (" + option_words("trajectory-scale", "X,Y,Z") +
+                    "), or check " + option_words("trajectory-unit") + " and " + option_words("fov-mm")},
       {"axes", "give the axes with " + option_words("trajectory-axes")},
       {"frequency", "demodulate the samples by this frequency, or give " + option_words("field-map")},
       {"field_map",
        "give the map by " + option_words("field-map") + " with " + option_words("field-map-unit")},
       {"motion", "gate the scan (" + option_words("gate") + ") or repeat it"},
       {"sensitivity_maps", "find the maps in the scan: " + option_words("coils", "espirit")},
-      {"coil", "leave the coil out of the file"},
+      {"coil", "leave the coil out: " + option_words("omit-coils", "N")},
       {"window", "store the samples as they were measured"},
       {"tone", "take the tone off the samples before they are stored"},
-      {"spikes", "leave the readouts with spikes out of the file"},
-      {"odd_readouts", "leave these readouts out of the file"},
+      {"spikes", "leave the readouts with spikes out: " + option_words("omit-readouts", "LIST")},
+      {"odd_readouts", "leave these readouts out: " + option_words("omit-readouts", "LIST")},
       {"samples", "leave the first samples of each readout out of the file, with their positions"},
       {"clipping", "measure again with a lower receiver gain"},
       {"wrapped", "store the samples with more bits, or with a lower gain"},
@@ -289,7 +289,9 @@ bool calls_for_a_cause(const Verdict& v) {
   // The order of readouts is tried on the centre of k-space. Some readouts fit worst whatever is wrong.
   const bool is_evident =
       v.cause && v.cause->code != "order" && v.cause->code != "odd_readouts" && mistake_in_data(v);
-  const bool is_sure = v.cause && v.cause->share > no_doubt && v.unexplained <= much;
+  const bool is_shown_by_lines = v.cause && v.cause->share >= 1 && v.cause->code != "odd_readouts";
+  const bool is_sure =
+      is_shown_by_lines || (v.cause && v.cause->share > no_doubt && v.unexplained <= much);
   if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident)) return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
          (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));
