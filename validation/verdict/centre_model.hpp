@@ -55,9 +55,7 @@ struct CentralSamples {
   std::vector<double> field;                 ///< off-resonance of the voxels, radians/s; empty: none
   std::vector<double> time_s;                ///< of the samples, for it
   SmallGrid grid{};
-  /// The maps were found in these samples, or there are none: with a scale or a turn of all of k-space they would have been found with
-  /// it, S'(r) = S(r / s), and another object, rho'(r) = rho(r / s), explains the samples as well.
-  bool maps_follow_k = false;
+  bool has_maps = false;  ///< without maps, a scale or a turn of all of k-space is another object
 
   double radius = 0;         ///< cycles/FOV
   double lasting_rest = 0;   ///< |d - E rho| / |d| of all samples inside, without what looks like noise

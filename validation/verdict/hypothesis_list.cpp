@@ -55,7 +55,7 @@ class List {
     }
     when_ = when, block_ = block;
     const bool by_time = when == When::step || when == When::drift;
-    const bool is_another_object = when == When::all && s_.maps_follow_k;
+    const bool is_another_object = when == When::all && !s_.has_maps;
     if (!by_time) add_alike(codes::delays, change::delay), add_by_axis(codes::delays, change::delay);
     if (!by_time && !is_another_object) {
       const char* scale = when == When::odd ? "readout_scale" : "scale";

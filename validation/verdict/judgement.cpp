@@ -75,11 +75,12 @@ double share_outside(const Verdict& v) {
 }
 
 /// Returns whether tissue outside the FOV explains nearly as much as a cause that was tested does: it looks like k that is too
-/// short, or turned, or in another order.
+/// short, or turned, and, where no alarm is due, in another order.
 bool looks_like_outside(const Finding& cause, const Verdict& v) {
   constexpr double nearly = 0.9;
   const bool looks_alike = cause.code == "scale" || cause.code == "readout_scale" || cause.code == "turn" ||
-                           cause.code == codes::delays || cause.code == "order";
+                           cause.code == codes::delays ||
+                           (cause.code == "order" && v.unexplained <= v.ordinary_limit);
   return looks_alike && cause.share > 0 && share_outside(v) > nearly * cause.share;
 }
 
@@ -290,8 +291,7 @@ bool calls_for_a_cause(const Verdict& v) {
   const bool is_evident =
       v.cause && v.cause->code != "order" && v.cause->code != "odd_readouts" && mistake_in_data(v);
   const bool is_shown_by_lines = v.cause && v.cause->share >= 1 && v.cause->code != "odd_readouts";
-  const bool is_sure =
-      is_shown_by_lines || (v.cause && v.cause->share > no_doubt && v.unexplained <= much);
+  const bool is_sure = is_shown_by_lines || (v.cause && v.cause->share > no_doubt && v.unexplained <= much);
   if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident)) return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
          (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));
@@ -308,6 +308,12 @@ void blame(Finding cause, Verdict& v) {
   }
   v.cause = std::move(cause);
   alarm(v);
+}
+
+void drop_what_maps_follow(Verdict& v) {
+  if (!v.cause || !(v.cause->share > 0) || (v.cause->code != "scale" && v.cause->code != "turn")) return;
+  v.cause.reset();
+  decide_by_what_is_left(v);
 }
 
 void drop_order(Verdict& v) {

@@ -48,6 +48,10 @@ void blame(Finding cause, Verdict& verdict);
 /// Takes back a cause with the code "order", which a search refuted.
 void drop_order(Verdict& verdict);
 
+/// Takes back a scale or a turn of all of k-space that was told from the samples, where the maps were found in them: with it they
+/// would have been found with it, S'(r) = S(r / s), and another object, rho'(r) = rho(r / s), explains the samples as well.
+void drop_what_maps_follow(Verdict& verdict);
+
 /// Returns the remedy of a cause with this code; empty where no option and no advice answers it.
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought);
 
