@@ -55,7 +55,7 @@ const Finding* mistake_in_data(const Verdict& v) {
   constexpr std::array<std::string_view, 10> codes{"tone",         "window", "order",   "exchange",
                                                    "spikes",       "offset", "wrapped", "imaginary",
                                                    "odd_readouts", "samples"};
-  constexpr double least_change = 0.05, least_share = 1. / 3, shown_by_samples = 1;
+  constexpr double least_change = 0.05, least_share = 1. / 3;
   const bool is_unexplained = !(v.unexplained <= unexplained_limit);
   const Finding* worst = nullptr;
   double most = 0;

@@ -318,10 +318,7 @@ class Tests {
       ++tried;
       auto fit = refined(first, told);
       // A small change is told better by the rest of the whole image than by a small one that is solved anew.
-      if (!fit || fit->score() < first.score()) {
-        const auto deviations = fit && is_like_maps(*first.hypothesis) ? fit->deviations : first.deviations;
-        fit = first, fit->deviations = deviations;
-      }
+      if (!fit || fit->score() < first.score()) fit = first;
       if (is_small(*fit) && (!best || fit->score() > best->score())) best = std::move(fit);
     }
     if (auto fit = long_delay(all, told); fit && is_small(*fit) && (!best || fit->score() > best->score()))
@@ -334,12 +331,14 @@ class Tests {
     auto finding = finding_of(*best, relative_change(changed, told.image()));
     // A scale or a turn of all of k-space is nearly another image; maps found in the scan follow it.
     if (finding.share < share_limit && finding.image_change < 2 * image_change_limit) return {};
+    const auto kind = best->hypothesis->kind;
+    const bool is_like_an_image =
+        best->hypothesis->when == When::all && (kind == change::turn || kind == change::scale);
     constexpr double clear_change = 0.12;
-    if (is_like_maps(*best->hypothesis) && finding.image_change < clear_change) return {};
+    if (is_like_an_image && finding.image_change < clear_change) return {};
     // A large one leaves much more over than errors of maps do, and has to explain it.
     constexpr double large_change = 0.3, most_of_it = 0.6;
-    if (is_like_maps(*best->hypothesis) && finding.image_change > large_change && finding.share < most_of_it)
-      return {};
+    if (is_like_an_image && finding.image_change > large_change && finding.share < most_of_it) return {};
     if (finding.image_change < image_change_limit) return {};
     return finding;
   }
@@ -463,8 +462,7 @@ class Tests {
     for (const auto& pattern : h.patterns) left.push_back(model.change_of(pattern));
     left = model.unexplained(std::move(left));
     const Index coils = s_.data.extent(1);
-    std::vector<std::vector<double>> scores(static_cast<std::size_t>(clusters()), std::vector<double>(count)),
-        of_coils(static_cast<std::size_t>(coils), std::vector<double>(count));
+    std::vector<std::vector<double>> scores(static_cast<std::size_t>(clusters()), std::vector<double>(count));
     for (Index i = 0; i < s_.count(); ++i)
       for (std::size_t a = 0; a < count; ++a)
         for (Index j = i * coils; j < (i + 1) * coils; ++j) {
@@ -472,7 +470,6 @@ class Tests {
           const double onto = v.re * r.re + v.im * r.im;
           system.right[a] += onto;
           scores[static_cast<std::size_t>(cluster_of(i))][a] += onto;
-          of_coils[static_cast<std::size_t>(j % coils)][a] += onto;
           for (std::size_t b = 0; b < count; ++b)
             system.matrix[a * count + b] += v.re * left[b][j].re + v.im * left[b][j].im;
         }
@@ -480,29 +477,16 @@ class Tests {
     if (!solution) return {};
     Fit fit{&h, solution->sizes};
     for (std::size_t a = 0; a < count; ++a) {
-      const auto scatter = [&](const std::vector<std::vector<double>>& parts) {
-        double square = 0;
-        for (const auto& score : parts) {
-          double of = 0;
-          for (std::size_t b = 0; b < count; ++b) of += solution->inverse[a * count + b] * score[b];
-          square += of * of;
-        }
-        return square;
-      };
-      double square = scatter(scores);
-      // Errors of maps look like a scale or a turn, of another size in every coil.
-      if (is_like_maps(h) && coils > 2)
-        square =
-            std::max(square, scatter(of_coils) * static_cast<double>(coils) / static_cast<double>(coils - 1));
+      double square = 0;
+      for (const auto& score : scores) {
+        double of = 0;
+        for (std::size_t b = 0; b < count; ++b) of += solution->inverse[a * count + b] * score[b];
+        square += of * of;
+      }
       const double model_error = small_model_error * std::abs(fit.sizes[a]);
       fit.deviations.push_back(std::hypot(std::sqrt(square), model_error));
     }
     return fit;
-  }
-
-  /// Returns whether maps that are off change the samples alike.
-  static bool is_like_maps(const Hypothesis& h) {
-    return h.when == When::all && (h.kind == change::turn || h.kind == change::scale);
   }
 
   /// Parts of the samples whose rests may depend on each other: readouts, or pieces of a few of them.

@@ -90,6 +90,7 @@ bool looks_like_outside(const Finding& cause, const Verdict& v) {
 bool is_ordinary(const Finding& cause, const Verdict& v) {
   constexpr double little = 0.1;
   constexpr std::size_t few_readouts = 8;
+  if (cause.share == shown_by_samples) return false;
   if (looks_like_outside(cause, v)) return true;
   if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return false;
   const bool is_in_time = cause.code == "signal" || cause.code == "phase" || cause.code == "motion";
@@ -222,6 +223,14 @@ void alarm(Verdict& v) {
 void decide_by_what_is_left(Verdict& v) {
   if (is_too_much_noise(v) || !(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit)))
     return alarm(v);
+  if (v.tested < 0.5 && v.unexplained <= unexplained_limit) {
+    v.judgement = Judgement::untested;
+    v.sentence =
+        "the data cannot test the image: there are as many unknowns as values, so that motion, gains and "
+        "tones "
+        "would not show; a smaller matrix can tell";
+    return;
+  }
   const bool is_whole = std::round(1e3 * v.unexplained) <= 1e3 * right_limit;  // as it is printed
   v.judgement = is_whole ? Judgement::explained : Judgement::ordinary;
   v.sentence = "the image explains the data";
@@ -290,9 +299,9 @@ bool calls_for_a_cause(const Verdict& v) {
   // The order of readouts is tried on the centre of k-space. Some readouts fit worst whatever is wrong.
   const bool is_evident =
       v.cause && v.cause->code != "order" && v.cause->code != "odd_readouts" && mistake_in_data(v);
-  const bool is_shown_by_lines = v.cause && v.cause->share >= 1 && v.cause->code != "odd_readouts";
-  const bool is_sure = is_shown_by_lines || (v.cause && v.cause->share > no_doubt && v.unexplained <= much);
-  if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident)) return false;
+  const bool is_sure = v.cause && v.cause->share > no_doubt && v.unexplained <= much;
+  const bool is_shown = v.cause && v.cause->share >= shown_by_samples && v.cause->code != "odd_readouts";
+  if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident || is_shown)) return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
          (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));
 }
@@ -338,11 +347,6 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   v.cause = cause_in(v);
   if (v.cause) return alarm(v);
   if (!is_converged && v.unexplained <= unexplained_limit) return settle(Judgement::not_converged, stopped);
-  if (v.tested < 0.5 && v.unexplained <= unexplained_limit)
-    return settle(
-        Judgement::untested,
-        "the data cannot test the image: there are as many unknowns as values, so that motion, gains "
-        "and tones would not show; a smaller matrix can tell");
   decide_by_what_is_left(v);
 }
 

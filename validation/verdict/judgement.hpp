@@ -24,6 +24,8 @@ inline constexpr double centre_limit = 3;
 inline constexpr double offset_limit = 0.1;
 /// A field map is wrong if the residual asks for a step of this share of it; the other sign gives -0.5.
 inline constexpr double field_map_limit = 0.3;
+/// Share of a cause that the samples show by themselves: no image explains them otherwise.
+inline constexpr double shown_by_samples = 1;
 /// A residual of the normal equations above this is far from the solution.
 inline constexpr double convergence_limit = 1e-2;
 /// With fewer iterations an unconverged image is what was asked for, and the data are not judged.

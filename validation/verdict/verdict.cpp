@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "recon/array/thread_limit.hpp"
+#include "validation/verdict/arm_tests.hpp"
 #include "validation/verdict/data_findings.hpp"
 #include "validation/verdict/energies.hpp"
 #include "validation/verdict/hypotheses.hpp"
@@ -148,6 +149,32 @@ void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict&
                        share_of_rest(table, onto * onto / square, 1, v.noise_variance)});
 }
 
+/// Divides the central samples by the factors of contrast, so that changes beside it are tested.
+void take_off_contrast(const ArmFindings& arms, CentralSamples& s) {
+  std::vector<Complex<double>> of_readout(static_cast<std::size_t>(s.readout_count), Complex<double>(1));
+  for (std::size_t arm = 0; arm < arms.numbers.size(); ++arm)
+    of_readout[static_cast<std::size_t>(arms.numbers[arm])] = arms.contrast[arm];
+  constexpr double least_square = 0.01;  // readouts of less signal are not raised to that of the others
+  const Index coils = s.data.extent(1);
+  for (Index i = 0; i < s.data.size(); ++i) {
+    const auto& g = of_readout[static_cast<std::size_t>(s.readouts[static_cast<std::size_t>(i / coils)])];
+    s.data[i] = 1 / std::max(norm(g), least_square) * (s.data[i] * conj(g));
+  }
+  const CentreModel model(s, s.data, Pattern(s.group_count()));
+  if (model.is_regular()) s.rest = model.rest();
+}
+
+/// Takes the cause that arms show, unless a test explains more, or the same with a better size, or samples show another one. What
+/// was found in readouts that are out of order or moved goes.
+void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict& v) {
+  constexpr double nearly_all = 0.8;
+  const auto is_of_samples = [](const Finding& f) { return f.code == "imaginary" || f.code == "spikes"; };
+  if (!arms.cause || std::any_of(in_data.begin(), in_data.end(), is_of_samples)) return;
+  in_data.clear();
+  const bool is_same = v.cause && v.cause->code == arms.cause->code;
+  if (!v.cause || v.cause->share < (is_same ? nearly_all : arms.share)) v.cause = std::move(arms.cause);
+}
+
 /// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is suspected, and
 /// what other readouts predict of one.
 template <class T>
@@ -234,15 +261,19 @@ void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, c
   add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
-  Centre centre(central_samples(input, starts, time));
+  auto arms = compare_arms(input, starts, verdict.noise_variance);
+  auto central = central_samples(input, starts, time);
+  if (!arms.contrast.empty() && !central.empty()) take_off_contrast(arms, central);
+  Centre centre(std::move(central));
   auto tests = test_hypotheses(input, starts, time, verdict.noise_variance, centre);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
-  if (auto cause = cause_in_lines(input, starts, verdict.unexplained))
-    verdict.cause = std::move(cause);
+  auto in_data = findings_in_data(input, starts, verdict);
+  if (auto of_lines = cause_in_lines(input, starts, verdict.unexplained))
+    verdict.cause = std::move(of_lines), in_data.clear();
   else
-    for (auto& finding : findings_in_data(input, starts, verdict))
-      verdict.changes.push_back(std::move(finding));
+    add_cause_of_arms(std::move(arms), in_data, verdict);
+  for (auto& finding : in_data) verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
   judge_beside_ordinary(input, centre, verdict);
 }
