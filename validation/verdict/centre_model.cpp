@@ -190,7 +190,7 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
       s.rest[i * e.coil_count + coil] = rest_at(e, coil * all + m);
     }
   }
-  s.maps = nearest_maps(e, s.grid);
+  s.maps = nearest_maps(e, s.grid), s.has_maps = e.maps != nullptr;
   if (e.field_map) {
     for (Index q = 0; q < s.grid.count(); ++q)
       s.field.push_back((*e.field_map)[nearest_voxel(s.grid, q, e.matrix_size)]);

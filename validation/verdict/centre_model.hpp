@@ -58,6 +58,7 @@ struct CentralSamples {
   std::vector<double> field;                 ///< off-resonance of the voxels, radians/s; empty: none
   std::vector<double> time_s;                ///< of the samples, for it
   SmallGrid grid{};
+  bool has_maps = false;  ///< without maps, a scale or a turn of all of k-space is another object
 
   double radius = 0;         ///< cycles/FOV
   double lasting_rest = 0;   ///< |d - E rho| / |d| of all samples inside, without what looks like noise

@@ -333,12 +333,15 @@ class Tests {
     const auto changed = told.image_of(told.change_of(best->hypothesis->of(best->sizes)));
     auto finding = finding_of(*best, relative_change(changed, told.image()));
     // A scale or a turn of all of k-space is nearly another image; maps found in the scan follow it.
-    const auto kind = best->hypothesis->kind;
     if (finding.share < share_limit && finding.image_change < 2 * image_change_limit) return {};
+    const auto kind = best->hypothesis->kind;
     const bool is_like_an_image =
         best->hypothesis->when == When::all && (kind >= change::scale || change::is_of_plane(kind));
     constexpr double clear_change = 0.12;
     if (is_like_an_image && finding.image_change < clear_change) return {};
+    // A large one leaves much more over than errors of maps do, and has to explain it.
+    constexpr double large_change = 0.3, most_of_it = 0.6;
+    if (is_like_an_image && finding.image_change > large_change && finding.share < most_of_it) return {};
     if (finding.image_change < image_change_limit) return {};
     return finding;
   }

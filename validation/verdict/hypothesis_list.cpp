@@ -55,8 +55,9 @@ class List {
     }
     when_ = when, block_ = block;
     const bool by_time = when == When::step || when == When::drift;
-    if (!by_time) {
-      add_alike(codes::delays, change::delay), add_by_axis(codes::delays, change::delay);
+    const bool is_another_object = when == When::all && !s_.has_maps;
+    if (!by_time) add_alike(codes::delays, change::delay), add_by_axis(codes::delays, change::delay);
+    if (!by_time && !is_another_object) {
       const char* scale = when == When::odd ? "readout_scale" : "scale";
       add_alike(scale, change::scale), add_each_axis(scale, change::scale);
     }
@@ -66,7 +67,7 @@ class List {
       add_by_axis("motion", change::shift);
       add_one("phase", change::phase), add_one("signal", change::gain);
     }
-    if (when != When::odd) add_turns(by_time ? "motion" : "turn");
+    if (when != When::odd && !is_another_object) add_turns(by_time ? "motion" : "turn");
     if (when == When::all || when == When::drift) add_one("frequency", change::offset);
   }
 

@@ -191,7 +191,13 @@ void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v
   auto found =
       ordinary_rest(centre, e.matrix_size, e.sample_time_s != nullptr, seeks_outside, v.noise_variance);
   v.ordinary = std::move(found.sources);
-  v.ordinary_limit = ordinary_limit(found.share);
+  const auto is_outside = [](const Finding& source) {
+    return source.code == codes::outside_fov && source.share > mostly_outside;
+  };
+  const bool is_mostly_outside = std::any_of(v.ordinary.begin(), v.ordinary.end(), is_outside);
+  v.ordinary_limit = ordinary_limit(found.share, is_mostly_outside ? most_outside : most_ordinary);
+  // Where no source can be sought, and a part of the data alone tests the image, that part counts as what it is of the signal.
+  if (!found.is_known) v.ordinary_limit /= std::sqrt(std::clamp(v.tested, 0.25, 1.0));
 }
 
 }  // namespace
