@@ -243,6 +243,11 @@ class Alternatives {
       add_order("every other readout is reversed in time", [=](Index m) {
         return m / length % 2 == odd ? m : m / length * length + length - 1 - m % length;
       });
+    add_order("the order of the samples: each readout holds its even samples first, then its odd ones",
+              [=](Index m) {
+                const Index n = m % length, half = (length + 1) / 2;
+                return m - n + (n % 2 == 0 ? n / 2 : half + n / 2);
+              });
     for (const Index by : {Index{1}, readouts - 1})
       add_order("the order of the readouts: off by one",
                 [=](Index m) { return (m / length + by) % readouts * length + m % length; });

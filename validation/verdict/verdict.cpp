@@ -10,6 +10,8 @@
 #include <numeric>
 #include <vector>
 
+#include "recon/array/thread_limit.hpp"
+#include "validation/verdict/arm_tests.hpp"
 #include "validation/verdict/data_findings.hpp"
 #include "validation/verdict/energies.hpp"
 #include "validation/verdict/hypotheses.hpp"
@@ -147,6 +149,32 @@ void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict&
                        share_of_rest(table, onto * onto / square, 1, v.noise_variance)});
 }
 
+/// Divides the central samples by the factors of contrast, so that changes beside it are tested.
+void take_off_contrast(const ArmFindings& arms, CentralSamples& s) {
+  std::vector<Complex<double>> of_readout(static_cast<std::size_t>(s.readout_count), Complex<double>(1));
+  for (std::size_t arm = 0; arm < arms.numbers.size(); ++arm)
+    of_readout[static_cast<std::size_t>(arms.numbers[arm])] = arms.contrast[arm];
+  constexpr double least_square = 0.01;  // readouts of less signal are not raised to that of the others
+  const Index coils = s.data.extent(1);
+  for (Index i = 0; i < s.data.size(); ++i) {
+    const auto& g = of_readout[static_cast<std::size_t>(s.readouts[static_cast<std::size_t>(i / coils)])];
+    s.data[i] = 1 / std::max(norm(g), least_square) * (s.data[i] * conj(g));
+  }
+  const CentreModel model(s, s.data, Pattern(s.group_count()));
+  if (model.is_regular()) s.rest = model.rest();
+}
+
+/// Takes the cause that arms show, unless a test explains more, or the same with a better size, or samples show another one. What
+/// was found in readouts that are out of order or moved goes.
+void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict& v) {
+  constexpr double nearly_all = 0.8;
+  const auto is_of_samples = [](const Finding& f) { return f.code == "imaginary" || f.code == "spikes"; };
+  if (!arms.cause || std::any_of(in_data.begin(), in_data.end(), is_of_samples)) return;
+  in_data.clear();
+  const bool is_same = v.cause && v.cause->code == arms.cause->code;
+  if (!v.cause || v.cause->share < (is_same ? nearly_all : arms.share)) v.cause = std::move(arms.cause);
+}
+
 /// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is suspected, and
 /// what other readouts predict of one.
 template <class T>
@@ -163,7 +191,13 @@ void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v
   auto found =
       ordinary_rest(centre, e.matrix_size, e.sample_time_s != nullptr, seeks_outside, v.noise_variance);
   v.ordinary = std::move(found.sources);
-  v.ordinary_limit = ordinary_limit(found.share);
+  const auto is_outside = [](const Finding& source) {
+    return source.code == codes::outside_fov && source.share > mostly_outside;
+  };
+  const bool is_mostly_outside = std::any_of(v.ordinary.begin(), v.ordinary.end(), is_outside);
+  v.ordinary_limit = ordinary_limit(found.share, is_mostly_outside ? most_outside : most_ordinary);
+  // Where no source can be sought, and a part of the data alone tests the image, that part counts as what it is of the signal.
+  if (!found.is_known) v.ordinary_limit /= std::sqrt(std::clamp(v.tested, 0.25, 1.0));
 }
 
 }  // namespace
@@ -181,36 +215,106 @@ Verdict weigh(const VerifierInput<T>& input, EnergyTable& table) {
   return verdict;
 }
 
+namespace {
+
+/// What is known of a volume.
+struct Judged {
+  Verdict verdict;
+  EnergyTable table;
+  double unit = 1;  ///< of the samples
+};
+
+/// Returns whether a volume leaves over no more than another one in every shell, coil and readout, but for noise: of n complex
+/// values the sum of squares varies by 1 / sqrt(n).
+bool leaves_no_more(const Judged& volume, const Judged& other) {
+  constexpr double little = 1.1, deviations = 5;
+  const double scale = std::pow(other.unit / volume.unit, 2);
+  const auto each = [&](const auto& parts, const auto& others) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const double most = little + deviations / std::sqrt(std::max(1.0, parts[i].count));
+      if (!(scale * parts[i].rest <= most * others[i].rest)) return false;
+    }
+    return true;
+  };
+  return each(volume.table.shells, other.table.shells) && each(volume.table.coils, other.table.coils) &&
+         each(volume.table.readouts, other.table.readouts);
+}
+
+/// Gives a volume the findings of the first one, where it leaves over no more, and as much where the first is not explained.
+bool take_findings(const Judged& first, Judged& volume) {
+  const Verdict& from = first.verdict;
+  const bool is_quiet = !from.cause && from.judgement != Verdict::Judgement::unexplained &&
+                        from.judgement != Verdict::Judgement::varies;
+  if (!leaves_no_more(volume, first) || !(is_quiet || leaves_no_more(first, volume))) return false;
+  Verdict& v = volume.verdict;
+  v.changes = from.changes, v.cause = from.cause, v.offset = from.offset;
+  v.ordinary = from.ordinary, v.ordinary_limit = from.ordinary_limit;
+  v.prediction_error = from.prediction_error;
+  return true;
+}
+
+/// Finds what is wrong with a volume by all tests.
 template <class T>
-Verdict judge(const VerifierInput<T>& input) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto starts = readout_starts(input.trajectory);
+void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, const EnergyTable& table,
+              Verdict& verdict) {
   const auto time = times(input, starts);
-  auto table = energies_of(input, starts);
-  Verdict verdict = weigh(input, table);
-  divide_by_readouts(table, verdict);
   add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
-  Centre centre(central_samples(input, starts, time));
+  auto arms = compare_arms(input, starts, verdict.noise_variance);
+  auto central = central_samples(input, starts, time);
+  if (!arms.contrast.empty() && !central.empty()) take_off_contrast(arms, central);
+  Centre centre(std::move(central));
   auto tests = test_hypotheses(input, starts, time, verdict.noise_variance, centre);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
-  if (auto cause = cause_in_lines(input, starts, verdict.unexplained))
-    verdict.cause = std::move(cause);
+  auto in_data = findings_in_data(input, starts, verdict);
+  if (auto of_lines = cause_in_lines(input, starts, verdict.unexplained))
+    verdict.cause = std::move(of_lines), in_data.clear();
   else
-    for (auto& finding : findings_in_data(input, starts, verdict))
-      verdict.changes.push_back(std::move(finding));
+    add_cause_of_arms(std::move(arms), in_data, verdict);
+  for (auto& finding : in_data) verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
   judge_beside_ordinary(input, centre, verdict);
-  decide(verdict, input.solver_residual, input.iterations);
-  verdict.noise_variance = verdict.noise_variance / input.sample_scale / input.sample_scale;
-  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return verdict;
 }
 
-template Verdict judge<float>(const VerifierInput<float>&);
-template Verdict judge<double>(const VerifierInput<double>&);
+/// `first`: a volume with the same E; null: none.
+template <class T>
+Judged judge_one(const VerifierInput<T>& input, const std::vector<Index>& starts, const Judged* first) {
+  const auto begin = std::chrono::steady_clock::now();
+  Judged judged;
+  auto& [verdict, table, unit] = judged;
+  unit = input.sample_scale;
+  table = energies_of(input, starts);
+  verdict = weigh(input, table);
+  divide_by_readouts(table, verdict);
+  if (first && take_findings(*first, judged))
+    look_at_image(input, verdict);
+  else
+    test_all(input, starts, table, verdict);
+  decide(verdict, input.solver_residual, input.iterations);
+  verdict.noise_variance /= unit * unit;
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return judged;
+}
+
+}  // namespace
+
+template <class T>
+std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs) {
+  std::vector<Verdict> verdicts(inputs.size());
+  if (inputs.empty()) return verdicts;
+  const auto starts = readout_starts(inputs.front().trajectory);
+  const Judged first = judge_one(inputs.front(), starts, nullptr);
+  verdicts.front() = first.verdict;
+  for_each_in_parallel(inputs.size() - 1, [&](std::size_t v) {
+    verdicts[v + 1] = judge_one(inputs[v + 1], starts, &first).verdict;
+  });
+  return verdicts;
+}
+
+template std::vector<Verdict> judge<float>(const std::vector<VerifierInput<float>>&);
+template std::vector<Verdict> judge<double>(const std::vector<VerifierInput<double>>&);
 template Verdict weigh<float>(const VerifierInput<float>&, EnergyTable&);
 
 }  // namespace fhd::validation

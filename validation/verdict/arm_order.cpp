@@ -1,0 +1,254 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include "validation/verdict/arm_tests.hpp"
+#include "validation/verdict/readout_order.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+using Matrix = Array<Complex<double>>;
+using Source = std::vector<Index>;  ///< [arm]: which arm of the file belongs there; -1: none
+
+struct Order {
+  std::string text;
+  Index first = 0;  ///< readout, from 0
+  Source source;
+  double misfit = 0;
+};
+
+class ArmOrders {
+ public:
+  ArmOrders(const ArmModel& model, const Matrix& data) : model_(model), data_(data), n_(model.arms().arms) {
+    told_.resize(static_cast<std::size_t>(n_));
+    std::iota(told_.begin(), told_.end(), Index{0});
+  }
+
+  std::optional<ArmCause> operator()() const {
+    const double most = most_left_of_energy * misfit(told_);
+    Order best;
+    best.misfit = most;
+    const auto consider = [&](Order order) {
+      if (order.misfit < best.misfit) best = std::move(order);
+    };
+    for (auto& order : named()) consider(std::move(order));
+    for (const Index by : {1, -1, 2, -2}) consider(moved(by));
+    // A free order leaves less than one with a name, if only by what is noise.
+    constexpr double clearly = 0.5;
+    const double limit = best.source.empty() ? most : clearly * best.misfit;
+    if (auto free = n_ <= few_arms ? by_exchanges(limit) : by_assignment(limit); free.misfit < limit)
+      best = std::move(free);
+    if (best.source.empty()) return {};
+    return ArmCause{
+        {"exchange", best.text,
+         static_cast<double>(model_.arms().numbers[static_cast<std::size_t>(best.first)]), 0, "readouts", 1},
+        best.misfit};
+  }
+
+ private:
+  static constexpr Index few_arms = 24;
+
+  double misfit(const Source& source) const { return model_.misfit(model_.arranged(data_, source)); }
+  static std::size_t at(Index l) { return static_cast<std::size_t>(l); }
+
+  std::vector<Order> named() const {
+    const Index half = (n_ + 1) / 2;
+    Source swapped, folded(told_), unfolded(told_), reversed;
+    for (Index j = 0; j < n_; ++j) {
+      swapped.push_back(std::min(j ^ 1, n_ - 1)), reversed.push_back(n_ - 1 - j);
+      const Index place = j < half ? 2 * j : 2 * (j - half) + 1;
+      folded[at(place)] = j, unfolded[at(j)] = place;
+    }
+    const std::string order = "the order of the readouts: ";
+    std::vector<Order> all{
+        {order + "each two neighbours are swapped", 0, std::move(swapped)},
+        {order + "the even ones are stored first, then the odd ones", 0, std::move(folded)},
+        {order + "even and odd ones are interleaved, which the trajectory has one after the other", 0,
+         std::move(unfolded)},
+        {order + "reversed", 0, std::move(reversed)}};
+    for (auto& one : all) one.misfit = misfit(one.source);
+    return all;
+  }
+
+  /// Returns the best order in which from some readout on each holds the samples of `by` places later.
+  Order moved(Index by) const {
+    // Places whose samples were lost, or to which none are moved, are left out. The sum z = F w follows the first readout.
+    Matrix z({model_.voxels(), model_.arms().coils});
+    double all = 0;
+    const auto add = [&](Index l, Index a, double sign) {
+      if (a < 0 || a >= n_ || l >= n_) return;
+      const auto part = folded_arm(l, a);
+      for (Index i = 0; i < z.size(); ++i) z[i] += sign * part[i];
+      all += sign * energy_of_arm(l, a);
+    };
+    for (Index l = std::max<Index>(0, by); l < n_; ++l) add(l, l - by, 1);
+    Order best;
+    best.misfit = std::numeric_limits<double>::infinity();
+    for (Index first = 0; first + 2 < n_; ++first) {
+      if (first > 1) {
+        std::vector<Index> missing;
+        for (Index l = first; l < std::min(n_, first + by); ++l) missing.push_back(l);
+        for (Index l = n_ + std::min<Index>(0, by); l < n_; ++l) missing.push_back(l);
+        if (const double left = model_.misfit_without(missing, z, all); left < best.misfit)
+          best.misfit = left, best.first = first;
+      }
+      add(first, first, 1);
+      add(first + std::max<Index>(0, by), first - std::min<Index>(0, by), -1);
+    }
+    best.text = order_in_words(model_.arms().numbers[at(best.first)], by);
+    best.source = told_;  // is not used: some places are empty
+    return best;
+  }
+
+  // --- Any order ---
+
+  /// Exchanges pairs and moves single arms while that leaves less, from the order told and from random ones.
+  Order by_exchanges(double enough) const {
+    std::vector<Matrix> of_pairs;  // F_l d_a, [place][arm]
+    std::vector<double> energies;
+    for (Index l = 0; l < n_; ++l)
+      for (Index a = 0; a < n_; ++a)
+        of_pairs.push_back(folded_arm(l, a)), energies.push_back(energy_of_arm(l, a));
+    const auto left = [&](const Source& s) {
+      Matrix z({model_.voxels(), model_.arms().coils});
+      double sum = 0;
+      for (Index l = 0; l < n_; ++l) {
+        const auto pair = at(l * n_ + s[at(l)]);
+        for (Index i = 0; i < z.size(); ++i) z[i] += of_pairs[pair][i];
+        sum += energies[pair];
+      }
+      return sum - energy(z);
+    };
+    std::mt19937 generator(1736);
+    Order best;
+    best.misfit = std::numeric_limits<double>::infinity();
+    constexpr int starts = 4;
+    for (int start = 0; start < starts && !(best.misfit < 0.2 * enough); ++start) {
+      Source s(told_);
+      if (start > 0) std::shuffle(s.begin(), s.end(), generator);
+      double now = left(s);
+      for (Index sweep = 0; sweep < 3 * n_; ++sweep) {
+        Source next;
+        double least = now * (1 - 1e-6);
+        for (Index a = 0; a < n_; ++a)
+          for (Index b = 0; b < n_; ++b) {
+            if (a == b) continue;
+            for (const bool exchanges : {true, false}) {
+              if (exchanges && b < a) continue;
+              Source tried(s);
+              if (exchanges) {
+                std::swap(tried[at(a)], tried[at(b)]);
+              } else {
+                tried.erase(tried.begin() + a);
+                tried.insert(tried.begin() + b, s[at(a)]);
+              }
+              if (const double of = left(tried); of < least) least = of, next = std::move(tried);
+            }
+          }
+        if (next.empty()) break;
+        s = std::move(next), now = least;
+      }
+      if (now < best.misfit) best.misfit = now, best.source = s;
+    }
+    describe(best);
+    return best;
+  }
+
+  Matrix folded_arm(Index l, Index a) const {
+    const Index coils = model_.arms().coils, voxels = model_.voxels();
+    Matrix z({voxels, coils});
+    for (Index row = model_.first_row(l); row < model_.end_row(l); ++row) {
+      const auto* d = data_.data() + (a * model_.arms().places + model_.place(row)) * coils;
+      for (Index p = 0; p < voxels; ++p) {
+        const auto f = model_.folding()[p * model_.rows() + row];
+        for (Index c = 0; c < coils; ++c) z[p * coils + c] += f * d[c];
+      }
+    }
+    return z;
+  }
+  double energy_of_arm(Index l, Index a) const {
+    const Index coils = model_.arms().coils;
+    double sum = 0;
+    for (Index row = model_.first_row(l); row < model_.end_row(l); ++row)
+      for (Index c = 0; c < coils; ++c)
+        sum += norm(data_[(a * model_.arms().places + model_.place(row)) * coils + c]);
+    return sum;
+  }
+
+  /// Gives each arm the place whose prediction is most like it, and makes a new image, from the centre of k-space outwards.
+  Order by_assignment(double enough) const {
+    constexpr Index most_arms = 400;
+    Order best;
+    best.misfit = std::numeric_limits<double>::infinity();
+    if (n_ > most_arms || model_.arms().axes > 2) return best;
+    Source s(told_);
+    for (const double radius : {1.5, 2.0, 2.5, 3.0, 4.0}) {
+      const ArmModel model(model_.arms(), radius);
+      if (!model.is_tested()) continue;
+      double now = model.misfit(model.arranged(data_, s));
+      for (int iteration = 0; iteration < 8; ++iteration) {
+        auto next = assigned(model, model.predicted(model.folded(model.arranged(data_, s))));
+        const double then = model.misfit(model.arranged(data_, next));
+        if (!(then < now)) break;
+        now = then, s = std::move(next);
+      }
+    }
+    best.misfit = misfit(s), best.source = std::move(s);
+    if (best.misfit < enough) describe(best);
+    return best;
+  }
+  /// Returns an order where pairs of an arm and a place with the least difference come first.
+  Source assigned(const ArmModel& model, const Matrix& predicted) const {
+    const Index coils = model_.arms().coils;
+    std::vector<std::pair<double, Index>> pairs;
+    for (Index l = 0; l < n_; ++l)
+      for (Index a = 0; a < n_; ++a) {
+        double sum = 0;
+        for (Index row = model.first_row(l); row < model.end_row(l); ++row)
+          for (Index c = 0; c < coils; ++c)
+            sum += norm(data_[(a * model_.arms().places + model.place(row)) * coils + c] -
+                        predicted[row * coils + c]);
+        pairs.emplace_back(sum, l * n_ + a);
+      }
+    std::sort(pairs.begin(), pairs.end());
+    Source source(at(n_), -1);
+    std::vector<bool> taken(at(n_));
+    for (const auto& [sum, pair] : pairs) {
+      const Index l = pair / n_, a = pair % n_;
+      if (source[at(l)] >= 0 || taken[at(a)]) continue;
+      source[at(l)] = a, taken[at(a)] = true;
+    }
+    return source;
+  }
+
+  void describe(Order& order) const {
+    std::vector<Index> others;
+    for (Index l = 0; l < n_; ++l)
+      if (order.source[at(l)] != l) others.push_back(l);
+    order.text = "the order of the readouts: random, or another than that of the trajectory";
+    if (others.size() != 2) return;
+    order.first = others[0];
+    order.text = fmt::format("the order of the readouts: readouts {} and {} (from 0) are exchanged",
+                             model_.arms().numbers[at(others[0])], model_.arms().numbers[at(others[1])]);
+  }
+
+  const ArmModel& model_;
+  const Matrix& data_;
+  Index n_;
+  Source told_;
+};
+
+}  // namespace
+
+std::optional<ArmCause> order_of_arms(const ArmModel& model, const Matrix& data) {
+  return ArmOrders(model, data)();
+}
+
+}  // namespace fhd::validation

@@ -1,0 +1,57 @@
+#pragma once
+// Tests what explains arms that contradict each other (arms.hpp): a factor of each readout, another order, a moving object.
+#include <optional>
+#include <vector>
+
+#include "recon/domain/report.hpp"
+#include "validation/verdict/arms.hpp"
+
+namespace fhd::validation {
+
+/// A cause counts if it leaves half of what is left over, or less, as of all searches: a quarter of the energy.
+inline constexpr double most_left_of_energy = 0.25;
+
+/// Returns one factor g_j for each arm, d_j ~ g_j E_j x; empty where not all arms pass the centre.
+std::vector<Complex<double>> factors_of_arms(const ArmModel& model);
+/// Returns |d - f E x|^2 of an image of d / f, with a factor for each row: the misfit of a model with these factors.
+double misfit_with(const ArmModel& model, const std::vector<Complex<double>>& factor_of_row);
+/// Returns the factor of each row; data with very small factors are not raised to those of the others.
+std::vector<Complex<double>> factors_of_rows(const ArmModel& model,
+                                             const std::vector<Complex<double>>& factors);
+/// Returns what the factors are: phases (code "phase"), gains of one readout, ones that change from one readout to the next, or
+/// signs that alternate where the gain changes as contrast does (code "signal"). Empty where they change smoothly.
+std::optional<Finding> factors_in_words(const ArmModel& model, const std::vector<Complex<double>>& factors);
+/// Returns whether factors are those of contrast: their sizes change, and their phases by 180 degrees alone.
+bool is_contrast(const std::vector<Complex<double>>& factors);
+/// Returns that samples were multiplied by a density compensation, |k| or |k|^2; code "window".
+std::optional<Finding> density_of_arms(const ArmModel& model, const std::array<int, 3>& matrix_size,
+                                       double misfit_as_told);
+
+/// A cause, and the misfit that it leaves.
+struct ArmCause {
+  Finding finding;
+  double misfit = 0;
+};
+/// Returns the order of the arms that leaves least of `data`, which is [arm][place][coil] as in ArmSamples; code "exchange".
+std::optional<ArmCause> order_of_arms(const ArmModel& model, const Array<Complex<double>>& data);
+/// Returns how the object moves from readout to readout; code "motion". `matrix_size`: for sizes in voxels.
+std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Array<Complex<double>>& data,
+                                       const std::array<int, 3>& matrix_size);
+
+/// Returns delays of gradients by axis, at most 8 samples; code codes::delays. Of 2D scans alone.
+template <class T>
+std::optional<ArmCause> delay_of_arms(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+                                      double radius, double misfit_as_told);
+
+struct ArmFindings {
+  std::optional<Finding> cause;  ///< why arms contradict each other, where something explains it
+  double share = 0;              ///< of what is left over of the arms beyond noise that the cause explains
+  std::vector<std::int64_t> numbers{};      ///< of readouts whose signal changes as contrast does, ...
+  std::vector<Complex<double>> contrast{};  ///< ... and by which factors
+};
+/// Returns why the arms contradict each other; nothing where they agree. `noise_variance` as in Verdict, of scaled samples.
+template <class T>
+ArmFindings compare_arms(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+                         double noise_variance);
+
+}  // namespace fhd::validation
