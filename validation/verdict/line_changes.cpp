@@ -15,6 +15,7 @@ class LineChanges : LineTests {
   explicit LineChanges(const LineTests& tests) : LineTests(tests) {}
   std::vector<Undone> operator()() {
     swapped_neighbours();
+    reversed_lines();
     shifted_lines();
     step_along();
     quadratic_phase();
@@ -68,15 +69,26 @@ class LineChanges : LineTests {
     std::copy_n(told().at(line, 0), lines.coils * lines.length, lines.at(place, 0));
   }
 
+  /// Adds what is gained by other lines, whose covariance is learned anew.
+  void learn_anew(Lines changed, const char* code, const std::string& text) {
+    const double change = change_by(changed);
+    LineModel model(std::move(changed));
+    model.learn(one_);
+    if (!model.empty()) add(model_.whole_cost() - model.whole_cost(), code, text, 0, 0, "", change);
+  }
+
   void swapped_neighbours() {
     Lines swapped(told());
     for (Index j = 0; j < count(); ++j) put(swapped, j, std::min(j ^ 1, count() - 1));
-    const double change = change_by(swapped);
-    LineModel model(std::move(swapped));
-    model.learn(one_);
-    if (model.empty()) return;
-    add(model_.whole_cost() - model.whole_cost(), "exchange",
-        "the order of the readouts: each two neighbours are swapped", 0, 0, "", change);
+    learn_anew(std::move(swapped), "exchange", "the order of the readouts: each two neighbours are swapped");
+  }
+
+  void reversed_lines() {
+    Lines reversed(told());
+    for (Index j = 0; j < count(); ++j)
+      for (Index coil = 0; is_odd(j) && coil < reversed.coils; ++coil)
+        std::reverse(reversed.at(j, coil), reversed.at(j, coil) + reversed.length);
+    learn_anew(std::move(reversed), "exchange", "the order of the samples: every second readout is reversed");
   }
 
   /// Returns lines of which every second one is moved by `samples`.
@@ -264,7 +276,6 @@ class LineChanges : LineTests {
   // --- Coils ---
 
   void conjugated_coil() {
-    if (coils_.coils < 3) return;
     for (Index coil = 0; coil < coils_.coils; ++coil) {
       Lines changed(coils_);
       for (Index j = 0; j < count(); ++j)

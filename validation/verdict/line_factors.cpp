@@ -189,7 +189,7 @@ class LineFactors : LineTests {
     double most = std::max(sure_nats, clear * whole) + std::log(count()), gain = 0, odd_ones = 0, all = 0;
     Index odd = -1;
     for (Index j = 0; j < count(); ++j) {
-      const bool is_central = std::abs(told().places[at(j)] - centre) <= 1,
+      const bool is_central = std::abs(told().places[at(j)] - centre) <= 3,
                  is_strong = energy_[at(j)] > strong * strongest;
       all += is_strong;
       if (std::abs(lacks[at(j)]) < (is_central ? least_at_centre : least)) continue;

@@ -17,7 +17,8 @@ using LineValue = Complex<double>;
 constexpr std::array<std::array<std::size_t, 2>, 6> line_pairs{
     {{0, 0}, {1, 1}, {2, 2}, {1, 0}, {2, 1}, {2, 0}}};
 
-/// Returns the axis along which all readouts run at the same positions while the other one stays; -1: there is none.
+/// Returns the axis along which all readouts run at the same positions, in either direction as in EPI, while the other one
+/// stays; -1: there is none.
 int axis_along(const Trajectory& trajectory, const std::vector<Index>& starts) {
   constexpr double tolerance = 1e-3;  // cycles/FOV
   const Index all = trajectory.sample_count(), length = starts[1] - starts[0];
@@ -26,8 +27,9 @@ int axis_along(const Trajectory& trajectory, const std::vector<Index>& starts) {
     bool fits = std::abs(along[length - 1] - along[0]) > 1;
     for (std::size_t j = 0; fits && j + 1 < starts.size(); ++j) {
       fits = starts[j + 1] - starts[j] == length;
+      const bool is_reversed = std::abs(along[starts[j]] - along[0]) > tolerance;
       for (Index n = 0; fits && n < length; ++n)
-        fits = std::abs(along[starts[j] + n] - along[n]) < tolerance &&
+        fits = std::abs(along[starts[j] + n] - along[is_reversed ? length - 1 - n : n]) < tolerance &&
                std::abs(across[starts[j] + n] - across[starts[j]]) < tolerance;
     }
     if (fits) return axis;
@@ -119,12 +121,15 @@ std::optional<Lines> cartesian_lines(const VerifierInput<T>& e, const std::vecto
   if (lines.places.empty()) return {};
   lines.coils = e.coil_count, lines.count = static_cast<Index>(lines.numbers.size()),
   lines.length = static_cast<Index>(samples.size());
-  for (const Index number : lines.numbers)
+  for (const Index number : lines.numbers) {
+    const Index start = starts[static_cast<std::size_t>(number)];
+    const bool is_reversed = std::abs(along[start] - along[0]) > 0.1;
     for (Index coil = 0; coil < e.coil_count; ++coil)
       for (const Index n : samples) {
-        const Index i = coil * all + starts[static_cast<std::size_t>(number)] + n;
+        const Index i = coil * all + start + (is_reversed ? starts[1] - 1 - n : n);
         lines.values.push_back(e.samples_in_double ? e.samples_in_double[i] : LineValue(e.samples[i]));
       }
+  }
   return lines;
 }
 
