@@ -292,7 +292,8 @@ class LineChanges : LineTests {
   /// A coil that has no signal before or after a readout.
   void lost_coil() {
     constexpr double least_share = 0.03,
-                     lost = 0.1;  // of the energy of all coils; of the share on the other side
+                     lost = 0.02;        // of the energy of all coils; of the share on the other side
+    constexpr double least_part = 0.02;  // of the energy of the scan, before and after
     const Index fewest = count() / 8;
     for (Index coil = 0; coil < coils_.coils; ++coil) {
       std::vector<double> sum{0}, all{0};
@@ -307,6 +308,7 @@ class LineChanges : LineTests {
       for (Index b = fewest; b <= count() - fewest; ++b) {
         const double before = sum[at(b)] / all[at(b)],
                      after = (sum.back() - sum[at(b)]) / (all.back() - all[at(b)]);
+        if (std::min(all[at(b)], all.back() - all[at(b)]) < least_part * all.back()) continue;
         if (std::max(before, after) > least_share &&
             std::min(before, after) < least * std::max(before, after))
           least = std::min(before, after) / std::max(before, after), first = b;

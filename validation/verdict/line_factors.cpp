@@ -129,26 +129,44 @@ class LineFactors : LineTests {
 
   // --- Gains ---
 
-  /// Tests gains beside a curve that is symmetric in k, as the energy of lines is: no line is of known strength.
-  void gains() {
-    const auto h = model_.best_factors(model_.best_factors(one_, false), true);
+  /// Gains that are symmetric about a place, the logarithms of gains over those of the mirror image, and the cost.
+  struct Mirrored {
+    Factors even;
+    std::vector<double> logs{};
+    double cost = 0;
+  };
+  Mirrored mirrored(const Factors& h, Index twice_the_centre) const {
     std::map<Index, Index> line_at;
     for (Index j = 0; j < count(); ++j) line_at[told().places[at(j)]] = j;
-    const auto central = std::min_element(told().k_line.begin(), told().k_line.end(),
-                                          [](double a, double b) { return std::abs(a) < std::abs(b); });
-    const Index centre = told().places[at(central - told().k_line.begin())];
-    Factors even(h);
-    std::vector<double> beside;  // log of the gain of a line over that of its mirror image
+    Mirrored found{h};
     for (Index j = 0; j < count(); ++j) {
-      const auto mirror = line_at.find(2 * centre - told().places[at(j)]);
+      const auto mirror = line_at.find(twice_the_centre - told().places[at(j)]);
       if (mirror == line_at.end() || mirror->second == j || !model_.has(j) || !model_.has(mirror->second))
         continue;
       const double ratio = std::sqrt(norm(h[at(mirror->second)]) / norm(h[at(j)]));
-      even[at(j)] = std::sqrt(ratio) * h[at(j)];
-      beside.push_back(std::log(ratio));
+      found.even[at(j)] = std::sqrt(ratio) * h[at(j)];
+      found.logs.push_back(std::log(ratio));
     }
+    found.cost = model_.cost(found.even);
+    return found;
+  }
+
+  /// Tests gains beside a curve that is symmetric in k, as the energy of lines is: no line is of known strength.
+  void gains() {
+    const auto h = model_.best_factors(model_.best_factors(one_, false), true);
+    const auto central = std::min_element(told().k_line.begin(), told().k_line.end(),
+                                          [](double a, double b) { return std::abs(a) < std::abs(b); });
+    const Index centre = told().places[at(central - told().k_line.begin())];
+    // The centre of energy may lie up to two half lines beside k = 0.
+    Mirrored best = mirrored(h, 2 * centre);
+    const auto pairs = static_cast<double>(best.logs.size());
+    for (const Index aside : {-2, -1, 1, 2})
+      if (auto other = mirrored(h, 2 * centre + aside);
+          other.cost<best.cost&& static_cast<double>(other.logs.size())> 0.8 * pairs)
+        best = std::move(other);
+    auto& [even, beside, base] = best;
     if (beside.size() < 8) return;
-    const double base = model_.cost(even), whole = base - model_.cost(h);
+    const double whole = base - model_.cost(h);
     constexpr double clear = 0.35;
     if (odd_gain(h, centre, whole) || gain_step(even, base, clear * whole)) return;
     for (auto& value : beside) value = std::abs(value);
