@@ -283,7 +283,8 @@ class LineChanges : LineTests {
       LineModel model(combined(changed, strongest_combinations(changed)));
       model.learn(one_);
       if (model.empty()) return;
-      add(model_.whole_cost() - model.whole_cost() - std::log(coils_.coils), "coil",
+      // Another set of combinations has a covariance of its own: it has to gain a nat for each line.
+      add(model_.whole_cost() - model.whole_cost() - static_cast<double>(count()), "coil",
           fmt::format("coil {} (from 0, as used) is conjugated", coil), static_cast<double>(coil), 0, "coil",
           change_by(combined(changed, combinations_)));
     }

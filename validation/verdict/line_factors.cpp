@@ -210,7 +210,7 @@ class LineFactors : LineTests {
       const bool is_central = std::abs(told().places[at(j)] - centre) <= 3,
                  is_strong = energy_[at(j)] > strong * strongest;
       all += is_strong;
-      if (std::abs(lacks[at(j)]) < (is_central ? least_at_centre : least)) continue;
+      if (std::abs(lacks[at(j)]) < (is_central && lacks[at(j)] < 0 ? least_at_centre : least)) continue;
       odd_ones += is_strong;
       Factors without(h);
       without[at(j)] = std::exp(-lacks[at(j)]) * h[at(j)];
