@@ -271,8 +271,10 @@ void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, c
   verdict.cause = std::move(tests.cause);
   auto in_data = findings_in_data(input, starts, verdict);
   const auto is_of_samples =
-      [](const Finding& finding) {  // of a few samples, or of all in the same way: no line is odd
-        return finding.code == "wrapped" || finding.code == "imaginary" || finding.code == "spikes";
+      [](const Finding& finding) {     // of a few samples, or of all in the same way: no line is odd
+        constexpr double much = 0.05;  // of the image
+        return finding.code == "wrapped" || finding.code == "imaginary" || finding.code == "spikes" ||
+               (finding.code == "tone" && finding.image_change >= much);
       };
   std::optional<Finding> of_lines;
   if (std::none_of(in_data.begin(), in_data.end(), is_of_samples))
