@@ -8,6 +8,7 @@
 #include <complex>
 #include <numbers>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "recon/array/thread_limit.hpp"
@@ -269,7 +270,16 @@ void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, c
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
   auto in_data = findings_in_data(input, starts, verdict);
-  if (auto of_lines = cause_in_lines(input, starts, verdict.unexplained))
+  const auto is_of_samples =
+      [](const Finding& finding) {     // of a few samples, or of all in the same way: no line is odd
+        constexpr double much = 0.05;  // of the image
+        return finding.code == "wrapped" || finding.code == "imaginary" || finding.code == "spikes" ||
+               (finding.code == "tone" && finding.image_change >= much);
+      };
+  std::optional<Finding> of_lines;
+  if (std::none_of(in_data.begin(), in_data.end(), is_of_samples))
+    of_lines = cause_in_lines(input, starts, verdict.unexplained);
+  if (of_lines)
     verdict.cause = std::move(of_lines), in_data.clear();
   else
     add_cause_of_arms(std::move(arms), in_data, verdict);
