@@ -431,11 +431,11 @@ class CertificateVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>& input) const override { return check(input); }
   Certificate verify(const VerifierInput<double>& input) const override { return check(input); }
-  std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
-    return validation::judge(input);
+  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs) const override {
+    return validation::judge(inputs);
   }
-  std::optional<Verdict> judge(const VerifierInput<double>& input) const override {
-    return validation::judge(input);
+  std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs) const override {
+    return validation::judge(inputs);
   }
   /// Returns how many voxels and samples the budget allows, `fewest` ... `most`.
   double expected_seconds(const VerifierSizes& sizes) const override {

@@ -126,7 +126,7 @@ int CompareCommand::run() {
 
   options.read_options.precision = Precision::double_precision;
   const auto file = io::open_scan(scan, options.read_options);
-  correct_trajectory({file.get()}, options.correction);
+  correct_readouts({file.get()}, options.correction);
   const auto& summary = file->summary();
   print_scan(summary);
   const auto [slice, repetition] = std::pair(options.slice, options.repetition);

@@ -72,7 +72,7 @@ int FieldMapCommand::run() {
   }
   std::vector<io::ScanFile*> opened;
   for (const auto& file : files) opened.push_back(file.get());
-  correct_trajectory(opened, correction);
+  correct_readouts(opened, correction);
   const RunEvents events{
       {}, print_fallback, [](const char* what, const std::string& text) { say(what, text); }};
   const auto echoes = find_echoes(opened, given, events);
@@ -82,7 +82,7 @@ int FieldMapCommand::run() {
   const CurrentDevice current(device.device);
   std::set<std::string> printed;
   const auto found = field_maps_of(echoes, smoothing, settings, engine,
-                                   correction.kind == TrajectoryCorrection::Kind::automatic, events,
+                                   correction.delays == ReadoutCorrection::Delays::automatic, events,
                                    [&](std::int64_t slice, std::size_t echo, const Report& report) {
                                      print_echo(slice, echo, report, printed);
                                    });

@@ -20,11 +20,14 @@
 
 namespace fhd::app {
 
-/// Gradient delays that a scan does not state (recon/trajectory/gradient_delays.hpp): ignored, found in it, or given.
-struct TrajectoryCorrection {
-  enum class Kind { off, automatic, given } kind = Kind::off;
+/// What is wrong with the readouts of a scan, in the order in which it is corrected (app/run/corrections.hpp).
+struct ReadoutCorrection {
+  std::string omitted_readouts, omitted_coils;  ///< their numbers from 0, "0-3,7"; empty: none
+  std::array<double, 3> scale{1, 1, 1};         ///< factors of k-space positions along x, y, z
+  std::string girf;                             ///< file of the gradients' impulse responses; empty: none
+  /// Gradient delays that a scan does not state (recon/trajectory/gradient_delays.hpp): ignored, found in it, or given.
+  enum class Delays { off, automatic, given } delays = Delays::off;
   std::array<double, 3> delay_samples{};  ///< where given
-  std::string girf;  ///< file of the gradients' impulse responses, applied before; empty: none
 };
 
 /// --field-map: the map of the scan or of a file, none, or one made of the echoes of the scan.
@@ -83,7 +86,7 @@ struct RunOptions {
   std::string prior;  ///< NIfTI image of the anatomy; empty: none
   double prior_strength = 1;
   std::optional<LambdaChoice> lambda;
-  TrajectoryCorrection correction;
+  ReadoutCorrection correction;
   MapsFrom maps_from = MapsFrom::automatic;
   // Device, threads and cache
   DeviceOption device;

@@ -131,16 +131,20 @@ void set_compression(RunOptions& o, const std::string& text) {
 }
 
 void set_trajectory_correction(RunOptions& o, const std::string& text) {
-  using Kind = TrajectoryCorrection::Kind;
+  using Delays = ReadoutCorrection::Delays;
   constexpr auto flag = "--trajectory-correction";
   if (text == "auto" || text == "off")
-    o.correction.kind = text == "auto" ? Kind::automatic : Kind::off;
+    o.correction.delays = text == "auto" ? Delays::automatic : Delays::off;
   else if (text.find(',') == std::string::npos)
     throw Error(flag, "auto, off, or delays in samples such as 0.5,0.2", "'" + text + "'",
                 did_you_mean(text, {"auto", "off"}));
-  else
-    o.correction = {Kind::given, parse_delays(text, flag), o.correction.girf};
+  else {
+    o.correction.delays = Delays::given;
+    o.correction.delay_samples = parse_delays(text, flag);
+  }
 }
+
+void set_trajectory_scale(RunOptions& o, const std::string& text) { o.correction.scale = parse_scale(text); }
 
 void set_noise_map(RunOptions& o, const std::string& text) {
   NoiseMapRequest request;
@@ -294,8 +298,7 @@ Rows solution() {
       OptionRow{"--lambda", "NUMBER|auto",
                 "weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: that of the least "
                 "estimated error, or the default where the noise is not known [0.05 of the mean eigenvalue; "
-                "of a Cartesian scan with "
-                "gaps, from what a first image leaves of the samples]",
+                "of a single Cartesian image with gaps, from what a first image leaves of the samples]",
                 set_lambda},
       whole("--iterations", FHD_FIELD(solver.iterations),
             fmt::format("of the solver, at most; {} with wavelet, tv, tgv", sparse_iterations), 1),
@@ -343,6 +346,14 @@ Rows coils_and_trajectory() {
                     "k-space shows; or delays in samples along x, y and z; or off",
                     set_trajectory_correction}
               .shows([](const RunOptions&) { return "off"; }),
+          OptionRow{"--trajectory-scale", "X,Y,Z",
+                    "factors of k-space positions, for gradients that play less or more than the trajectory "
+                    "says: N, X,Y or X,Y,Z [1]",
+                    set_trajectory_scale},
+          text("--omit-readouts", FHD_FIELD(correction.omitted_readouts), "LIST",
+               "readouts of each volume to leave out, as the verdict counts them from 0, such as 0-3,7"),
+          text("--omit-coils", FHD_FIELD(correction.omitted_coils), "LIST",
+               "coils to leave out, from 0, such as 0-3,7"),
           text("--girf", FHD_FIELD(correction.girf), "FILE",
                "impulse responses of the gradients, which turn the trajectory into the one that was "
                "played: HDF5 with /girf [axis][frequency] and /frequency_hz")};

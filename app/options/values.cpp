@@ -120,6 +120,14 @@ std::array<double, 3> parse_delays(const std::string& text, const std::string& o
   return {numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
 }
 
+std::array<double, 3> parse_scale(const std::string& text) {
+  auto scale =
+      parse_axes(text, "--trajectory-scale", "one to three factors from 0.01 to 100, e.g. 0.5 or 0.97,1", 1,
+                 [](double factor) { return factor >= 0.01 && factor <= 100; });
+  if (text.find_first_of(",x") == std::string::npos) scale[2] = scale[0];
+  return scale;
+}
+
 std::vector<double> parse_echo_times(const std::string& text) {
   auto times = parse_list(text);
   for (double& time : times) time *= 1e-3;

@@ -30,6 +30,8 @@ std::array<int, 3> parse_matrix_size(const std::string& text);
 std::array<double, 3> parse_fov_mm(const std::string& text);
 /// "0.5,0.2" -> {0.5, 0.2, 0}, delays of the gradients in samples. Throws Error naming `option`.
 std::array<double, 3> parse_delays(const std::string& text, const std::string& option);
+/// "0.5" -> {0.5, 0.5, 0.5}, "0.97,1" -> {0.97, 1, 1}. Throws Error naming --trajectory-scale.
+std::array<double, 3> parse_scale(const std::string& text);
 /// "2.3,6.9" in ms -> s. Throws Error naming --echo-times.
 std::vector<double> parse_echo_times(const std::string& text);
 

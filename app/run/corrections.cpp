@@ -24,7 +24,7 @@
 
 namespace fhd::app {
 
-// --- The trajectory
+// --- The readouts
 
 namespace {
 
@@ -51,9 +51,9 @@ struct DelaysOfScan {
 };
 
 /// Returns the delays as the user gave them, or those found in the first repetition of the middle slice that has readouts.
-DelaysOfScan delays_of(io::ScanFile file, const TrajectoryCorrection& correction) {
+DelaysOfScan delays_of(io::ScanFile file, const ReadoutCorrection& correction) {
   const auto& geometry = file.summary().geometry;
-  if (correction.kind == TrajectoryCorrection::Kind::given) {
+  if (correction.delays == ReadoutCorrection::Delays::given) {
     const auto delays = GradientDelays::along_axes(correction.delay_samples);
     return {delays, fmt::format("the trajectory was corrected for gradient delays of {}, as given",
                                 in_words(delays, geometry))};
@@ -91,14 +91,99 @@ void add_girf(io::ScanFile& file, const std::string& path, BeyondMatrix leaves) 
   file.editable_summary().outside_pieces.emplace_back("gradient response", path);
 }
 
+/// Adds factors of positions.
+void add_scale(io::ScanFile& file, const std::array<double, 3>& scale, BeyondMatrix leaves) {
+  if (scale == std::array<double, 3>{1, 1, 1}) return;
+  const auto scaled = [scale](Trajectory& trajectory) {
+    const auto count = trajectory.sample_count();
+    for (std::int64_t i = 0; i < 3 * count; ++i)
+      trajectory.k[i] *= scale[static_cast<std::size_t>(i / count)];
+  };
+  add_correction(file, leaves, [=](Scan scan, const ReadoutStarts& starts, const ReadoutStarts&) {
+    scaled(scan.trajectory);
+    if (scan.calibration) scaled(scan.calibration->trajectory);
+    scan.messages.push_back({"scale", Severity::note,
+                             fmt::format("k-space positions were multiplied by {:g}, {:g}, {:g}, as given",
+                                         scale[0], scale[1], scale[2])});
+    return inside_matrix(std::move(scan), leaves == BeyondMatrix::columns ? readout_length(starts) : 0,
+                         option_words("trajectory-scale"));
+  });
+}
+
+/// Returns the numbers from 0 to count - 1 that a list does not name. Throws Error naming the option where none is left.
+std::vector<std::int64_t> others_than(const std::string& list, std::int64_t count, const char* option) {
+  std::vector<char> is_named(static_cast<std::size_t>(count));
+  for (const auto number : parse_selection(list, count, option))
+    is_named[static_cast<std::size_t>(number)] = 1;
+  std::vector<std::int64_t> others;
+  for (std::int64_t number = 0; number < count; ++number)
+    if (!is_named[static_cast<std::size_t>(number)]) others.push_back(number);
+  if (others.empty()) throw Error(option, "one at least that is left", fmt::format("all {}", count));
+  return others;
+}
+
+/// Leaves out readouts, whose numbers count those of the volume as it is read.
+void add_omitted_readouts(io::ScanFile& file, const std::string& omitted) {
+  if (omitted.empty()) return;
+  file.add([omitted](Scan& scan, io::VolumeContext& context) {
+    const auto starts = validation::readout_starts(scan.trajectory, context.readout_length);
+    const auto readouts = others_than(omitted, std::ssize(starts) - 1, "--omit-readouts");
+    std::vector<std::int64_t> samples, numbers;
+    for (const auto r : readouts) {
+      const auto j = static_cast<std::size_t>(r);
+      for (auto m = starts[j]; m < starts[j + 1]; ++m) samples.push_back(m);
+      numbers.push_back(scan.readout_numbers.empty() ? r : scan.readout_numbers[j]);
+    }
+    keep_samples(scan, samples);
+    if (context.readout_length > 0) scan.readout_numbers = std::move(numbers);
+    scan.messages.push_back(
+        {"omitted", Severity::note, fmt::format("readouts {} were left out, as asked for", omitted)});
+  });
+}
+
+template <class T>
+Array<T> rows_of(const Array<T>& values, const std::vector<std::int64_t>& chosen) {
+  if (values.empty()) return {};
+  const Shape& all = values.shape();
+  const auto count = std::ssize(chosen), length = values.size() / all[0];
+  Array<T> rows(all.rank() == 2 ? Shape{count, all[1]} : Shape{count, all[1], all[2], all[3]});
+  for (std::int64_t i = 0; i < count; ++i)
+    std::copy_n(values.data() + chosen[static_cast<std::size_t>(i)] * length, length,
+                rows.data() + i * length);
+  return rows;
+}
+
+/// Leaves out coils, with their maps, noise and calibration.
+void add_omitted_coils(io::ScanFile& file, const std::string& omitted) {
+  if (omitted.empty()) return;
+  const auto coils = others_than(omitted, file.summary().coil_count, "--omit-coils");
+  file.editable_summary().coil_count = std::ssize(coils);
+  file.add([omitted, coils](Scan& scan, io::VolumeContext&) {
+    const auto keep = [&](auto& part) {
+      part.values = rows_of(part.values, coils);
+      part.in_double = rows_of(part.in_double, coils);
+    };
+    keep(scan.kspace);
+    if (scan.sensitivity_maps) keep(*scan.sensitivity_maps);
+    if (scan.calibration) keep(scan.calibration->kspace);
+    if (scan.noise) scan.noise = rows_of(*scan.noise, coils);
+    scan.messages.push_back(
+        {"omitted", Severity::note, fmt::format("coils {} were left out, as asked for", omitted)});
+  });
+}
+
 }  // namespace
 
-void correct_trajectory(const std::vector<io::ScanFile*>& files, const TrajectoryCorrection& correction,
-                        BeyondMatrix leaves) {
+void correct_readouts(const std::vector<io::ScanFile*>& files, const ReadoutCorrection& correction,
+                      BeyondMatrix leaves) {
+  using Delays = ReadoutCorrection::Delays;
   std::shared_future<DelaysOfScan> delays;  // found by the first thread that asks
   for (auto* file : files) {
+    add_omitted_coils(*file, correction.omitted_coils);
+    add_omitted_readouts(*file, correction.omitted_readouts);
+    add_scale(*file, correction.scale, leaves);
     add_girf(*file, correction.girf, leaves);
-    if (correction.kind == TrajectoryCorrection::Kind::off) continue;
+    if (correction.delays == Delays::off) continue;
     if (!delays.valid()) delays = std::async(std::launch::deferred, delays_of, *file, correction).share();
     add_correction(
         *file, leaves,

@@ -1,7 +1,7 @@
 #pragma once
-// Corrects the volumes of a scan as they are read, calibration first: their trajectory for the impulse responses and delays
-// of the gradients, in this order, so that all later steps use the positions as played; and gives them field maps, which are
-// made from the echoes of a scan, for `fhd fieldmap` and for --field-map auto of a run.
+// Corrects the volumes of a scan as they are read, with their calibration, so that all later steps use what is left and the
+// positions as played; and gives them field maps, which are made from the echoes of a scan, for `fhd fieldmap` and for
+// --field-map auto of a run.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,10 +16,12 @@
 
 namespace fhd::app {
 
-/// Adds the corrections that are asked for to files at the same positions. Delays are found once, in the first repetition of
+/// Adds the corrections that are asked for to files at the same positions: coils and readouts are left out, positions scaled,
+/// then brought to those of the gradients' impulse responses and delays. Delays are found once, in the first repetition of
 /// the middle slice of the first file, when the first volume is read; the notes of every volume say what was done, or why
-/// nothing was. The summary's readout_length is that of the volume read last: 0 where single samples were left out.
-void correct_trajectory(const std::vector<io::ScanFile*>& files, const TrajectoryCorrection& correction,
+/// nothing was. The summary's readout_length is that of the volume read last: 0 where single samples were left out. Throws
+/// Error where no coil is left; reading a volume does where it has no such readout, or none is left.
+void correct_readouts(const std::vector<io::ScanFile*>& files, const ReadoutCorrection& correction,
                         BeyondMatrix leaves = BeyondMatrix::samples);
 
 inline constexpr double default_smoothing_voxels = 2;

@@ -109,6 +109,8 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   using Judgement = Verdict::Judgement;
   if (!report.verdict) return;
   Verdict& verdict = *report.verdict;
+  const bool maps_are_given = scan.calibration || (scan.sensitivity_maps && !asks_to_find(coils.maps));
+  if (!maps_are_given) validation::drop_what_maps_follow(verdict);
   if (seeks_cause && validation::calls_for_a_cause(verdict)) {
     const auto begin = Clock::now();
     const bool is_alarm = verdict.judgement != Judgement::ordinary;

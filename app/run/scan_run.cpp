@@ -43,7 +43,7 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
                                   const std::string& command_line) {
   const RunOptions& options = settings->options;
   const bool frames = options.frames.asks();
-  correct_trajectory({file.get()}, options.correction,
+  correct_readouts({file.get()}, options.correction,
                      frames ? BeyondMatrix::columns : BeyondMatrix::samples);
   if (options.field_map == FieldMapChoice::off) set_field_map(*file, {});
   if (!frames) take_maps_from_series(*file, options.maps_from, settings->settings);
@@ -161,7 +161,7 @@ void run_concurrently(int count, const Work& work) {
 
 /// Returns what is checked once for the scan.
 ScanChecks checks_of(const ScanRun& run) {
-  return {run.settings->options.correction.kind == TrajectoryCorrection::Kind::automatic,
+  return {run.settings->options.correction.delays == ReadoutCorrection::Delays::automatic,
           run.settings->is_sparing, run.scan_warnings};
 }
 

@@ -134,7 +134,7 @@ StreamReconstruction::Images StreamReconstruction::images_of(
   const std::unique_ptr<io::ScanFile, decltype(close_locked)> file(
       locked([&] {
         auto opened = io::as_read(io::source_of(scan, true), options);
-        correct_trajectory({opened.get()}, options_.run.correction);
+        correct_readouts({opened.get()}, options_.run.correction);
         return opened.release();
       }),
       close_locked);

@@ -171,7 +171,7 @@ struct HotSpot {
 /// The solution of one volume.
 struct SolvedVolume {
   /// |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d, as conjugate gradient
-  /// updates it: per iteration, first is 1. With terms beside the quadratic one those of the conditions of optimality:
+  /// updates it: of the start (1 from zeros) and per iteration. With terms beside the quadratic one those of the conditions of optimality:
   /// solve/admm.hpp.
   std::vector<double> relative_residuals{};
   bool converged = true;  ///< false: stopped by the iteration limit

@@ -77,9 +77,9 @@ class Verifier {
   virtual ~Verifier() = default;
   virtual Certificate verify(const VerifierInput<float>& input) const = 0;
   virtual Certificate verify(const VerifierInput<double>& input) const = 0;
-  /// Judges the data rather than the operators; empty where it is not asked.
-  virtual std::optional<Verdict> judge(const VerifierInput<float>&) const { return {}; }
-  virtual std::optional<Verdict> judge(const VerifierInput<double>&) const { return {}; }
+  /// Judges the data rather than the operators, of volumes with one E; empty where it is not asked.
+  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<float>>&) const { return {}; }
+  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<double>>&) const { return {}; }
   virtual double expected_seconds(const VerifierSizes&) const { return 0; }
 };
 

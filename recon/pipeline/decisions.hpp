@@ -109,7 +109,7 @@ inline bool searches_strength(const LeastSquares& method) {
                      [](const SparsePenalty& each) { return !each.strength; });
 }
 /// Returns the most iterations of conjugate gradient within one of ADMM.
-inline int inner_iterations(bool preconditioned) { return preconditioned ? 10 : 50; }
+inline int inner_iterations(bool preconditioned) { return preconditioned ? 30 : 50; }
 /// Returns the most iterations of conjugate gradient for the image that ADMM starts from.
 inline int first_image_iterations(bool preconditioned) { return preconditioned ? 30 : 100; }
 

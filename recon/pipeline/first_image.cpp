@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "recon/array/vector_math.hpp"
@@ -31,12 +32,18 @@ double magnitude_of(const Array<Complex<T>>& image) {
   std::vector<double> squares(host.size());
   std::transform(host.begin(), host.end(), squares.begin(),
                  [](Complex<T> v) { return norm(Complex<double>(v)); });
-  std::sort(squares.begin(), squares.end());
-  double all = 0, below = 0;
-  for (const double square : squares) all += square;
-  for (const double square : squares)
-    if ((below += square) >= all / 2) return std::sqrt(square);
-  return 0;
+  double wanted = std::accumulate(squares.begin(), squares.end(), 0.) / 2;
+  auto first = squares.begin(), last = squares.end();
+  while (last - first > 1) {  // each time half of the voxels
+    const auto middle = first + (last - first) / 2;
+    std::nth_element(first, middle, last);
+    const double below = std::accumulate(first, middle, 0.);
+    if (below >= wanted)
+      last = middle;
+    else
+      wanted -= below, first = middle;
+  }
+  return first == last ? 0 : std::sqrt(*first);
 }
 
 template <class T>

@@ -353,8 +353,12 @@ std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& ma
          short_number(100 * object.energy_share) + " % of its energy at low resolution)";
 }
 
-/// Returns whether the larger matrix is more than 1.5 times the matrix on every axis, as of a trajectory in another unit.
-static bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<int, 3>& larger) {
+/// Returns whether the object is more than 1.5 times as long as the FOV on every axis, as of a trajectory in another unit. An even one
+/// has 1 - 1/1.5^2 = 56 % of its energy beyond, and more in 3D; the ghosts of contrast between readouts reach as far with 2 %.
+static bool is_improbably_long(const std::array<int, 3>& matrix_size, const ObjectBeyondFov& object) {
+  constexpr double least_share = 0.1;
+  if (object.energy_share < least_share) return false;
+  const auto& larger = object.matrix_size;
   for (int axis = 0; axis < 3; ++axis)
     if (matrix_size[axis] > 1 && 2 * larger[axis] <= 3 * matrix_size[axis]) return false;
   return true;
@@ -396,7 +400,7 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
   log.note(codes::outside_fov, found + ": reconstructed on " + sizes_in_words(larger) +
                                    " voxels and cropped to " + sizes_in_words(matrix));
   log.setting("outside_fov", sizes_in_words(larger));
-  if (is_improbably_long(matrix, larger))
+  if (is_improbably_long(matrix, object))
     log.add({codes::outside_fov, Severity::suspicion,
              "the object is more than 1.5 times as long as the field of view along every axis: is the "
              "trajectory in another unit, or the field of view another one?"});

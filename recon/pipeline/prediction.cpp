@@ -32,7 +32,7 @@ int expected_iterations(const LeastSquares& method, bool corrects_off_resonance,
   if (decide_solver(method) == SolverKind::admm) {
     const bool in_time = std::any_of(method.sparse.begin(), method.sparse.end(),
                                      [](const auto& each) { return each.kind == SparseKind::temporal_tv; });
-    const double usual = (in_time ? 50 : 25) * (searches_strength(method) ? 0.5 : 1);
+    const double usual = (in_time ? 50 : 15) * (searches_strength(method) ? 0.5 : 1);
     return static_cast<int>(std::ceil(usual * std::sqrt(sparse_tolerance / tolerance)));
   }
   double ratio = 2 / reference_lambda;  // most of the spectrum lies below some twice the mean

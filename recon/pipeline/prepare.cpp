@@ -97,16 +97,24 @@ void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>
                         short_number(100 * (1 - compression.kept_energy)) + " % of the energy");
 }
 
-/// Reports maps that are broken at places inside the object.
-void report(const std::vector<MapDefect>& defects, const Scan& scan, const AxisOrder& order, RunLog& log) {
+/// Reports maps that are broken at places inside the object that are in the image.
+void report(std::vector<MapDefect> defects, const Scan& scan, const AxisOrder& order, RunLog& log) {
+  std::array<int, 3> size = scan.geometry.matrix_size, begin{};
+  for (int axis = 0; axis < 3; ++axis)
+    if (const int cropped = scan.cropped_matrix_size[axis]; cropped > 0)
+      begin[axis] = size[axis] / 2 - cropped / 2, size[axis] = cropped;
+  std::erase_if(defects, [&](MapDefect& defect) {
+    bool is_outside = false;
+    for (int axis = 0; axis < 3; ++axis) {
+      defect.voxel[axis] -= begin[axis];
+      is_outside |= defect.voxel[axis] < 0 || defect.voxel[axis] >= size[axis];
+    }
+    return is_outside;
+  });
+  if (defects.empty()) return;
   const MapDefect& defect = *std::max_element(
       defects.begin(), defects.end(), [](const auto& a, const auto& b) { return a.energy < b.energy; });
-  std::array<int, 3> voxel;
-  for (int axis = 0; axis < 3; ++axis) {
-    const int size = scan.geometry.matrix_size[axis], cropped = scan.cropped_matrix_size[axis];
-    voxel[axis] = defect.voxel[axis] - (cropped > 0 ? size / 2 - cropped / 2 : 0);
-  }
-  voxel = in_order(inverse(order), voxel);
+  const auto voxel = in_order(inverse(order), defect.voxel);
   const bool is_jump = defect.kind == MapDefect::Kind::jump;
   log.add(
       {is_jump ? "map_jump" : "map_vortex", Severity::note,
@@ -140,7 +148,7 @@ void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device dev
           (estimate.calibration_sampled || method == MapMethod::joint
                ? ""
                : "; it is undersampled, and is completed by estimating image and sensitivities together"));
-  if (!estimate.defects.empty() && !scan.second_maps) report(estimate.defects, scan, order, log);
+  if (!scan.second_maps) report(std::move(estimate.defects), scan, order, log);
   if (settings.map_sets == MapSetCount::one) return;
   log.setting("sets of maps", scan.second_maps ? "2" : "1");
   log.note("map_sets",

@@ -134,8 +134,8 @@ void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const M
     };
   }
   log.stage("verdict", [&] {
-    for_each_in_parallel(inputs.size(),
-                         [&](std::size_t v) { solution.volumes[v].verdict = verifier.judge(inputs[v]); });
+    auto verdicts = verifier.judge(inputs);
+    for (std::size_t v = 0; v < verdicts.size(); ++v) solution.volumes[v].verdict = std::move(verdicts[v]);
   });
 }
 

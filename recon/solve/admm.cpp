@@ -10,7 +10,7 @@ namespace fhd {
 namespace {
 
 constexpr double relaxation = 1.6;
-constexpr double inner_tolerance = 0.1;
+constexpr double inner_tolerance = 0.3;
 constexpr int balanced_every = 10;
 
 /// Returns the stationarity |N rho - b + sum A_j^H y_j|, relative to |sum A_j^H y_j| and |b|.

@@ -59,7 +59,7 @@ struct AdmmSettings {
   int iterations = 100;       ///< at most
   double tolerance = 1e-3;    ///< of the relative residual
   double penalty = 1;         ///< at first, in units of N
-  int inner_iterations = 10;  ///< of conjugate gradient, at most; it stops at a tenth of its first residual
+  int inner_iterations = 30;  ///< of conjugate gradient, at most; it stops at 0.3 of its first residual
   int check_every = 1;        ///< of conjugate gradient: ConjugateGradientSettings
 };
 

@@ -84,6 +84,13 @@ Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& d
                        "gradient delays");
 }
 
+void keep_samples(Scan& scan, const std::vector<std::int64_t>& kept) {
+  scan.trajectory.k = columns_of(scan.trajectory.k, kept);
+  scan.kspace.values = columns_of(scan.kspace.values, kept);
+  scan.kspace.in_double = columns_of(scan.kspace.in_double, kept);
+  if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, kept);
+}
+
 Scan inside_matrix(Scan scan, std::int64_t length, const std::string& cause) {
   const auto kept = samples_within(scan, length);
   const auto all = scan.trajectory.sample_count(), left = all - static_cast<std::int64_t>(kept.size());
@@ -91,10 +98,7 @@ Scan inside_matrix(Scan scan, std::int64_t length, const std::string& cause) {
     throw Error(cause, "at least half of the samples inside the matrix",
                 std::to_string(left) + " of " + std::to_string(all) + " outside", "correct by less");
   if (left == 0) return scan;
-  scan.trajectory.k = columns_of(scan.trajectory.k, kept);
-  scan.kspace.values = columns_of(scan.kspace.values, kept);
-  scan.kspace.in_double = columns_of(scan.kspace.in_double, kept);
-  if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, kept);
+  keep_samples(scan, kept);
   scan.messages.push_back({"samples", Severity::note,
                            std::to_string(left) + " of " + std::to_string(all) +
                                " samples were left out: with the " + cause + " they lie beyond the matrix" +

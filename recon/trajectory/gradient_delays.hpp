@@ -46,6 +46,9 @@ enum class BeyondMatrix { samples, columns };
 Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& delays,
                  const ReadoutStarts& of_calibration = {}, BeyondMatrix leaves = BeyondMatrix::samples);
 
+/// Keeps samples of these numbers, ascending: their positions, values and times.
+void keep_samples(Scan& scan, const std::vector<std::int64_t>& kept);
+
 /// The scan without the samples that lie beyond its matrix, which a remark tells: these alone, or, where readouts
 /// have `length` samples, their place in every readout. Throws Error naming `cause`, "gradient delays", where
 /// less than half is left.

@@ -74,7 +74,8 @@ double distance(const Scan& scan, std::int64_t a, std::int64_t b);
 /// the values below it.
 struct Clipping {
   std::int64_t count = 0, coils = 0, first_coil = 0;
-  double share = 0;  ///< of all samples
+  double share = 0;         ///< of all samples
+  double energy_share = 0;  ///< of sum |d|^2, that is sure to lie in them
 };
 Clipping clipping_of(const KSpace& kspace);
 

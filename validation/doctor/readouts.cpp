@@ -81,7 +81,7 @@ void check_readouts(const Scan& scan, const std::vector<double>& energy, std::in
                  "remove them from the file");
   if (!found.copies.empty())
     findings.add(
-        Severity::warning, "readouts",
+        Severity::suspicion, "readouts",
         fmt::format("{} of {} readouts repeat the values of another one at other k-space positions (first: "
                     "{}).",
                     found.copies.size(), readouts, found.copies.front()),

@@ -238,13 +238,17 @@ struct AtLimit {
 Clipping clipping_of(const KSpace& kspace) {
   const auto samples = kspace.sample_count();
   Clipping found;
+  double energy = 0, clipped = 0;
   for (std::int64_t coil = 0; coil < kspace.coil_count(); ++coil) {
     const auto* values = kspace.values.data() + coil * samples;
     AtLimit parts, square;
+    double of_coil = 0;
     for (std::int64_t m = 0; m < samples; ++m) {
       parts.most = std::max<double>({parts.most, std::abs(values[m].re), std::abs(values[m].im)});
       square.most = std::max<double>(square.most, norm(values[m]));
+      of_coil += static_cast<double>(norm(values[m]));
     }
+    energy += of_coil;
     for (std::int64_t m = 0; m < samples; ++m) {
       parts.count(std::max(std::abs(values[m].re), std::abs(values[m].im)));
       square.count(norm(values[m]));
@@ -252,16 +256,22 @@ Clipping clipping_of(const KSpace& kspace) {
     if (!parts.is_clipped() && !square.is_clipped()) continue;
     if (found.coils++ == 0) found.first_coil = coil;
     found.count += std::max(parts.is_clipped() ? parts.at : 0, square.is_clipped() ? square.at : 0);
+    // A clipped part alone is known to be that large.
+    clipped += parts.is_clipped() ? static_cast<double>(parts.at) * parts.most * parts.most
+                                  : static_cast<double>(square.at) * square.most;
   }
   found.share = static_cast<double>(found.count) / static_cast<double>(samples * kspace.coil_count());
+  found.energy_share = energy > 0 ? clipped / energy : 0;
   return found;
 }
 
 void check_clipping(const Scan& scan, Findings& findings) {
+  // As much may be cut off as was kept: an image that is off by the root of a tenth.
+  constexpr double harmful = 0.1;
   const auto found = clipping_of(scan.kspace);
   if (found.count == 0) return;
   findings.add(
-      Severity::warning, "clipping",
+      found.energy_share > harmful ? Severity::suspicion : Severity::warning, "clipping",
       fmt::format("{} samples ({:.{}f} %) of {} coil{} (first: {}) are at one largest value: the receiver "
                   "clipped them.",
                   found.count, 100 * found.share, found.share < 0.1 ? 1 : 0, found.coils, plural(found.coils),

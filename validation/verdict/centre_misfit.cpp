@@ -22,11 +22,11 @@ class ResidualVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>&) const override { return {}; }
   Certificate verify(const VerifierInput<double>&) const override { return {}; }
-  std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
-    auto without = input;
+  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs) const override {
+    auto without = inputs.front();
     without.encode = {};
-    auto table = energies_of(without, readout_starts(input.trajectory));
-    return weigh(without, table);
+    auto table = energies_of(without, readout_starts(without.trajectory));
+    return {weigh(without, table)};
   }
 };
 
@@ -111,6 +111,7 @@ double misfit_of_centre(const Scan& scan, const CoilSettings& coils) {
     Scan centre = centre_of(scan, is_3d ? 6 : 10);
     if (scan.sensitivity_maps)
       centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
+    centre.calibration = scan.calibration;
     LeastSquares method;
     method.transform = {TransformKind::gridded, 1e-3};
     method.iterations = 12;

@@ -190,7 +190,7 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
       s.rest[i * e.coil_count + coil] = rest_at(e, coil * all + m);
     }
   }
-  s.maps = nearest_maps(e, s.grid);
+  s.maps = nearest_maps(e, s.grid), s.has_maps = e.maps != nullptr;
   if (e.field_map) {
     for (Index q = 0; q < s.grid.count(); ++q)
       s.field.push_back((*e.field_map)[nearest_voxel(s.grid, q, e.matrix_size)]);
@@ -237,7 +237,7 @@ std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() cons
       normal[p * voxels + q] = sum * normal[p * voxels + q];
       if (p == q) trace += normal[p * voxels + p].re;
     }
-  const double lambda = damping * trace / static_cast<double>(voxels);
+  const double lambda = made.lambda = damping * trace / static_cast<double>(voxels);
   for (Index p = 0; p < voxels; ++p) normal[p * voxels + p].re += lambda;
   if (auto factor = inverse_cholesky_factor(std::move(normal))) {
     made.factor = std::move(*factor);
@@ -273,6 +273,7 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
     const double gain = gain_of(undone[s_.group_of(s_.readouts[static_cast<std::size_t>(i / coils)])]);
     misfit_ += gain * gain * norm(rest_[i]);
   }
+  for (const auto& x : image_) misfit_ += operators_->lambda * norm(x);
 }
 
 Matrix CentreModel::rest_of(const Matrix& image) const {
@@ -303,6 +304,12 @@ void CentreModel::place(const Pattern& undone) {
                        ? (told[after] - told[before]) / static_cast<double>(after - before)
                        : told[high] - told[low];
     }
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (auto* vector : {&k, &step}) {
+        auto &a = (*vector)[(axis + 1) % 3], &b = (*vector)[(axis + 2) % 3];
+        const double told_a = a, theta = size[change::shear + axis];
+        a += theta * b, b += theta * told_a;
+      }
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const double angle = size[change::turn + axis], c = std::cos(angle), sine = std::sin(angle);
       for (auto* vector : {&k, &step}) {
@@ -396,9 +403,10 @@ Complex<double> CentreModel::element(std::size_t kind, Index sample, Index coil)
   if (kind == change::gain) return p;
   if (kind == change::offset) return times_i(-s_.times[at]);
   if (kind < change::shift + 3) return times_i(-two_pi * k_[at][axis]);
+  const std::size_t a = (axis + 1) % 3, b = (axis + 2) % 3;
+  if (kind >= change::shear) return slope(a, k_[at][b]) + slope(b, k_[at][a]);
   if (kind >= change::scale) return slope(axis, k_[at][axis]);
   if (kind >= change::delay) return slope(axis, -steps_[at][axis]);
-  const std::size_t a = (axis + 1) % 3, b = (axis + 2) % 3;
   return slope(a, -k_[at][b]) + slope(b, k_[at][a]);
 }
 

@@ -31,10 +31,13 @@ namespace fhd::validation {
 ///   turn     of k about an axis, radians                             k + theta n x k
 ///   delay    along an axis, samples                                  k(m - theta)
 ///   scale    of k along an axis                                      (1 + theta) k
+///   shear    in the plane across an axis                             k_a + theta k_b, k_b + theta k_a
 namespace change {
 inline constexpr std::size_t shift = 0, phase = 3, gain = 4, offset = 5, turn = 6, delay = 9, scale = 12,
-                             count = 15;
-}
+                             shear = 15, count = 18;
+/// Returns whether a kind concerns a plane: its axis is that across the plane.
+constexpr bool is_of_plane(std::size_t kind) { return (kind >= turn && kind < delay) || kind >= shear; }
+}  // namespace change
 using Sizes = std::array<double, change::count>;
 /// Sizes for each group of samples.
 using Pattern = std::vector<Sizes>;
@@ -55,6 +58,7 @@ struct CentralSamples {
   std::vector<double> field;                 ///< off-resonance of the voxels, radians/s; empty: none
   std::vector<double> time_s;                ///< of the samples, for it
   SmallGrid grid{};
+  bool has_maps = false;  ///< without maps, a scale or a turn of all of k-space is another object
 
   double radius = 0;         ///< cycles/FOV
   double lasting_rest = 0;   ///< |d - E rho| / |d| of all samples inside, without what looks like noise
@@ -86,7 +90,7 @@ class CentreModel {
               const CentreModel* like = nullptr);
 
   bool is_regular() const { return !operators_->factor.empty(); }
-  /// |d - g E x|^2 with the gains g that are undone: to divide data by a gain explains nothing of them.
+  /// |d - g E x|^2 + lambda |x|^2 with the gains g that are undone: to divide data by a gain explains nothing of them.
   double misfit() const { return misfit_; }
   double freedom() const { return operators_->freedom; }    ///< how many more (complex) values than image
   const Matrix& prediction() const { return prediction_; }  ///< E x, [sample][coil]
@@ -130,7 +134,7 @@ class CentreModel {
   struct Operators {
     std::vector<Matrix> encoding{};  ///< E of one coil without a map, [sample][voxel], of every group
     Matrix factor{};                 ///< L^-1 of E^H E + lambda = L L^H
-    double freedom = 0;
+    double freedom = 0, lambda = 0;
   };
   std::shared_ptr<const Operators> make_operators() const;
   std::shared_ptr<const Operators> operators_;

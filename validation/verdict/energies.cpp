@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace fhd::validation {
 namespace {
@@ -63,6 +64,7 @@ EnergyTable energies_of(const VerifierInput<T>& e, const std::vector<Index>& sta
       table.coils[c] += of_shells[c][s], table.shells[s] += of_shells[c][s];
     table.total += table.coils[c];
   }
+  table.coil_shells = std::move(of_shells);
   for (std::size_t s = 0; s < shell_radii.size(); ++s) {
     const double cells = cells_within(shell_radii[s], e.matrix_size) -
                          (s > 0 ? cells_within(shell_radii[s - 1], e.matrix_size) : 0);

@@ -60,6 +60,7 @@ struct EnergyTable {
   std::array<Energies, shell_radii.size()> shells{};
   std::array<double, shell_radii.size()> freedom{};  ///< how many more values than unknowns a shell has
   std::vector<Energies> coils, readouts;
+  std::vector<std::array<Energies, shell_radii.size()>> coil_shells;  ///< [coil]
   Energies total;
 
   /// Returns whether a shell tells noise from signal. Corners are left out: maps carry what is measured there beyond the edge

@@ -8,6 +8,7 @@
 
 #include "recon/domain/option_words.hpp"
 #include "validation/verdict/data_findings.hpp"
+#include "validation/verdict/energies.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -16,8 +17,15 @@ using Judgement = Verdict::Judgement;
 
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0); }
 
+/// Returns whether the noise that was estimated in the shell of k-space that leaves least is more than all that was measured, which
+/// noise is not: what is left over lies in some samples, a readout or a coil, and is no noise of all.
+bool is_too_much_noise(const Verdict& v) { return !v.noise_is_measured && v.noise_share > 1; }
+
 /// Returns what is left over, in words.
 std::string left_over(const Verdict& v) {
+  if (is_too_much_noise(v))
+    return "what is left over would be noise of " + percent(v.noise_share) +
+           " of the signal, more than was measured";
   return fmt::format("{} of the signal is left over beyond noise{}", percent(v.unexplained),
                      v.noise_is_measured ? "" : " (estimated)");
 }
@@ -44,29 +52,81 @@ int odd_coil(const Verdict& v) {
   for (const auto& coil : v.by_coil) shares.push_back(coil.unexplained);
   std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2),
                    shares.end());
-  const double own = v.by_coil[static_cast<std::size_t>(worst)].unexplained;
+  const Misfit& coil = v.by_coil[static_cast<std::size_t>(worst)];
+  const double own = coil.unexplained;
   constexpr double more = 1.5;  // of its signal than of that of others
+  // A preamplifier may be noisier than others: no more of its coil is left over beyond this noise than of others.
+  constexpr double much_noise = 0.5, little = 0.01;
+  std::vector<double> beyond;
+  for (const auto& of : v.by_coil) beyond.push_back(of.beyond_noise);
+  std::sort(beyond.begin(), beyond.end());
+  const double usual = std::max(little, more * beyond[beyond.size() / 2]);
+  if (coil.beyond_noise >= 0 && coil.beyond_noise <= usual && own < much_noise) return -1;
   return is_odd && own > unexplained_limit && own > more * shares[shares.size() / 2] ? static_cast<int>(worst)
                                                                                      : -1;
+}
+
+/// Returns what tissue outside the FOV explains; 0: too little.
+double share_outside(const Verdict& v) {
+  constexpr double much = 0.3;
+  for (const auto& source : v.ordinary)
+    if (source.code == codes::outside_fov && source.share >= much) return source.share;
+  return 0;
+}
+
+/// Returns whether tissue outside the FOV explains nearly as much as a cause that was tested does: it looks like k that is too
+/// short, or turned, and, where no alarm is due, in another order.
+bool looks_like_outside(const Finding& cause, const Verdict& v) {
+  constexpr double nearly = 0.9;
+  const bool looks_alike = cause.code == "scale" || cause.code == "readout_scale" || cause.code == "turn" ||
+                           cause.code == codes::delays ||
+                           (cause.code == "order" && v.unexplained <= v.ordinary_limit);
+  return looks_alike && cause.share > 0 && share_outside(v) > nearly * cause.share;
 }
 
 /// Returns whether ordinary sources account for what a cause would explain. An object that goes on beyond the FOV looks like k
 /// that is too short, or mirrored, fits the coil nearest to it worst, and leaves no noise by which a window shows; to one coil it
 /// always looks so. Contrast changes the signal of readouts a little, and fewer than 8 readouts tell no time of a change.
 bool is_ordinary(const Finding& cause, const Verdict& v) {
-  constexpr double nearly = 0.9, much = 0.3, little = 0.1;
+  constexpr double little = 0.1;
   constexpr std::size_t few_readouts = 8;
   if (cause.share == shown_by_samples) return false;
+  if (looks_like_outside(cause, v)) return true;
   if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return false;
   const bool is_in_time = cause.code == "signal" || cause.code == "phase" || cause.code == "motion";
   if (is_in_time && v.by_readout.size() > 0 && v.by_readout.size() < few_readouts) return true;
   if (cause.code == "signal") return cause.image_change < little;
   if (cause.code == "scale" && v.by_coil.size() == 1) return true;
-  const auto outside = std::find_if(v.ordinary.begin(), v.ordinary.end(),
-                                    [](const Finding& source) { return source.code == codes::outside_fov; });
-  if (outside == v.ordinary.end() || outside->share < much) return false;
-  if (cause.code == "scale") return outside->share > nearly * cause.share;
-  return cause.code == "axes" || cause.code == "coil" || cause.code == "window";
+  const bool is_untested_scale = cause.code == "scale" && !(cause.share > 0);
+  return share_outside(v) > 0 &&
+         (is_untested_scale || cause.code == "axes" || cause.code == "coil" || cause.code == "window");
+}
+
+/// Returns the coil or the readouts in which nearly all lies that passes for noise.
+std::optional<Finding> place_of_noise(const Verdict& v) {
+  constexpr double nothing = 0.9, apart = 0.8, outlier = 3;
+  const auto worse = [](const Misfit& a, const Misfit& b) { return a.unexplained < b.unexplained; };
+  auto coils = v.by_coil;
+  std::sort(coils.begin(), coils.end(), worse);
+  if (coils.size() > 1 && coils.back().unexplained > nothing &&
+      coils[coils.size() - 2].unexplained < apart * coils.back().unexplained)
+    return Finding{
+        "coil",
+        fmt::format("coil {:.0f} (from 0, as used) holds little but noise: {} of its signal is left over",
+                    coils.back().where, percent(coils.back().unexplained))};
+  if (v.by_readout.size() < 3) return {};
+  auto sorted = v.by_readout;
+  std::sort(sorted.begin(), sorted.end());
+  const double usual = sorted[sorted.size() / 2];
+  if (!(sorted.back() > outlier * sorted[sorted.size() - 2])) return {};
+  const auto worst = std::max_element(v.by_readout.begin(), v.by_readout.end()) - v.by_readout.begin();
+  const auto first = worst * v.readouts_per_group;
+  return Finding{
+      "odd_readouts",
+      fmt::format(
+          "readout {} (from 0){} is of noise or interference: {:.0f} times as much is left over as of others",
+          first, v.readouts_per_group > 1 ? " or one after it" : "", sorted.back() / positive(usual)),
+      static_cast<double>(first), 0, "readouts"};
 }
 
 /// Returns whether a signal that seems to be wrong is contrast, which no gain reaches.
@@ -117,7 +177,7 @@ std::optional<Finding> cause_in(const Verdict& v) {
     return Finding{"gain",       "the gain or the sign of a coil is not that of its map",
                    gain->amount, 0,
                    gain->unit,   gain->share};
-  return {};
+  return is_too_much_noise(v) ? place_of_noise(v) : std::nullopt;
 }
 
 std::string cause_in_words(const Finding& cause) {
@@ -150,8 +210,8 @@ void alarm(Verdict& v) {
   }
   v.judgement = Judgement::unexplained;
   const bool leaves_much = !(v.unexplained <= unexplained_limit);
-  v.sentence =
-      leaves_much ? "the model does not explain the data: " + left_over(v) : "the data contradict the model";
+  v.sentence = leaves_much || is_too_much_noise(v) ? "the model does not explain the data: " + left_over(v)
+                                                   : "the data contradict the model";
   if (v.cause)
     v.sentence += cause_in_words(*v.cause);
   else if (!v.ordinary.empty())
@@ -161,7 +221,16 @@ void alarm(Verdict& v) {
 
 /// Decides where no cause is known and the solver has converged.
 void decide_by_what_is_left(Verdict& v) {
-  if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return alarm(v);
+  if (is_too_much_noise(v) || !(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit)))
+    return alarm(v);
+  if (v.tested < 0.5 && v.unexplained <= unexplained_limit) {
+    v.judgement = Judgement::untested;
+    v.sentence =
+        "the data cannot test the image: there are as many unknowns as values, so that motion, gains and "
+        "tones "
+        "would not show; a smaller matrix can tell";
+    return;
+  }
   const bool is_whole = std::round(1e3 * v.unexplained) <= 1e3 * right_limit;  // as it is printed
   v.judgement = is_whole ? Judgement::explained : Judgement::ordinary;
   v.sentence = "the image explains the data";
@@ -175,9 +244,9 @@ void decide_by_what_is_left(Verdict& v) {
 
 }  // namespace
 
-double ordinary_limit(double share) {
+double ordinary_limit(double share, double most) {
   if (!(share >= 0 && share < 1)) return unexplained_limit;
-  return std::min(most_ordinary, unexplained_limit * std::pow(1 - share, -0.75));
+  return std::min(most, unexplained_limit * std::pow(1 - share, -0.75));
 }
 
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
@@ -192,19 +261,20 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
     std::string text;
   };
   const Advice all[] = {
-      {"scale", "divide k by the stated factor, or check " + option_words("trajectory-unit") + " and " +
-                    option_words("fov-mm")},
+      {"scale", "divide k by the stated factor (" + option_words("trajectory-scale", "X,Y,Z") +
+                    "), or check " + option_words("trajectory-unit") + " and " + option_words("fov-mm")},
+      {"shear", "take the stated share off this component of k"},
       {"axes", "give the axes with " + option_words("trajectory-axes")},
       {"frequency", "demodulate the samples by this frequency, or give " + option_words("field-map")},
       {"field_map",
        "give the map by " + option_words("field-map") + " with " + option_words("field-map-unit")},
       {"motion", "gate the scan (" + option_words("gate") + ") or repeat it"},
       {"sensitivity_maps", "find the maps in the scan: " + option_words("coils", "espirit")},
-      {"coil", "leave the coil out of the file"},
+      {"coil", "leave the coil out: " + option_words("omit-coils", "N")},
       {"window", "store the samples as they were measured"},
       {"tone", "take the tone off the samples before they are stored"},
-      {"spikes", "leave the readouts with spikes out of the file"},
-      {"odd_readouts", "leave these readouts out of the file"},
+      {"spikes", "leave the readouts with spikes out: " + option_words("omit-readouts", "LIST")},
+      {"odd_readouts", "leave these readouts out: " + option_words("omit-readouts", "LIST")},
       {"samples", "leave the first samples of each readout out of the file, with their positions"},
       {"clipping", "measure again with a lower receiver gain"},
       {"wrapped", "store the samples with more bits, or with a lower gain"},
@@ -231,7 +301,7 @@ bool calls_for_a_cause(const Verdict& v) {
   const bool is_evident =
       v.cause && v.cause->code != "order" && v.cause->code != "odd_readouts" && mistake_in_data(v);
   const bool is_sure = v.cause && v.cause->share > no_doubt && v.unexplained <= much;
-  const bool is_shown = v.cause && v.cause->share == shown_by_samples && v.cause->code != "odd_readouts";
+  const bool is_shown = v.cause && v.cause->share >= shown_by_samples && v.cause->code != "odd_readouts";
   if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident || is_shown)) return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
          (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));
@@ -240,8 +310,20 @@ bool calls_for_a_cause(const Verdict& v) {
 void blame(Finding cause, Verdict& v) {
   const bool is_of_maps = cause.code == "sensitivity_maps" && v.judgement == Judgement::ordinary;
   if (is_ordinary(cause, v) || is_of_maps) return;  // maps of another scan leave more
+  if (cause.code == codes::folding && v.judgement == Judgement::ordinary) {  // no mistake, and with a remedy
+    v.ordinary.insert(v.ordinary.begin(),
+                      {codes::folding, "an object that is larger than the field of view and folds (" +
+                                           option_words("map-sets", "auto") + " tells the copies apart)"});
+    return decide_by_what_is_left(v);
+  }
   v.cause = std::move(cause);
   alarm(v);
+}
+
+void drop_what_maps_follow(Verdict& v) {
+  if (!v.cause || !(v.cause->share > 0) || (v.cause->code != "scale" && v.cause->code != "turn")) return;
+  v.cause.reset();
+  decide_by_what_is_left(v);
 }
 
 void drop_order(Verdict& v) {
@@ -266,11 +348,6 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   v.cause = cause_in(v);
   if (v.cause) return alarm(v);
   if (!is_converged && v.unexplained <= unexplained_limit) return settle(Judgement::not_converged, stopped);
-  if (v.tested < 0.5 && v.unexplained <= unexplained_limit)
-    return settle(
-        Judgement::untested,
-        "the data cannot test the image: there are as many unknowns as values, so that motion, gains "
-        "and tones would not show; a smaller matrix can tell");
   decide_by_what_is_left(v);
 }
 

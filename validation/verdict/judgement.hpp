@@ -11,6 +11,9 @@ inline constexpr double right_limit = 0.04;
 inline constexpr double unexplained_limit = 0.07;
 /// More is left over of no ordinary scan.
 inline constexpr double most_ordinary = 0.35;
+/// But for tissue outside the FOV, where it explains this share: a field of three quarters leaves 1 - (3/4)^2 = 0.44 of the energy
+/// of an even object outside, 0.66 of its signal.
+inline constexpr double most_outside = 0.5, mostly_outside = 0.8;
 /// The signal counts as changing with the readouts if one real factor for each readout explains this share of the residual.
 inline constexpr double varying_limit = 0.5;
 /// A coil does not fit if its chi squared is larger than that of the others by this factor.
@@ -29,10 +32,10 @@ inline constexpr double convergence_limit = 1e-2;
 inline constexpr int few_iterations = 20;
 
 /// Returns the largest `unexplained` that is ordinary where ordinary sources explain `share` of its energy:
-/// unexplained_limit / (1 - share)^(3/4), and at most most_ordinary. With the power 1/2 a source leaves nothing beside what it
+/// unexplained_limit / (1 - share)^(3/4), and at most `most`. With the power 1/2 a source leaves nothing beside what it
 /// explains; with 1, about as much, as sources that are fitted to first order and smooth in space do. Measured: an object beyond the
 /// FOV leaves 14.6 % where 0.73 are explained; a lost readout of a spiral, which looks like one, 19.1 % where 0.71 are.
-double ordinary_limit(double share);
+double ordinary_limit(double share, double most = most_ordinary);
 
 /// Fills judgement, sentence and, where the figures alone show it, cause; `solver_residual` as in Certificate. A cause that is
 /// there already is the cause of an alarm.
@@ -46,6 +49,10 @@ void blame(Finding cause, Verdict& verdict);
 
 /// Takes back a cause with the code "order", which a search refuted.
 void drop_order(Verdict& verdict);
+
+/// Takes back a scale or a turn of all of k-space that was told from the samples, where the maps were found in them: with it they
+/// would have been found with it, S'(r) = S(r / s), and another object, rho'(r) = rho(r / s), explains the samples as well.
+void drop_what_maps_follow(Verdict& verdict);
 
 /// Returns the remedy of a cause with this code; empty where no option and no advice answers it.
 std::string remedy_of_cause(std::string_view code, bool delays_are_sought);

@@ -19,6 +19,22 @@ Misfit misfit_of(double where, const Energies& part, const Energies& total) {
   return {where, part.data / positive(total.data), std::sqrt(part.rest / positive(part.data)), 0, part.count};
 }
 
+/// Returns what a coil leaves over beyond noise of its own, over |d|: a coil may be noisier than the others. As estimate_noise, from
+/// the shell that leaves least.
+double beyond_own_noise(const EnergyTable& table, std::size_t coil) {
+  const auto& shells = table.coil_shells[coil];
+  double noise = std::numeric_limits<double>::infinity(), beyond = 0, data = 0;
+  const auto count = static_cast<double>(table.coils.size());
+  for (std::size_t s = 0; s < shells.size(); ++s)
+    if (table.tells(s)) noise = std::min(noise, shells[s].rest_of_shape() * count / table.freedom[s]);
+  for (std::size_t s = 0; s < shells.size(); ++s)
+    if (table.tells(s)) {
+      const double left = noise * table.freedom[s] / count;
+      beyond += std::max(0.0, shells[s].rest_of_shape() - noise_tolerance * left), data += shells[s].data;
+    }
+  return std::sqrt(beyond / positive(data));
+}
+
 }  // namespace
 
 template <class T>
@@ -59,6 +75,7 @@ void weigh_shells(const EnergyTable& table, Verdict& v) {
   }
   for (std::size_t c = 0; c < table.coils.size(); ++c) {
     v.by_coil.push_back(misfit_of(static_cast<double>(c), table.coils[c], table.total));
+    v.by_coil[c].beyond_noise = beyond_own_noise(table, c);
     if (noise > 0) v.by_coil[c].chi_squared = table.coils[c].rest / (noise / counted * table.coils[c].count);
   }
   v.tested = data / positive(table.total.data);

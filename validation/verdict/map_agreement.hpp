@@ -9,9 +9,11 @@
 namespace fhd::validation {
 
 struct MapAgreement {
-  /// Share of sum_r |c(r)|^2 of the low-resolution images c that lies along the maps S(r), sum_r |<S, c>|^2 / |S|^2; right maps
-  /// reach 0.95. Negative: not known (one coil, no maps of the file's own, too few samples).
+  /// Share of the energy at the centre of k-space that an image with the maps explains; right maps leave less than 0.01.
+  /// Negative: not known (one coil, no maps of the file's own, too few samples).
   double explained = -1;
+  double explained_without_maps =
+      -1;  ///< by an image of its own for each coil: other mistakes than of maps leave more
   std::optional<Finding> cause;  ///< a change of the maps with which they agree; code "sensitivity_maps"
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "recon/array/linear_algebra.hpp"
+#include "validation/verdict/tissue_outside.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -16,7 +17,8 @@ using Index = std::int64_t;
 using Matrix = Array<Complex<double>>;
 
 /// Larger changes are no ordinary ones: a source counts as if it were absent.
-constexpr double most_hertz = 300, most_turns = 2, most_voxels = 1.5, most_map_error = 0.3;
+constexpr double most_hertz = 300, most_turns = 2, most_voxels = 1.5, most_map_error = 0.3,
+                 most_contrast = 0.7;
 
 double energy(const Matrix& a) {
   double sum = 0;
@@ -75,33 +77,6 @@ double value_at(const Monomial& m, const SmallGrid& grid, Index voxel) {
   return value;
 }
 
-/// Returns the samples with a grid of the same voxels that is half as wide again (a third in 3D, but along z). Maps beyond the
-/// FOV are those at its border.
-CentralSamples widened(const CentralSamples& s) {
-  CentralSamples wide = s;
-  const bool is_3d = s.grid.n[2] > 1;
-  for (std::size_t axis = 0; axis < (is_3d ? 2 : 3); ++axis) {
-    const int n = s.grid.n[axis];
-    if (n < 8) continue;
-    wide.grid.n[axis] = n + 2 * static_cast<int>(std::lround(n * (is_3d ? 1. / 6 : 0.25)));
-    wide.grid.field[axis] = static_cast<double>(wide.grid.n[axis]) / n;
-  }
-  const Index from = s.grid.count(), to = wide.grid.count(), coils = s.maps.extent(0);
-  wide.maps = Matrix({coils, to});
-  wide.field.resize(s.field.empty() ? 0 : static_cast<std::size_t>(to));
-  for (Index q = 0; q < to; ++q) {
-    Index at = 0;
-    for (std::size_t axis = 3; axis-- > 0;) {
-      const int n = s.grid.n[axis];
-      const auto place = std::lround(wide.grid.position(q, axis) * n) + n / 2;
-      at = at * n + std::clamp<Index>(place, 0, n - 1);
-    }
-    for (Index coil = 0; coil < coils; ++coil) wide.maps[coil * to + q] = s.maps[coil * from + at];
-    if (!wide.field.empty()) wide.field[static_cast<std::size_t>(q)] = s.field[static_cast<std::size_t>(at)];
-  }
-  return wide;
-}
-
 class Sources {
  public:
   Sources(const CentralSamples& samples, const CentreModel& model, const std::array<int, 3>& matrix_size,
@@ -128,6 +103,7 @@ class Sources {
     off_resonance(shapes), maps(shapes), motion();
     if (reaches_border_) outside();
     OrdinaryRest result;
+    result.is_known = true;
     double left = 1;
     for (const auto& source : sources_) left *= 1 - source.share;
     result.share = 1 - left;
@@ -235,32 +211,36 @@ class Sources {
     kinds.insert(kinds.end(), {change::phase, change::gain});
     const auto products = model_.products(kinds, s_.rest);
     const auto fit = fitted(products.count, products.gram, products.onto);
-    double square = 0, groups = 0;
-    for (std::size_t g = 0; g < s_.group_count(); ++g, ++groups)
-      for (std::size_t a = 0; a < axes; ++a)
-        square += std::pow(fit.sizes[g * kinds.size() + a] * matrix_size_[kinds[a]], 2);
-    const double voxels = std::sqrt(square / groups);
-    add("motion", fmt::format("motion of some {:.2g} voxels, or contrast", voxels), voxels, "voxels",
-        share(fit.explained, static_cast<double>(products.count)), voxels < most_voxels);
+    const auto extent = model_.extent();
+    double moved = 0, voxels = 0, phase = 0,
+           gain = 0;  // squares; `moved`: of the phase that a shift gives samples
+    const auto groups = static_cast<double>(s_.group_count());
+    for (std::size_t g = 0; g < s_.group_count(); ++g) {
+      const double* sizes = fit.sizes.data() + g * kinds.size();
+      for (std::size_t a = 0; a < axes; ++a) {
+        voxels += std::pow(sizes[a] * matrix_size_[kinds[a]], 2) / groups;
+        moved += std::pow(2 * std::numbers::pi * s_.radius / 2 * extent[kinds[a]] * sizes[a], 2) / groups;
+      }
+      phase += sizes[axes] * sizes[axes] / groups, gain += sizes[axes + 1] * sizes[axes + 1] / groups;
+    }
+    const double of_rest = share(fit.explained, static_cast<double>(products.count));
+    const bool is_small = std::sqrt(voxels) < most_voxels && std::sqrt(gain) < most_contrast;
+    if (gain > std::max(moved, phase)) {
+      const double percent = 100 * std::sqrt(gain);
+      add("signal", fmt::format("contrast of some {:.2g} % between readouts", percent), percent, "%", of_rest,
+          is_small);
+    } else {
+      add("motion", fmt::format("motion of some {:.2g} voxels, or contrast", std::sqrt(voxels)),
+          std::sqrt(voxels), "voxels", of_rest, is_small);
+    }
   }
 
   void outside() {
-    const auto wide = widened(s_);
-    if (wide.grid.count() == s_.grid.count()) return;
-    const CentreModel model(wide, rest_, Pattern(s_.group_count()));
-    if (!model.is_regular() || model.freedom() < 0.1 * static_cast<double>(rest_.size())) return;
-    const double parameters = 2 * (model_.freedom() - model.freedom());
-    double beyond = 0, all = 0;
-    for (Index p = 0; p < wide.grid.count(); ++p) {
-      bool is_outside = false;
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        is_outside = is_outside || std::abs(wide.grid.position(p, axis)) > 0.5;
-      if (is_outside) beyond += norm(model.image()[p]);
-    }
-    for (const auto& value : model_.image()) all += norm(value);
-    const double amount = 100 * beyond / (all + beyond);
+    const auto found = tissue_outside(model_, rest_);
+    if (!found) return;
+    const double amount = 100 * found->energy_share;
     add("outside_fov", fmt::format("tissue outside the field of view ({:.2g} % of the energy)", amount),
-        amount, "%", share(before_ - model.misfit(), parameters), true);
+        amount, "%", share(before_ - found->misfit, 2 * found->unknowns), true);
   }
 
   const CentralSamples& s_;

@@ -16,13 +16,13 @@ namespace fhd::validation {
 
 struct OrdinaryRest {
   std::vector<Finding>
-      sources;       ///< that explain something, most first; `share` of what is left over beyond noise
-  double share = 0;  ///< together
+      sources;            ///< that explain something, most first; `share` of what is left over beyond noise
+  double share = 0;       ///< together
+  bool is_known = false;  ///< false: the centre of k-space cannot tell
 };
 
-/// Returns whether tissue may go on beyond the FOV: `border` as in Verdict. Cropped scans have 0.9 and more, mistakes of spirals
-/// up to 0.6.
-inline bool reaches_border(double border) { return border > 0.7; }
+/// Returns whether tissue may go on beyond the FOV: `border` as in Verdict. Cropped and wrapped scans have 0.67 and more.
+inline bool reaches_border(double border) { return border > 0.6; }
 
 /// Estimates the ordinary rest. `has_times`: the times of `samples` are seconds; `reaches_border`: tissue outside is a source;
 /// `noise_variance` as that of test_hypotheses. Empty where the centre of k-space cannot tell. Takes some tenths of a second.

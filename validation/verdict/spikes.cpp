@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "validation/verdict/energies.hpp"
+
 namespace fhd::validation {
 namespace {
 
@@ -49,7 +51,8 @@ std::optional<Finding> spikes_in(const VerifierInput<T>& e, const std::vector<In
   std::vector<double> sorted(energy);
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
-  double all = 0, in_spikes = 0;
+  double all = 0, in_spikes = 0, data = 0;
+  for (Index i = 0; i < e.coil_count * count; ++i) data += std::norm(sample_of(e, i));
   Index spikes = 0, first_readout = 0, first_sample = 0;
   for (std::size_t j = 0; j + 1 < starts.size(); ++j)
     for (Index m = starts[j]; m < starts[j + 1]; ++m) {
@@ -71,7 +74,8 @@ std::optional<Finding> spikes_in(const VerifierInput<T>& e, const std::vector<In
       static_cast<double>(spikes),
       0,
       "samples",
-      in_spikes / all};
+      in_spikes / all,
+      std::sqrt(in_spikes / positive(data))};
 }
 
 template std::optional<Finding> spikes_in(const VerifierInput<float>&, const std::vector<Index>&);

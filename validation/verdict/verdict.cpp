@@ -10,12 +10,14 @@
 #include <numeric>
 #include <vector>
 
+#include "recon/array/thread_limit.hpp"
 #include "validation/verdict/arm_tests.hpp"
 #include "validation/verdict/data_findings.hpp"
 #include "validation/verdict/energies.hpp"
 #include "validation/verdict/hypotheses.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/left_over.hpp"
+#include "validation/verdict/line_causes.hpp"
 #include "validation/verdict/ordinary.hpp"
 #include "validation/verdict/prediction.hpp"
 #include "validation/verdict/readouts.hpp"
@@ -189,7 +191,13 @@ void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v
   auto found =
       ordinary_rest(centre, e.matrix_size, e.sample_time_s != nullptr, seeks_outside, v.noise_variance);
   v.ordinary = std::move(found.sources);
-  v.ordinary_limit = ordinary_limit(found.share);
+  const auto is_outside = [](const Finding& source) {
+    return source.code == codes::outside_fov && source.share > mostly_outside;
+  };
+  const bool is_mostly_outside = std::any_of(v.ordinary.begin(), v.ordinary.end(), is_outside);
+  v.ordinary_limit = ordinary_limit(found.share, is_mostly_outside ? most_outside : most_ordinary);
+  // Where no source can be sought, and a part of the data alone tests the image, that part counts as what it is of the signal.
+  if (!found.is_known) v.ordinary_limit /= std::sqrt(std::clamp(v.tested, 0.25, 1.0));
 }
 
 }  // namespace
@@ -207,14 +215,49 @@ Verdict weigh(const VerifierInput<T>& input, EnergyTable& table) {
   return verdict;
 }
 
+namespace {
+
+/// What is known of a volume.
+struct Judged {
+  Verdict verdict;
+  EnergyTable table;
+  double unit = 1;  ///< of the samples
+};
+
+/// Returns whether a volume leaves over no more than another one in every shell, coil and readout, but for noise: of n complex
+/// values the sum of squares varies by 1 / sqrt(n).
+bool leaves_no_more(const Judged& volume, const Judged& other) {
+  constexpr double little = 1.1, deviations = 5;
+  const double scale = std::pow(other.unit / volume.unit, 2);
+  const auto each = [&](const auto& parts, const auto& others) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const double most = little + deviations / std::sqrt(std::max(1.0, parts[i].count));
+      if (!(scale * parts[i].rest <= most * others[i].rest)) return false;
+    }
+    return true;
+  };
+  return each(volume.table.shells, other.table.shells) && each(volume.table.coils, other.table.coils) &&
+         each(volume.table.readouts, other.table.readouts);
+}
+
+/// Gives a volume the findings of the first one, where it leaves over no more, and as much where the first is not explained.
+bool take_findings(const Judged& first, Judged& volume) {
+  const Verdict& from = first.verdict;
+  const bool is_quiet = !from.cause && from.judgement != Verdict::Judgement::unexplained &&
+                        from.judgement != Verdict::Judgement::varies;
+  if (!leaves_no_more(volume, first) || !(is_quiet || leaves_no_more(first, volume))) return false;
+  Verdict& v = volume.verdict;
+  v.changes = from.changes, v.cause = from.cause, v.offset = from.offset;
+  v.ordinary = from.ordinary, v.ordinary_limit = from.ordinary_limit;
+  v.prediction_error = from.prediction_error;
+  return true;
+}
+
+/// Finds what is wrong with a volume by all tests.
 template <class T>
-Verdict judge(const VerifierInput<T>& input) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto starts = readout_starts(input.trajectory);
+void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, const EnergyTable& table,
+              Verdict& verdict) {
   const auto time = times(input, starts);
-  auto table = energies_of(input, starts);
-  Verdict verdict = weigh(input, table);
-  divide_by_readouts(table, verdict);
   add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
@@ -230,18 +273,52 @@ Verdict judge(const VerifierInput<T>& input) {
   if ((!arms.cause || !arms.contrast.empty()) && !(verdict.cause && verdict.cause->share > no_doubt))
     if (auto found = comparison.search(); found.cause) arms = std::move(found);
   auto in_data = findings_in_data(input, starts, verdict);
-  add_cause_of_arms(std::move(arms), in_data, verdict);
+  if (auto of_lines = cause_in_lines(input, starts, verdict.unexplained))
+    verdict.cause = std::move(of_lines), in_data.clear();
+  else
+    add_cause_of_arms(std::move(arms), in_data, verdict);
   for (auto& finding : in_data) verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
   judge_beside_ordinary(input, centre, verdict);
-  decide(verdict, input.solver_residual, input.iterations);
-  verdict.noise_variance = verdict.noise_variance / input.sample_scale / input.sample_scale;
-  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return verdict;
 }
 
-template Verdict judge<float>(const VerifierInput<float>&);
-template Verdict judge<double>(const VerifierInput<double>&);
+/// `first`: a volume with the same E; null: none.
+template <class T>
+Judged judge_one(const VerifierInput<T>& input, const std::vector<Index>& starts, const Judged* first) {
+  const auto begin = std::chrono::steady_clock::now();
+  Judged judged;
+  auto& [verdict, table, unit] = judged;
+  unit = input.sample_scale;
+  table = energies_of(input, starts);
+  verdict = weigh(input, table);
+  divide_by_readouts(table, verdict);
+  if (first && take_findings(*first, judged))
+    look_at_image(input, verdict);
+  else
+    test_all(input, starts, table, verdict);
+  decide(verdict, input.solver_residual, input.iterations);
+  verdict.noise_variance /= unit * unit;
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return judged;
+}
+
+}  // namespace
+
+template <class T>
+std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs) {
+  std::vector<Verdict> verdicts(inputs.size());
+  if (inputs.empty()) return verdicts;
+  const auto starts = readout_starts(inputs.front().trajectory);
+  const Judged first = judge_one(inputs.front(), starts, nullptr);
+  verdicts.front() = first.verdict;
+  for_each_in_parallel(inputs.size() - 1, [&](std::size_t v) {
+    verdicts[v + 1] = judge_one(inputs[v + 1], starts, &first).verdict;
+  });
+  return verdicts;
+}
+
+template std::vector<Verdict> judge<float>(const std::vector<VerifierInput<float>>&);
+template std::vector<Verdict> judge<double>(const std::vector<VerifierInput<double>>&);
 template Verdict weigh<float>(const VerifierInput<float>&, EnergyTable&);
 
 }  // namespace fhd::validation

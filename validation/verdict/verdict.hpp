@@ -14,9 +14,11 @@
 
 namespace fhd::validation {
 
-/// Computes a verdict. Throws only what `input.encode` throws. Leaves a cause that takes a search empty: causes.hpp.
+/// Computes the verdicts of volumes with one E. A volume that leaves over no more than the first one, in every shell of k-space,
+/// coil and readout, has its findings. Throws only what `input.encode` throws. Leaves a cause that takes a search empty:
+/// causes.hpp.
 template <class T>
-Verdict judge(const VerifierInput<T>& input);
+std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs);
 
 /// Fills of a verdict only what is left over beyond noise.
 template <class T>

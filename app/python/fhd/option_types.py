@@ -151,6 +151,13 @@ class ArrayOptions(TypedDict, total=False):
     trajectory_correction: Sequence[float] | Literal["auto", "off"] | None
     """gradients that play later than the trajectory says: auto: by as much as the centre of k-space shows; or delays in
     samples along x, y and z; or off [off]"""
+    trajectory_scale: float | Sequence[float] | None
+    """factors of k-space positions, for gradients that play less or more than the trajectory says: N, X,Y or X,Y,Z
+    [1]"""
+    omit_readouts: int | Sequence[int] | str | None
+    """readouts of each volume to leave out, as the verdict counts them from 0, such as 0-3,7"""
+    omit_coils: int | Sequence[int] | str | None
+    """coils to leave out, from 0, such as 0-3,7"""
     girf: Path | None
     """impulse responses of the gradients, which turn the trajectory into the one that was played: HDF5 with /girf
     [axis][frequency] and /frequency_hz"""

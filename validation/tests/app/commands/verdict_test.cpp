@@ -43,6 +43,23 @@ TEST_F(VerdictCommand, explains_a_scan_that_is_right_without_a_warning) {
   EXPECT_EQ(suspicions_in(image), 0);
 }
 
+TEST_F(VerdictCommand, one_repetition_that_is_wrong_is_found_wherever_it_is) {
+  for (const std::size_t wrong : {0, 2}) {
+    auto series = io::read_all(*io::open_scan(path("scans/right.h5")));
+    series.scans.assign(4, series.scans.front());
+    series.repetition_count = 4;
+    auto& values = series.scans[wrong].kspace.values;
+    const auto samples = values.extent(1);
+    for (std::int64_t i = 0; i < values.size(); ++i)
+      if (i % samples > samples / 2) values[i] = {-values[i].im, values[i].re};
+    io::write_scan(path("series.h5"), io::ScanFormat::fhd, series);
+    ASSERT_DONE(recon("series.h5 -o out --force"));
+    const auto images = nlohmann::json::parse(text("out.json")).at("images");
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(images.at(i).at("verdict").at("judgement"), i == wrong ? "unexplained" : "explained") << i;
+  }
+}
+
 TEST_F(VerdictCommand, a_suspicious_image_is_written_with_its_likeliest_cause_unless_strict) {
   ASSERT_EQ(recon("scans/swapped.h5 -o out --strict"), 1);
   EXPECT_CONTAINS(text("err"), "expected a scan without doubts (--strict)");
@@ -103,7 +120,7 @@ TEST_F(VerdictCommand, what_check_warns_of_recon_warns_of) {
   EXPECT_CONTAINS(text("err"), "repeat the values of another one");
   const auto messages = nlohmann::json::parse(text("out.json")).at("images").at(0).at("messages");
   EXPECT_TRUE(std::any_of(messages.begin(), messages.end(), [](const auto& message) {
-    return message.at("severity") == "warning" &&
+    return message.at("severity") == "suspicion" &&
            contains(message.at("text").template get<std::string>(), "repeat the values of another one");
   })) << messages;
 }

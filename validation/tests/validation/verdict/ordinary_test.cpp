@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <random>
 
 #include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
@@ -78,6 +79,55 @@ TEST(OrdinaryRest, excuses_no_readouts_in_another_order) {
   const auto v = verdict_of(made.scan);
   EXPECT_EQ(v.judgement, Judgement::unexplained) << v.sentence;
   EXPECT_LT(v.ordinary_limit, 0.12);
+}
+
+/// Adds noise of this size, over the root mean square of all samples, and `loud` times as much to coil 1.
+void add_noise(double size, double loud, Scan& scan) {
+  auto& values = scan.kspace.values;
+  double square = 0;
+  for (const auto& value : values) square += static_cast<double>(norm(value));
+  std::mt19937 generator(7);
+  const Index all = scan.kspace.sample_count();
+  std::normal_distribution<double> normal(0,
+                                          size * std::sqrt(square / static_cast<double>(values.size()) / 2));
+  for (Index i = 0; i < values.size(); ++i) {
+    const double factor = i / all == 1 ? loud : 1;
+    values[i] += Complex<float>(static_cast<float>(factor * normal(generator)),
+                                static_cast<float>(factor * normal(generator)));
+  }
+}
+
+TEST(OrdinaryRest, holds_the_noise_of_a_noisy_coil_and_not_a_coil_of_noise) {
+  for (const auto kind : {TrajectoryKind::golden_radial, TrajectoryKind::spiral}) {
+    auto scan = simulated(kind, 48, 6).scan;
+    scan.sensitivity_maps.reset();
+    auto noisy = scan;
+    add_noise(0.03, 5, noisy);
+    const auto v = verdict_of(noisy);
+    EXPECT_EQ(v.judgement, Judgement::explained) << v.sentence;
+    add_noise(0.03, 1, scan);
+    const Index all = scan.kspace.sample_count();
+    for (Index i = all; i < 2 * all; ++i) scan.kspace.values[i] = {};
+    add_noise(0.03, 30, scan);
+    const auto broken = verdict_of(scan);
+    ASSERT_TRUE(broken.cause) << broken.sentence;
+    EXPECT_EQ(broken.cause->code, "coil");
+  }
+}
+
+TEST(OrdinaryRest, holds_a_scale_of_k_that_maps_of_the_samples_follow) {
+  auto scan = simulated(TrajectoryKind::golden_radial, 64, 6).scan;
+  add_noise(0.02, 1, scan);
+  for (auto& k : scan.trajectory.k) k *= 0.95;
+  const auto told = verdict_of(scan);
+  ASSERT_TRUE(told.cause) << told.sentence;
+  EXPECT_EQ(told.cause->code, "scale");
+  EXPECT_NEAR(told.cause->amount, -5, 0.5);
+  scan.sensitivity_maps.reset();
+  auto found = verdict_of(scan);
+  validation::drop_what_maps_follow(found);
+  EXPECT_FALSE(found.cause) << found.sentence;
+  EXPECT_EQ(found.judgement, Judgement::explained) << found.sentence;
 }
 
 TEST(Prediction, misses_lines_that_random_phases_turn_and_few_others) {

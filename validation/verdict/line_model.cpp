@@ -1,0 +1,352 @@
+#include "validation/verdict/line_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "recon/array/linear_algebra.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+using LineValue = Complex<double>;
+
+constexpr std::array<std::array<std::size_t, 2>, 6> line_pairs{
+    {{0, 0}, {1, 1}, {2, 2}, {1, 0}, {2, 1}, {2, 0}}};
+
+/// Returns the axis along which all readouts run at the same positions while the other one stays; -1: there is none.
+int axis_along(const Trajectory& trajectory, const std::vector<Index>& starts) {
+  constexpr double tolerance = 1e-3;  // cycles/FOV
+  const Index all = trajectory.sample_count(), length = starts[1] - starts[0];
+  for (int axis = 0; axis < 2; ++axis) {
+    const double *along = trajectory.k.data() + axis * all, *across = trajectory.k.data() + (1 - axis) * all;
+    bool fits = std::abs(along[length - 1] - along[0]) > 1;
+    for (std::size_t j = 0; fits && j + 1 < starts.size(); ++j) {
+      fits = starts[j + 1] - starts[j] == length;
+      for (Index n = 0; fits && n < length; ++n)
+        fits = std::abs(along[starts[j] + n] - along[n]) < tolerance &&
+               std::abs(across[starts[j] + n] - across[starts[j]]) < tolerance;
+    }
+    if (fits) return axis;
+  }
+  return -1;
+}
+
+/// Returns the numbers of the `most` nearest_to_zero |values|, ascending.
+std::vector<Index> nearest_to_zero(const std::vector<double>& values, Index most) {
+  std::vector<Index> numbers(values.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::stable_sort(numbers.begin(), numbers.end(), [&](Index a, Index b) {
+    return std::abs(values[static_cast<std::size_t>(a)]) < std::abs(values[static_cast<std::size_t>(b)]);
+  });
+  numbers.resize(std::min(numbers.size(), static_cast<std::size_t>(most)));
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+/// Returns the places of lines in steps of the closest two; empty where they lie on no raster.
+std::vector<Index> places_of(const std::vector<double>& k) {
+  std::vector<double> sorted(k);
+  std::sort(sorted.begin(), sorted.end());
+  double step = 1e30;
+  for (std::size_t j = 0; j + 1 < sorted.size(); ++j)
+    if (const double apart = sorted[j + 1] - sorted[j]; apart > 0.1) step = std::min(step, apart);
+  std::vector<Index> places;
+  for (const double at : k) {
+    const double place = (at - sorted[0]) / step;
+    if (std::abs(place - std::round(place)) > 0.05) return {};
+    places.push_back(static_cast<Index>(std::llround(place)));
+  }
+  return places;
+}
+
+}  // namespace
+
+Array<LineValue> strongest_combinations(const Lines& lines) {
+  constexpr Index most = 4;
+  const Index coils = lines.coils, kept = std::min(coils, most);
+  Array<LineValue> gram({coils, coils}), some({kept, coils});
+  for (Index line = 0; line < lines.count; ++line)
+    for (Index a = 0; a < coils; ++a)
+      for (Index b = 0; b < coils; ++b)
+        for (Index n = 0; n < lines.length; ++n)
+          gram[a * coils + b] += conj(lines.at(line, a)[n]) * lines.at(line, b)[n];
+  const auto eigen = hermitian_eigen(std::move(gram));
+  std::copy_n(eigen.vectors.data(), some.size(), some.data());
+  return some;
+}
+
+Lines combined(const Lines& lines, const Array<LineValue>& combinations) {
+  Lines few(lines);
+  few.coils = combinations.extent(0);
+  few.values.assign(static_cast<std::size_t>(lines.count * few.coils * lines.length), LineValue{});
+  for (Index line = 0; line < lines.count; ++line)
+    for (Index a = 0; a < few.coils; ++a)
+      for (Index b = 0; b < lines.coils; ++b)
+        for (Index n = 0; n < lines.length; ++n)
+          few.at(line, a)[n] += combinations[a * lines.coils + b] * lines.at(line, b)[n];
+  return few;
+}
+
+double Lines::energy(Index line) const {
+  double sum = 0;
+  for (Index i = 0; i < coils * length; ++i) sum += norm(at(line, 0)[i]);
+  return sum;
+}
+
+template <class T>
+std::optional<Lines> cartesian_lines(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+  constexpr Index fewest = 16, most_lines = 160, most_samples = 128;
+  const Index readouts = static_cast<Index>(starts.size()) - 1, all = e.trajectory.sample_count();
+  if (readouts < fewest || e.coil_count < 2 || e.matrix_size[2] > 1) return {};
+  Lines lines;
+  lines.axis_along = axis_along(e.trajectory, starts), lines.axis_across = 1 - lines.axis_along;
+  if (lines.axis_along < 0) return {};
+  lines.voxels_along = e.matrix_size[static_cast<std::size_t>(lines.axis_along)];
+  lines.voxels_across = e.matrix_size[static_cast<std::size_t>(lines.axis_across)];
+  const double *along = e.trajectory.k.data() + lines.axis_along * all,
+               *across = e.trajectory.k.data() + lines.axis_across * all;
+  std::vector<double> k_line;
+  for (Index j = 0; j < readouts; ++j) k_line.push_back(across[starts[static_cast<std::size_t>(j)]]);
+  lines.numbers = nearest_to_zero(k_line, most_lines);
+  const auto samples = nearest_to_zero(std::vector<double>(along, along + starts[1]), most_samples);
+  for (const Index number : lines.numbers) lines.k_line.push_back(k_line[static_cast<std::size_t>(number)]);
+  for (const Index n : samples) lines.k_along.push_back(along[n]);
+  lines.places = places_of(lines.k_line);
+  if (lines.places.empty()) return {};
+  lines.coils = e.coil_count, lines.count = static_cast<Index>(lines.numbers.size()),
+  lines.length = static_cast<Index>(samples.size());
+  for (const Index number : lines.numbers)
+    for (Index coil = 0; coil < e.coil_count; ++coil)
+      for (const Index n : samples) {
+        const Index i = coil * all + starts[static_cast<std::size_t>(number)] + n;
+        lines.values.push_back(e.samples_in_double ? e.samples_in_double[i] : LineValue(e.samples[i]));
+      }
+  return lines;
+}
+
+LineModel::LineModel(Lines lines) : lines_(std::move(lines)) {
+  std::vector<double> energies;
+  for (Index line = 0; line < lines_.count; ++line) energies.push_back(lines_.energy(line));
+  std::sort(energies.begin(), energies.end());
+  const auto weakest = std::max<std::size_t>(2, energies.size() / 20);
+  for (std::size_t i = 0; i < std::min(weakest, energies.size()); ++i)
+    noise_ += energies[i] / static_cast<double>(weakest);
+  noise_ = std::max(noise_, 1e-12 * (energies.empty() ? 1 : energies.back()));
+  if (!(noise_ > 0)) return;
+  relate();
+  for (const auto& relation : relations_) correlations_.push_back(correlations_of(relation, lines_));
+  blocks_.resize(relations_.size());
+  inverse_.resize(kinds_.size() - 1);
+}
+
+/// Relates each line to those at the least equal distance on both sides.
+void LineModel::relate() {
+  constexpr Index farthest = 4, fewest = 8;
+  std::map<Index, Index> line_at;
+  for (Index j = 0; j < lines_.count; ++j) line_at[lines_.places[static_cast<std::size_t>(j)]] = j;
+  std::array<std::vector<Relation>, farthest> by_distance;
+  for (const auto& [place, line] : line_at)
+    for (Index step = 1; step <= farthest; ++step) {
+      const auto before = line_at.find(place - step), after = line_at.find(place + step);
+      if (before == line_at.end() || after == line_at.end()) continue;
+      by_distance[static_cast<std::size_t>(step - 1)].push_back({before->second, line, after->second});
+      break;
+    }
+  kinds_ = {0};
+  of_line_.resize(static_cast<std::size_t>(lines_.count));
+  const auto values = [&](const auto& some) {
+    return static_cast<double>(some.size()) * static_cast<double>(lines_.length);
+  };
+  for (const auto& some : by_distance) {
+    if (static_cast<Index>(some.size()) < fewest || values(some) < 8 * unknowns()) continue;
+    relations_.insert(relations_.end(), some.begin(), some.end());
+    kind_of_.resize(relations_.size(), kinds_.size() - 1);
+    kinds_.push_back(relations_.size());
+  }
+  for (std::size_t r = 0; r < relations_.size(); ++r)
+    for (std::size_t place = 0; place < neighbours; ++place)
+      of_line_[static_cast<std::size_t>(relations_[r][place])].push_back({r, place});
+}
+
+/// Returns sum_n d_b,c(n + lag) conj d_a,c'(n) for the pairs (b, a) of line_pairs.
+LineModel::Correlations LineModel::correlations_of(const Relation& relation, const Lines& lines) const {
+  const Index coils = lines.coils, length = lines.length;
+  Correlations all(line_pairs.size() * static_cast<std::size_t>(coils * coils * lags));
+  auto out = all.begin();
+  for (const auto& [b, a] : line_pairs)
+    for (Index c = 0; c < coils; ++c)
+      for (Index other = 0; other < coils; ++other) {
+        const LineValue *x = lines.at(relation[b], c), *y = lines.at(relation[a], other);
+        for (Index lag = 1 - positions; lag < positions; ++lag) {
+          double re = 0, im = 0;
+          const Index first = std::max<Index>(0, -lag), last = std::min(length, length - lag);
+          for (Index n = first; n < last; ++n) {
+            re += x[n + lag].re * y[n].re + x[n + lag].im * y[n].im;
+            im += x[n + lag].im * y[n].re - x[n + lag].re * y[n].im;
+          }
+          *out++ = {re, im};
+        }
+      }
+  return all;
+}
+
+/// Returns B of a relation with these correlations.
+LineModel::Block LineModel::block_of(const Correlations& of, std::size_t kind) const {
+  Block block{};
+  const auto size = static_cast<std::size_t>(lines_.coils * lines_.coils * lags);
+  const auto& inverse = inverse_[kind];
+  for (std::size_t pair = 0; pair < line_pairs.size(); ++pair) {
+    const auto [b, a] = line_pairs[pair];
+    LineValue sum{};
+    for (std::size_t i = pair * size; i < (pair + 1) * size; ++i) sum += inverse[i] * of[i];
+    block[a * neighbours + b] = sum;
+    if (a != b) block[b * neighbours + a] = conj(sum);
+  }
+  for (std::size_t a = 0; a < neighbours; ++a) block[a * neighbours + a].re += noise_;
+  return block;
+}
+
+/// Returns sum conj(h_a) h_b B_ab.
+double LineModel::square(const Block& block, const std::array<LineValue, neighbours>& h) {
+  double sum = 0;
+  for (std::size_t a = 0; a < neighbours; ++a) {
+    sum += norm(h[a]) * block[a * neighbours + a].re;
+    for (std::size_t b = a + 1; b < neighbours; ++b)
+      sum += 2 * (conj(h[a]) * block[a * neighbours + b] * h[b]).re;
+  }
+  return std::max(sum, 1e-300);
+}
+
+/// Finds R^-1 of the relations of a kind, and adds to whole_cost_. Returns the number of its relations.
+std::size_t LineModel::learn_kind(std::size_t kind, const Factors& h) {
+  constexpr int iterations = 3;
+  constexpr double least = 1e-5;
+  const Index coils = lines_.coils, size = neighbours * coils * positions;
+  const std::size_t first = kinds_[kind], end = kinds_[kind + 1];
+  std::vector<double> weights;
+  for (std::size_t r = first; r < end; ++r) {
+    double energy = neighbours * noise_;
+    for (const Index line : relations_[r])
+      energy += lines_.energy(line) * norm(h[static_cast<std::size_t>(line)]);
+    weights.push_back(1 / energy);
+  }
+  double log_det = 0;
+  for (int i = 0; i < iterations; ++i) {
+    Correlations mean(correlations_[first].size());
+    for (std::size_t r = first; r < end; ++r) {
+      auto from = correlations_[r].begin();
+      auto to = mean.begin();
+      for (const auto& [b, a] : line_pairs) {
+        const LineValue factor = weights[r - first] * (h[static_cast<std::size_t>(relations_[r][b])] *
+                                                       conj(h[static_cast<std::size_t>(relations_[r][a])]));
+        for (Index n = 0; n < coils * coils * lags; ++n) *to++ += factor * *from++;
+      }
+    }
+    Array<LineValue> matrix({size, size});
+    double trace = 0;
+    const auto at = [&](std::size_t line, Index coil, Index x) {
+      return (static_cast<Index>(line) * coils + coil) * positions + x;
+    };
+    const auto each = [&](const auto& visit) {
+      std::size_t n = 0;
+      for (const auto& [b, a] : line_pairs)
+        for (Index c = 0; c < coils; ++c)
+          for (Index other = 0; other < coils; ++other)
+            for (Index lag = 1 - positions; lag < positions; ++lag, ++n)
+              for (Index x = std::max<Index>(0, -lag); x < std::min(positions, positions - lag); ++x)
+                visit(n, at(b, c, x + lag), at(a, other, x), a != b);
+    };
+    each([&](std::size_t n, Index row, Index column, bool twice) {
+      matrix[row * size + column] = mean[n];
+      if (twice) matrix[column * size + row] = conj(mean[n]);
+      if (row == column) trace += mean[n].re;
+    });
+    const double scale = static_cast<double>(size) / trace;
+    for (auto& value : matrix) value = scale * value;
+    for (Index n = 0; n < size; ++n) matrix[n * size + n].re += least;
+    const auto factor = inverse_cholesky_factor(std::move(matrix));
+    if (!factor) return 0;
+    log_det = 0;
+    for (Index n = 0; n < size; ++n) log_det -= 2 * std::log((*factor)[n * size + n].re);
+    Array<LineValue> adjoint({size, size});
+    for (Index a = 0; a < size; ++a)
+      for (Index b = 0; b < size; ++b) adjoint[a * size + b] = conj((*factor)[b * size + a]);
+    const auto inverse = matrix_product(adjoint, *factor);
+    inverse_[kind].assign(mean.size(), LineValue{});
+    each([&](std::size_t n, Index row, Index column, bool) {
+      inverse_[kind][n] += inverse[column * size + row];
+    });
+    for (std::size_t r = first; r < end; ++r) {
+      blocks_[r] = block_of(correlations_[r], kind);
+      weights[r - first] = unknowns() / square(r, h);
+    }
+  }
+  whole_cost_ += static_cast<double>(end - first) * log_det;
+  return end - first;
+}
+
+void LineModel::learn(const Factors& h) {
+  whole_cost_ = 0;
+  for (std::size_t kind = 0; kind + 1 < kinds_.size(); ++kind)
+    if (learn_kind(kind, h) == 0) {
+      relations_.clear();
+      return;
+    }
+  whole_cost_ += cost(h);
+}
+
+double LineModel::cost(const Factors& h) const {
+  std::vector<double> logs(h.size());
+  for (std::size_t j = 0; j < h.size(); ++j) logs[j] = std::log(std::max(norm(h[j]), 1e-300));
+  double sum = 0;
+  const double for_line = unknowns() / neighbours;
+  for (std::size_t r = 0; r < relations_.size(); ++r) {
+    sum += unknowns() * std::log(square(r, h));
+    for (const Index line : relations_[r]) sum -= for_line * logs[static_cast<std::size_t>(line)];
+  }
+  return sum;
+}
+
+/// Minimizes a bound that touches the cost: sum_r n q_r / (q_r before), line by line, which has a closed form.
+Factors LineModel::best_factors(Factors h, bool gains) const {
+  constexpr int sweeps = 40;
+  const double for_line = unknowns() / neighbours;
+  std::vector<double> weights(relations_.size());
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (std::size_t r = 0; r < relations_.size(); ++r) weights[r] = unknowns() / square(r, h);
+    for (std::size_t j = 0; j < h.size(); ++j) {
+      LineValue others{};
+      double own = 0;
+      for (const auto& [r, place] : of_line_[j]) {
+        own += weights[r] * blocks_[r][place * neighbours + place].re;
+        for (std::size_t b = 0; b < neighbours; ++b)
+          if (b != place)
+            others += weights[r] *
+                      (blocks_[r][place * neighbours + b] * h[static_cast<std::size_t>(relations_[r][b])]);
+      }
+      const double size = std::sqrt(norm(others)), count = for_line * static_cast<double>(of_line_[j].size());
+      if (!(size > 0) || !(own > 0)) continue;
+      const double gain = gains ? (size + std::sqrt(size * size + 4 * own * count)) / (2 * own) : 1;
+      h[j] = (-gain / size) * others;
+    }
+  }
+  return h;
+}
+
+LineModel::Block LineModel::block_of(std::size_t relation, const Lines& changed) const {
+  return block_of(correlations_of(relations_[relation], changed), kind_of_[relation]);
+}
+
+double LineModel::cost_of(const Block& block, const std::array<LineValue, neighbours>& h) const {
+  return unknowns() * std::log(square(block, h));
+}
+
+template std::optional<Lines> cartesian_lines<float>(const VerifierInput<float>&, const std::vector<Index>&);
+template std::optional<Lines> cartesian_lines<double>(const VerifierInput<double>&,
+                                                      const std::vector<Index>&);
+
+}  // namespace fhd::validation

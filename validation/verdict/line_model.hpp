@@ -1,0 +1,119 @@
+#pragma once
+// Describes neighbouring lines of a Cartesian scan of several coils by each other, without an image and without maps: coils see
+// one object through smooth sensitivities, so that samples of a few lines and positions next to each other have a covariance of
+// low rank, the same everywhere in k-space (Griswold 2002, doi:10.1002/mrm.10171; Zhang 2011, doi:10.1002/mrm.22763). With w the
+// samples of all coils at 5 positions of 3 neighbouring lines, summed over the positions p of a line,
+//
+//     q_r = sum_p w^H R^-1 w,   L = sum_r n log q_r + log det R   (n = 3 * 5 * coils unknowns of w),
+//
+// is, up to a constant, minus the logarithm of the likelihood of lines whose strength varies (Tyler's estimator of R: a line
+// that is wrong weighs little in it). Lines that are multiplied by h_j have q_r = sum conj(h_a) h_b B_ab and
+// L - 2 sum log |h|. Differences of L are in nats. Positions overlap, so that L counts some dependent values; measured, an
+// unneeded change gains less than 2 nats where it should gain 1/2.
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "recon/array/array.hpp"
+#include "recon/pipeline/context.hpp"
+
+namespace fhd::validation {
+
+/// Lines of a 2D Cartesian scan near the centre of k-space, in the order of the file.
+struct Lines {
+  std::int64_t coils = 0, count = 0, length = 0;
+  std::vector<Complex<double>> values;  ///< [line][coil][sample]
+  std::vector<std::int64_t> numbers;    ///< of the readouts, among all of the scan
+  std::vector<std::int64_t> places;     ///< of the lines, in steps of the closest two
+  std::vector<double> k_along, k_line;  ///< cycles/FOV, [sample] and [line]
+  int axis_along = 0, axis_across = 1;
+  int voxels_along = 1, voxels_across = 1;
+
+  const Complex<double>* at(std::int64_t line, std::int64_t coil) const {
+    return values.data() + (line * coils + coil) * length;
+  }
+  Complex<double>* at(std::int64_t line, std::int64_t coil) {
+    return values.data() + (line * coils + coil) * length;
+  }
+  /// Returns sum |d|^2 of a line.
+  double energy(std::int64_t line) const;
+};
+
+/// Returns the lines; empty where the scan is not a plane of parallel lines at one raster, or has one coil.
+template <class T>
+std::optional<Lines> cartesian_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts);
+
+/// Returns the combinations [combination][coil] of the coils that hold most of the energy, at most four.
+Array<Complex<double>> strongest_combinations(const Lines& lines);
+/// Returns lines of combinations of the coils.
+Lines combined(const Lines& lines, const Array<Complex<double>>& combinations);
+
+using Factors = std::vector<Complex<double>>;  ///< h, [line]
+
+class LineModel {
+ public:
+  static constexpr std::int64_t neighbours = 3;  ///< lines of w
+
+  explicit LineModel(Lines lines);
+  const Lines& lines() const { return lines_; }
+  bool empty() const { return relations_.empty(); }
+  /// Finds R of the lines times h.
+  void learn(const Factors& h);
+  /// Returns L of the R that was learned: of lines times h, but for a constant.
+  double cost(const Factors& h) const;
+  /// Returns L with the log det R of what was learned.
+  double whole_cost() const { return whole_cost_; }
+  /// Returns the h that minimizes cost(h) from `h` on: phases alone, or gains, too.
+  Factors best_factors(Factors h, bool gains) const;
+  /// Returns whether lines are told by their neighbours.
+  bool has(std::int64_t line) const { return !of_line_[static_cast<std::size_t>(line)].empty(); }
+
+  using Relation = std::array<std::int64_t, neighbours>;  ///< numbers of neighbouring lines
+  const std::vector<Relation>& relations() const { return relations_; }
+  using Block = std::array<Complex<double>, neighbours * neighbours>;
+  /// Returns B of a relation of lines with other values.
+  Block block_of(std::size_t relation, const Lines& changed) const;
+  /// Returns n log q_r where the lines of the relation are multiplied by h.
+  double cost_of(const Block& block, const std::array<Complex<double>, neighbours>& h) const;
+  double cost_of(std::size_t relation, const Lines& changed) const {
+    return cost_of(block_of(relation, changed), {1., 1., 1.});
+  }
+  double cost_of(std::size_t relation) const { return cost_of(blocks_[relation], {1., 1., 1.}); }
+
+ private:
+  struct Use {
+    std::size_t relation;
+    std::size_t place;
+  };
+  using Correlations = std::vector<Complex<double>>;  ///< [pair of places][coil][coil][lag]
+
+  void relate();
+  Correlations correlations_of(const Relation& relation, const Lines& lines) const;
+  Block block_of(const Correlations& of, std::size_t kind) const;
+  double square(std::size_t relation, const Factors& h) const {
+    const auto& lines = relations_[relation];
+    return square(blocks_[relation],
+                  {h[static_cast<std::size_t>(lines[0])], h[static_cast<std::size_t>(lines[1])],
+                   h[static_cast<std::size_t>(lines[2])]});
+  }
+  static double square(const Block& block, const std::array<Complex<double>, neighbours>& h);
+  double unknowns() const { return static_cast<double>(neighbours * positions * lines_.coils); }
+  std::size_t learn_kind(std::size_t kind, const Factors& h);
+
+  static constexpr std::int64_t positions = 5;
+  static constexpr std::int64_t lags = 2 * positions - 1;
+
+  Lines lines_;
+  double noise_ = 0;                  ///< energy of the weakest lines
+  std::vector<Relation> relations_;   ///< ordered by their kind
+  std::vector<std::size_t> kinds_;    ///< first relations of each distance of lines; the end as well
+  std::vector<std::size_t> kind_of_;  ///< [relation]
+  std::vector<std::vector<Use>> of_line_;
+  std::vector<Correlations> correlations_;  ///< [relation]
+  std::vector<Correlations> inverse_;       ///< [kind]: R^-1, summed along its diagonals
+  std::vector<Block> blocks_;               ///< B, [relation]
+  double whole_cost_ = 0;
+};
+
+}  // namespace fhd::validation
