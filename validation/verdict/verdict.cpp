@@ -262,13 +262,17 @@ void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, c
   add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
-  auto arms = compare_arms(input, starts, verdict.noise_variance);
+  ArmComparison<T> comparison(input, starts, verdict.noise_variance);
+  auto arms = comparison.factors();
   auto central = central_samples(input, starts, time);
   if (!arms.contrast.empty() && !central.empty()) take_off_contrast(arms, central);
   Centre centre(std::move(central));
   auto tests = test_hypotheses(input, starts, time, verdict.noise_variance, centre);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
+  constexpr double no_doubt = 0.9;  // of what is left over: a search would find nothing better
+  if ((!arms.cause || !arms.contrast.empty()) && !(verdict.cause && verdict.cause->share > no_doubt))
+    if (auto found = comparison.search(); found.cause) arms = std::move(found);
   auto in_data = findings_in_data(input, starts, verdict);
   const auto is_of_samples =
       [](const Finding& finding) {     // of a few samples, or of all in the same way: no line is odd
