@@ -434,11 +434,12 @@ class CertificateVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>& input) const override { return check(input); }
   Certificate verify(const VerifierInput<double>& input) const override { return check(input); }
-  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs) const override {
-    return validation::judge(inputs);
+  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs, Beside& beside) const override {
+    return validation::judge(inputs, beside);
   }
-  std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs) const override {
-    return validation::judge(inputs);
+  std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs,
+                             Beside& beside) const override {
+    return validation::judge(inputs, beside);
   }
   /// Returns how many voxels and samples the budget allows, `fewest` ... `most`.
   double expected_seconds(const VerifierSizes& sizes) const override {

@@ -219,7 +219,7 @@ Verdict weigh(const VerifierInput<T>& input, EnergyTable& table) {
 namespace {
 
 /// What is known of a volume.
-struct Judged {
+struct Judged final : JudgedVolume {
   Verdict verdict;
   EnergyTable table;
   double unit = 1;  ///< of the samples
@@ -315,20 +315,25 @@ Judged judge_one(const VerifierInput<T>& input, const std::vector<Index>& starts
 }  // namespace
 
 template <class T>
-std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs) {
+std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs,
+                           std::shared_ptr<const JudgedVolume>& beside) {
   std::vector<Verdict> verdicts(inputs.size());
   if (inputs.empty()) return verdicts;
   const auto starts = readout_starts(inputs.front().trajectory);
-  const Judged first = judge_one(inputs.front(), starts, nullptr);
-  verdicts.front() = first.verdict;
-  for_each_in_parallel(inputs.size() - 1, [&](std::size_t v) {
-    verdicts[v + 1] = judge_one(inputs[v + 1], starts, &first).verdict;
+  const std::size_t begin = beside ? 0 : 1;
+  if (!beside) beside = std::make_shared<const Judged>(judge_one(inputs.front(), starts, nullptr));
+  const auto& first = static_cast<const Judged&>(*beside);
+  if (begin == 1) verdicts.front() = first.verdict;
+  for_each_in_parallel(inputs.size() - begin, [&](std::size_t v) {
+    verdicts[v + begin] = judge_one(inputs[v + begin], starts, &first).verdict;
   });
   return verdicts;
 }
 
-template std::vector<Verdict> judge<float>(const std::vector<VerifierInput<float>>&);
-template std::vector<Verdict> judge<double>(const std::vector<VerifierInput<double>>&);
+template std::vector<Verdict> judge<float>(const std::vector<VerifierInput<float>>&,
+                                           std::shared_ptr<const JudgedVolume>&);
+template std::vector<Verdict> judge<double>(const std::vector<VerifierInput<double>>&,
+                                            std::shared_ptr<const JudgedVolume>&);
 template Verdict weigh<float>(const VerifierInput<float>&, EnergyTable&);
 
 }  // namespace fhd::validation
