@@ -304,6 +304,12 @@ void CentreModel::place(const Pattern& undone) {
                        ? (told[after] - told[before]) / static_cast<double>(after - before)
                        : told[high] - told[low];
     }
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (auto* vector : {&k, &step}) {
+        auto &a = (*vector)[(axis + 1) % 3], &b = (*vector)[(axis + 2) % 3];
+        const double told_a = a, theta = size[change::shear + axis];
+        a += theta * b, b += theta * told_a;
+      }
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const double angle = size[change::turn + axis], c = std::cos(angle), sine = std::sin(angle);
       for (auto* vector : {&k, &step}) {
@@ -397,9 +403,10 @@ Complex<double> CentreModel::element(std::size_t kind, Index sample, Index coil)
   if (kind == change::gain) return p;
   if (kind == change::offset) return times_i(-s_.times[at]);
   if (kind < change::shift + 3) return times_i(-two_pi * k_[at][axis]);
+  const std::size_t a = (axis + 1) % 3, b = (axis + 2) % 3;
+  if (kind >= change::shear) return slope(a, k_[at][b]) + slope(b, k_[at][a]);
   if (kind >= change::scale) return slope(axis, k_[at][axis]);
   if (kind >= change::delay) return slope(axis, -steps_[at][axis]);
-  const std::size_t a = (axis + 1) % 3, b = (axis + 2) % 3;
   return slope(a, -k_[at][b]) + slope(b, k_[at][a]);
 }
 

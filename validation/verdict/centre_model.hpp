@@ -31,10 +31,13 @@ namespace fhd::validation {
 ///   turn     of k about an axis, radians                             k + theta n x k
 ///   delay    along an axis, samples                                  k(m - theta)
 ///   scale    of k along an axis                                      (1 + theta) k
+///   shear    in the plane across an axis                             k_a + theta k_b, k_b + theta k_a
 namespace change {
 inline constexpr std::size_t shift = 0, phase = 3, gain = 4, offset = 5, turn = 6, delay = 9, scale = 12,
-                             count = 15;
-}
+                             shear = 15, count = 18;
+/// Returns whether a kind concerns a plane: its axis is that across the plane.
+constexpr bool is_of_plane(std::size_t kind) { return (kind >= turn && kind < delay) || kind >= shear; }
+}  // namespace change
 using Sizes = std::array<double, change::count>;
 /// Sizes for each group of samples.
 using Pattern = std::vector<Sizes>;

@@ -148,8 +148,9 @@ class ImageChange {
     }
     double square = phase * phase + sizes[change::gain] * sizes[change::gain];
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      moved[(axis + 1) % 3] -= sizes[change::turn + axis] * k[(axis + 2) % 3];
-      moved[(axis + 2) % 3] += sizes[change::turn + axis] * k[(axis + 1) % 3];
+      const double turn = sizes[change::turn + axis], shear = sizes[change::shear + axis];
+      moved[(axis + 1) % 3] += (shear - turn) * k[(axis + 2) % 3];
+      moved[(axis + 2) % 3] += (shear + turn) * k[(axis + 1) % 3];
     }
     for (std::size_t axis = 0; axis < 3; ++axis) square += std::pow(two_pi * extent_[axis] * moved[axis], 2);
     return square;
@@ -229,15 +230,17 @@ class Tests {
     return explained > 0 ? std::min(1.0, explained / (before - noise)) : 0;
   }
 
+  /// Returns whether the matrix is long along the axis of a kind, or in its plane.
+  bool is_possible(std::size_t kind) const {
+    const auto& n = e_.matrix_size;
+    return change::is_of_plane(kind) ? n[(kind + 1) % 3] > 1 && n[(kind + 2) % 3] > 1 : n[kind % 3] > 1;
+  }
+
   /// Returns the best fit of each code, kind and time by the linear problem, those that explain most first.
   std::vector<Fit> first_steps(const CentreModel& model, const std::vector<Hypothesis>& all) {
     std::vector<std::size_t> kinds;
     for (std::size_t kind = 0; kind < change::count; ++kind)
-      if (kind >= change::phase && kind <= change::offset) {
-        kinds.push_back(kind);
-      } else if (e_.matrix_size[kind % 3] > 1 || (kind >= change::turn && kind < change::delay)) {
-        kinds.push_back(kind);
-      }
+      if ((kind >= change::phase && kind <= change::offset) || is_possible(kind)) kinds.push_back(kind);
     const auto products = model.products(kinds, s_.rest);
     const auto rest = model.unexplained(s_.rest);
     double before = 0;  // the misfit of the rest, with what its image costs
@@ -333,7 +336,7 @@ class Tests {
     if (finding.share < share_limit && finding.image_change < 2 * image_change_limit) return {};
     const auto kind = best->hypothesis->kind;
     const bool is_like_an_image =
-        best->hypothesis->when == When::all && (kind == change::turn || kind == change::scale);
+        best->hypothesis->when == When::all && (kind >= change::scale || change::is_of_plane(kind));
     constexpr double clear_change = 0.12;
     if (is_like_an_image && finding.image_change < clear_change) return {};
     // A large one leaves much more over than errors of maps do, and has to explain it.
@@ -360,11 +363,12 @@ class Tests {
     return largest < (kind < change::delay ? most_turned : kind < change::scale ? most_delayed : most_scaled);
   }
 
-  /// Returns whether the small image explains nine tenths of what the whole one leaves over: then it explains as much of anything.
-  /// Scans of few planes do so to 95 % and more, others to 70 % at most.
+  /// Returns whether much is left over, of which the small image explains nine tenths: then it explains as much of anything. Scans of
+  /// few planes do so to 95 % and more, others to 70 % at most.
   bool absorbs_too_much(const CentreModel& told) const {
-    constexpr double fewest_left = 0.1;
-    return told.misfit() < fewest_left * s_.lasting_rest * s_.lasting_rest * energy_of(data_);
+    constexpr double much = 0.15, fewest_left = 0.1;
+    return s_.lasting_rest > much &&
+           told.misfit() < fewest_left * s_.lasting_rest * s_.lasting_rest * energy_of(data_);
   }
 
   /// Returns whether about half of a large misfit stays: another mistake made it.

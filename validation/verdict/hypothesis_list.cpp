@@ -61,6 +61,7 @@ class List {
       const char* scale = when == When::odd ? "readout_scale" : "scale";
       add_alike(scale, change::scale), add_each_axis(scale, change::scale);
     }
+    if (when == When::all) add_shears();
     if (when == When::step) add_each_axis("readout_scale", change::scale);
     if (when != When::all) {
       add_by_axis("motion", change::shift);
@@ -96,6 +97,19 @@ class List {
     if (axes_.size() == 2) {
       const int about = 3 - axes_[0] - axes_[1];
       add_hypothesis(code, change::turn, {about}, {{change::turn + static_cast<std::size_t>(about)}});
+    }
+  }
+
+  /// Adds a shear in each plane, with a turn: that which adds a share of one component of k to the other is half of each.
+  void add_shears() {
+    for (const int about : {0, 1, 2}) {
+      const auto axis = static_cast<std::size_t>(about);
+      if (std::count(axes_.begin(), axes_.end(), (about + 1) % 3) +
+              std::count(axes_.begin(), axes_.end(), (about + 2) % 3) <
+          2)
+        continue;
+      add_hypothesis("shear", change::shear + axis, {about, about},
+                     {{change::shear + axis}, {change::turn + axis}});
     }
   }
 
@@ -171,6 +185,20 @@ std::string when_of(const Hypothesis& h, const CentralSamples& s) {
                      s.readout_count);
 }
 
+/// Returns how much of one component of k the file adds to another: sizes of a shear and a turn that undo it.
+Finding shear_in_words(const Hypothesis& h, const std::vector<double>& sizes,
+                       const std::vector<double>& deviations) {
+  const int a = (h.axes[0] + 1) % 3, b = (h.axes[0] + 2) % 3;
+  const double of_b = -100 * (sizes[0] - sizes[1]), of_a = -100 * (sizes[0] + sizes[1]),
+               deviation = 100 * std::hypot(deviations[0], deviations[1]);
+  const bool is_of_b = std::abs(of_b) > std::abs(of_a);
+  const double amount = is_of_b ? of_b : of_a;
+  return {h.code,
+          fmt::format("k is sheared: k_{0} holds {2} % of k_{1}", "xyz"[is_of_b ? a : b],
+                      "xyz"[is_of_b ? b : a], number(amount, deviation)),
+          amount, deviation, "%"};
+}
+
 }  // namespace
 
 Pattern Hypothesis::of(const std::vector<double>& sizes) const {
@@ -187,6 +215,7 @@ std::vector<Hypothesis> hypotheses_for(const CentralSamples& samples, const std:
 
 Finding in_words(const Hypothesis& h, const std::vector<double>& sizes, const std::vector<double>& deviations,
                  const std::array<int, 3>& matrix_size, const CentralSamples& samples, bool has_times) {
+  if (h.kind >= change::shear) return shear_in_words(h, sizes, deviations);
   std::vector<Amount> amounts;
   std::string unit;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

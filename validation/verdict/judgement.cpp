@@ -263,6 +263,7 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
   const Advice all[] = {
       {"scale", "divide k by the stated factor (" + option_words("trajectory-scale", "X,Y,Z") +
                     "), or check " + option_words("trajectory-unit") + " and " + option_words("fov-mm")},
+      {"shear", "take the stated share off this component of k"},
       {"axes", "give the axes with " + option_words("trajectory-axes")},
       {"frequency", "demodulate the samples by this frequency, or give " + option_words("field-map")},
       {"field_map",

@@ -211,7 +211,30 @@ Finding named(std::string text, double amount = 0, std::string unit = {}, double
 
 bool is_long(const Size& size, std::size_t axis) { return size[axis] > 1; }
 
-void try_orientations(const Agreement& agreement, const Size& full, const std::string& what, Best& best) {
+/// Returns the order of samples or readouts that changes the sign of these axes of k (bits), but for a constant, in words.
+std::string order_that_mirrors(const Trajectory& trajectory, std::size_t axes) {
+  constexpr double alike = 1e-3;  // cycles/FOV
+  const auto starts = readout_starts(trajectory);
+  const Index length = readout_length(starts), all = trajectory.sample_count();
+  if (length < 2 || all < 2 * length) return {};
+  const auto mirrors = [&](const auto& source) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double* k = trajectory.k.data() + static_cast<Index>(axis) * all;
+      const double sign = axes >> axis & 1 ? -1 : 1, constant = k[source(0)] - sign * k[0];
+      for (Index m = 0; m < all; ++m)
+        if (std::abs(k[source(m)] - sign * k[m] - constant) > alike) return false;
+    }
+    return true;
+  };
+  if (mirrors([&](Index m) { return m / length * length + length - 1 - m % length; }))
+    return ", or readouts are reversed in time";
+  if (mirrors([&](Index m) { return (all / length - 1 - m / length) * length + m % length; }))
+    return ", or readouts are in reversed order";
+  return {};
+}
+
+void try_orientations(const Agreement& agreement, const Scan& scan, const std::string& what, Best& best) {
+  const Size& full = scan.geometry.matrix_size;
   constexpr std::size_t all = 8;
   constexpr double clear = 0.005;  // maps that are alike on both sides of a plane
   for (std::size_t mirrored = 0; mirrored < all; ++mirrored) {
@@ -231,14 +254,14 @@ void try_orientations(const Agreement& agreement, const Size& full, const std::s
     };
     for (const bool conjugates : {false, true}) {
       if (mirrored == 0 && !conjugates) continue;
-      const auto text =
-          mirrored == 0 ? fmt::format("the {} are conjugated", what)
-          : conjugates && is_every
-              ? std::string("the data are conjugated (or their real and imaginary parts swapped)")
-          : conjugates ? fmt::format("the {} are conjugated, and mirrored along {}", what, axes)
-          : is_every
-              ? fmt::format("the sign of k, or {} mirrored along {}", what, axes)
-              : fmt::format("the {} are mirrored along {}, or the sign of k_{} is wrong", what, axes, axes);
+      auto text = mirrored == 0 ? fmt::format("the {} are conjugated", what)
+                  : conjugates && is_every
+                      ? std::string("the data are conjugated (or their real and imaginary parts swapped)")
+                  : conjugates ? fmt::format("the {} are conjugated, and mirrored along {}", what, axes)
+                  : is_every   ? fmt::format("the sign of k, or {} mirrored along {}", what, axes)
+                             : fmt::format("the {} are mirrored along {}, or the sign of k_{} is wrong", what,
+                                           axes, axes);
+      if (!conjugates) text += order_that_mirrors(scan.trajectory, mirrored);
       best.consider(agreement.explained({from, conjugates}), named(text), clear);
     }
   }
@@ -399,7 +422,7 @@ MapAgreement compare_maps(const Scan& scan) {
   if (!is_of_maps(found)) return found;
   const std::string what = scan.sensitivity_maps ? "sensitivity maps" : "maps of the calibration";
   Best best;
-  try_orientations(agreement, full, what, best);
+  try_orientations(agreement, scan, what, best);
   try_shifts(agreement, full, what, best);
   try_turns(agreement, full, what, best);
   try_scales(agreement, best);

@@ -1,7 +1,7 @@
 """Mistakes in the trajectory, in the order of samples and readouts, and motion."""
 import numpy as np
 
-from planted.kinds import LINE, PLANES, SIGN, always, exact, found, lines, mistake, percent, planes, readouts
+from planted.kinds import LINE, PLANES, SIGN, always, exact, found, lines, mistake, percent, planes, readouts, rough
 from planted.scans import by_readout, count_of, flat, length_of
 
 
@@ -79,18 +79,18 @@ def angles_of(step):
 mistake("k half as long (unit, FOV)", k_times(.5, .5, .5), "scale|unit|fov|field of view", sizes=percent(.5), hidden=found)
 mistake("k / pi (unit)", k_times(*[1 / np.pi] * 3), "scale|unit|fov|field of view", sizes=percent(1 / np.pi), hidden=found)
 mistake("k x 0.8 (FOV)", k_times(.8, .8, .8), "scale|unit|fov|field of view", sizes=percent(.8), hidden=found)
-mistake("k x 0.98 (gradient calibration)", k_times(.98, .98, .98), "scale|unit", sizes=percent(.98), hidden=found)
+mistake("k x 0.98 (gradient calibration)", k_times(.98, .98, .98), "scale|unit", sizes=percent(.98), hidden=rough)
 mistake("k_x half as long (FOV of one axis)", k_times(.5, 1, 1), "scale|unit|fov", sizes=percent(.5), hidden=found)
-mistake("k_x x 0.97 (gradient calibration)", k_times(.97, 1, 1), "scale", sizes=percent(.97), hidden=found)
-mistake("k_y x 0.95 (gradient calibration)", k_times(1, .95, 1), "scale", sizes=percent(.95), hidden=found)
+mistake("k_x x 0.97 (gradient calibration)", k_times(.97, 1, 1), "scale", sizes=percent(.97), hidden=rough)
+mistake("k_y x 0.95 (gradient calibration)", k_times(1, .95, 1), "scale", sizes=percent(.95), hidden=rough)
 mistake("k_z x 0.95 (gradient calibration)", k_times(1, 1, .95), "scale", "3D", percent(.95), found)
 mistake("k_x x 0.97 in every second readout", k_of_readouts(lambda j, n: j % 2 == 1, scale(.97)), "scale",
         "radial|spiral", percent(.97), planes)
 mistake("k_x x 0.95 in the second half", k_of_readouts(lambda j, n: j >= n / 2, scale(.95)), "scale", "radial|spiral",
         percent(.95), planes)
 mistake("shear: 0.04 k_y in k_x", k_by([[1, .04, 0], [0, 1, 0], [0, 0, 1]]), "shear|skew|scale|turn: ", "radial|spiral",
-        [(4, "%"), (np.degrees(.04), "degrees"), (np.degrees(.02), "degrees")], found)
-mistake("trajectory turned by 5 degrees", k_by(turn(5)), "turn|rotat|maps", sizes=[(5, "degrees")], hidden=found)
+        [(4, "%"), (np.degrees(.04), "degrees"), (np.degrees(.02), "degrees")], rough)
+mistake("trajectory turned by 5 degrees", k_by(turn(5)), "turn|rotat|maps", sizes=[(5, "degrees")], hidden=rough)
 mistake("k_x and k_y swapped", k_by([[0, 1, 0], [1, 0, 0], [0, 0, 1]]), "swapped|transpos|maps", hidden=found)
 mistake("k_x of the other sign", k_times(-1, 1, 1), SIGN + "|maps", hidden=found)
 mistake("all k of the other sign", k_times(-1, -1, -1), SIGN + "|conjugat|revers", hidden=found)

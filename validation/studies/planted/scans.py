@@ -310,8 +310,8 @@ base("Koma MRF radial 99", "real noiseless 2D radial golden one found contrast t
      lambda: without_maps(converted("koma_mrf", "koma_mrireco_ismrmrd/koma_MRF_radial_500TR.mrd")))
 base("MRIReco brain, Cartesian 256, 1 coil", "real 2D cartesian uniform one found exact",
      lambda: without_maps(converted("mrireco", "koma_mrireco_ismrmrd/mrireco_acqDataBrainSim100.h5")))
-both("IMPATIENT brain 32x32x4, 4 coils", "real 3D spiral uniform stack time", brain_32)
-both("IMPATIENT brain 64x64x16, 4 coils", "real 3D spiral uniform stack time",
+both("IMPATIENT brain 32x32x4, 4 coils", "real 3D spiral uniform stack time rough", brain_32)
+both("IMPATIENT brain 64x64x16, 4 coils", "real 3D spiral uniform stack time rough",
      lambda: converted("brain_64", "impatient_brain_spiral/64x64x16-4coils"))
 base("IMPATIENT brain 64x64, 1 coil", "real 2D spiral shot time one found exact",
      lambda: without_maps(converted("brain_2d", "impatient_brain_spiral/64x64x1")))

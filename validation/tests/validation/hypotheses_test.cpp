@@ -115,6 +115,12 @@ const Planted planted[] = {
     {"delay_of_odd_readouts", [](Scan& s) { late(s, 0.5, true); }, "delays", 0.5, "every second readout"},
     {"scale_of_kx", [](Scan& s) { scaled(s, 0.97, 1, false); }, "scale", -3, "k along x is"},
     {"scale_of_k", [](Scan& s) { scaled(s, 0.95, 0.95, false); }, "scale", -5, "too short"},
+    {"shear",
+     [](Scan& s) {
+       for_samples(s, [&](Index m, Index, Index) { k_of(s, 0, m) += 0.04 * k_of(s, 1, m); });
+       stay_inside(s);
+     },
+     "shear", 4, "k_x holds"},
     {"scale_of_odd_readouts", [](Scan& s) { scaled(s, 0.97, 0.97, true); }, "readout_scale", -3,
      "of every second"},
     {"motion_after_a_third", [](Scan& s) { moved(s, 3, 0, 1. / 3); }, "motion", 3, "voxels along x"},

@@ -214,6 +214,20 @@ TEST(MapAgreement, compares_a_calibration_with_a_scan_of_every_second_line) {
   EXPECT_NE(found.cause->text.find("conjugated"), std::string::npos) << found.cause->text;
 }
 
+TEST(MapAgreement, takes_lines_in_reversed_order_for_a_mirrored_scan) {
+  Scan scan = scan_with_calibration();
+  const Index count = scan.kspace.sample_count(), length = 48;
+  const auto told = scan.kspace.values;
+  for (Index i = 0; i < scan.kspace.values.size(); ++i) {
+    const Index m = i % count;
+    scan.kspace.values[i] = told[i - m + (count / length - 1 - m / length) * length + m % length];
+  }
+  const auto found = validation::compare_maps(scan);
+  ASSERT_TRUE(found.cause) << found.explained;
+  EXPECT_NE(found.cause->text.find("mirrored along y"), std::string::npos) << found.cause->text;
+  EXPECT_NE(found.cause->text.find("readouts are in reversed order"), std::string::npos) << found.cause->text;
+}
+
 TEST(MapAgreement, says_that_maps_are_of_something_else) {
   Scan scan = scan_of_coils();
   take_maps(scan, [](Index c, Index y, Index x) {
