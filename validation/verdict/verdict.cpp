@@ -189,8 +189,8 @@ void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v
   // In 3D the wide image takes seconds.
   const bool seeks_outside =
       reaches_border(v.border) && (e.matrix_size[2] == 1 || v.unexplained > unexplained_limit);
-  auto found =
-      ordinary_rest(centre, e.matrix_size, e.sample_time_s != nullptr, seeks_outside, v.noise_variance);
+  auto found = ordinary_rest(centre, e.matrix_size, e.sample_time_s != nullptr, seeks_outside ? v.border : 0,
+                             v.noise_variance);
   v.ordinary = std::move(found.sources);
   const auto is_outside = [](const Finding& source) {
     return source.code == codes::outside_fov && source.share > mostly_outside;
