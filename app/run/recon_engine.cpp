@@ -208,7 +208,8 @@ std::vector<Reconstruction> ReconEngine::reconstructions_of(const VolumeGroup& g
 }
 
 std::shared_ptr<const Preparation> ReconEngine::preparation_of(SliceSeries& series) {
-  return series.preparation.get([&] { return reconstructor_->prepare(series.reference); });
+  return series.preparation.get(
+      [&] { return reconstructor_->prepare(series.reference, {}, series.first ? &*series.first : nullptr); });
 }
 
 std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {

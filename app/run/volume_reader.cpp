@@ -277,7 +277,7 @@ std::shared_ptr<SliceSeries> VolumeReader::series_of(const std::vector<std::size
     add(volume.kspace.in_double, share, mean.kspace.in_double);
   }
   if (!mean.kspace.in_double.empty()) mean.kspace.values = converted<Complex<float>>(mean.kspace.in_double);
-  return std::make_shared<SliceSeries>(std::move(mean));
+  return std::make_shared<SliceSeries>(std::move(mean), first);
 }
 
 }  // namespace fhd::app

@@ -41,10 +41,12 @@ class Once {
 /// the mean of some that are spread over the series, because the first volume may be dark. Repetitions whose maps are found
 /// from all of them (series_maps.hpp) are a series at positions of their own; its reference is the first.
 struct SliceSeries {
-  explicit SliceSeries(Scan of) : reference(std::move(of)) {}
+  explicit SliceSeries(Scan of, std::optional<Scan> first_volume = {})
+      : reference(std::move(of)), first(std::move(first_volume)) {}
   /// Returns whether a volume has the positions, matrix, coils and maps of the series, or its matrix and calibration.
   bool holds(const Scan& volume) const;
   const Scan reference;
+  const std::optional<Scan> first;  ///< volume, where the reference is a mean
   Once<std::shared_ptr<const Preparation>> preparation{};
   Once<std::vector<Message>> warnings{};  ///< of the positions
 };

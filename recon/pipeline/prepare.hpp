@@ -16,11 +16,12 @@ struct CalibrationCache {
   std::optional<CalibrationSystem> outside_fov{}, maps{};
 };
 
-/// The volume beside which those of a series are judged: the one that was prepared, whichever of them comes first.
+/// The volume beside which those of a series are judged, whichever of them comes first.
 struct VolumeBeside {
-  std::mutex mutex;
+  const Scan* measured = nullptr;
+  std::mutex mutex{};
   bool is_known = false;
-  std::shared_ptr<const JudgedVolume> volume;
+  std::shared_ptr<const JudgedVolume> judged{};
 };
 
 /// The part of a scan that volumes share: the matrix that holds the object, how coils are mixed, and their maps. The scan

@@ -141,19 +141,19 @@ Reconstruction Reconstructor::State::one(const Scan& scan, const Settings& used,
   return result;
 }
 
-/// Reconstructs volumes, before them the one that was prepared unless it is the first of them: verdicts are the same in every
-/// order.
+/// Reconstructs volumes, before them the one beside which they are judged, unless it is the first of them: verdicts are the same
+/// in every order.
 std::vector<Reconstruction> Reconstructor::State::together(
     const std::shared_ptr<const Preparation>& preparation, const std::vector<const Scan*>& volumes,
     const ProgressCallback& progress) {
   VolumeBeside& beside = *preparation->beside;
   std::unique_lock lock(beside.mutex);
   if (services.verifier && !beside.is_known) {
-    const auto &first = volumes.front()->kspace.values, &prepared = preparation->measured->kspace.values;
+    const auto &first = volumes.front()->kspace.values, &wanted = beside.measured->kspace.values;
     const bool comes_first =
-        first.shape() == prepared.shape() && std::equal(first.begin(), first.end(), prepared.begin());
+        first.shape() == wanted.shape() && std::equal(first.begin(), first.end(), wanted.begin());
     auto made = comes_first ? judged_beside(preparation, volumes, progress)
-                            : judged_beside(preparation, {preparation->measured}, {});
+                            : judged_beside(preparation, {beside.measured}, {});
     beside.is_known = true;
     if (comes_first) return made;
   }
@@ -177,7 +177,7 @@ std::vector<Reconstruction> Reconstructor::State::judged_beside(
       settings;  // lambda does not depend on a volume, nor on how many the device takes together
   auto& lambda = std::get<LeastSquares>(of_series.method).lambda;
   if (std::holds_alternative<StandardLambda>(lambda)) lambda = OfMeanEigenvalue{};
-  const Context context{of_series, execution, services, log, &preparation->beside->volume};
+  const Context context{of_series, execution, services, log, &preparation->beside->judged};
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation->scan(), std::move(kspace), preparation, context, cache);
   });
@@ -288,7 +288,8 @@ std::vector<Reconstruction> Reconstructor::operator()(const Scan& scan, const Fr
 }
 
 std::shared_ptr<const Preparation> Reconstructor::prepare(const Scan& reference,
-                                                          const ProgressCallback& progress) {
+                                                          const ProgressCallback& progress,
+                                                          const Scan* beside) {
   State& s = *state_;
   const ThreadLimit limit(s.execution.threads);
   reference.validate("scan");
@@ -297,6 +298,7 @@ std::shared_ptr<const Preparation> Reconstructor::prepare(const Scan& reference,
       fhd::prepare(reference, {s.settings, s.execution, s.services, log}, s.calibrations));
   result->report = std::move(log.report);
   result->report.seconds = log.elapsed_s();
+  result->beside->measured = beside ? beside : &reference;
   return result;
 }
 

@@ -57,9 +57,10 @@ class Reconstructor {
   std::vector<Reconstruction> operator()(const Scan& scan, const FrameLayout& layout,
                                          const ProgressCallback& progress = {});
 
-  /// Prepares a scan whose matrix, coils and maps further volumes are to have: a volume, or the mean of some. It must
-  /// outlive the preparation.
-  std::shared_ptr<const Preparation> prepare(const Scan& reference, const ProgressCallback& progress = {});
+  /// Prepares a scan whose matrix, coils and maps further volumes are to have: a volume, or the mean of some. Their verdicts are
+  /// found beside that of `beside`, a volume; null: of the reference. Both must outlive the preparation.
+  std::shared_ptr<const Preparation> prepare(const Scan& reference, const ProgressCallback& progress = {},
+                                             const Scan* beside = nullptr);
   /// Reconstructs volumes with the matrix, coils and maps of a preparation. Volumes at its positions are taken together, at
   /// most Preparation::volumes_at_once, each with its own stopping, certificate and verdict; their times are shares of that
   /// of all. A volume at other positions is reconstructed by itself. Throws Error where one has another matrix or number of
