@@ -82,6 +82,17 @@ void check_signal_of_coils(const Scan& scan, Findings& findings) {
                std::move(sentence), "check the coil's preamplifier and cable, and remove it from the file");
 }
 
+/// Returns whether the maps, or the calibration, hold signal of a coil.
+bool has_a_map(const Scan& scan, std::int64_t coil) {
+  const auto holds_signal = [&](const Array<Complex<float>>& values) {
+    const auto each = values.size() / scan.kspace.coil_count();
+    return std::any_of(values.begin() + coil * each, values.begin() + (coil + 1) * each,
+                       [](const auto& value) { return norm(value) > 0; });
+  };
+  return (scan.sensitivity_maps && holds_signal(scan.sensitivity_maps->values)) ||
+         (scan.calibration && holds_signal(scan.calibration->kspace.values));
+}
+
 }  // namespace
 
 void check_coils(const Scan& scan, Findings& findings) {
@@ -106,8 +117,10 @@ void check_coils(const Scan& scan, Findings& findings) {
                    "write the measured values into the file");
     return;
   }
+  const bool should_hold_signal =
+      std::any_of(dead.begin(), dead.end(), [&](std::int64_t coil) { return has_a_map(scan, coil); });
   if (!dead.empty())
-    findings.add(Severity::warning, "coils",
+    findings.add(should_hold_signal ? Severity::suspicion : Severity::warning, "coils",
                  fmt::format("Coil {} (from 0) holds only zeros and is left out.", listed(dead)),
                  "check the coil's plug, or remove it from the file");
   if (!faint.empty())

@@ -420,7 +420,8 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
   constexpr double sure = 0.95;  // of what is left over
   const auto agreement = compare_maps(scan);
   const bool is_of_all = known && known->code != "odd_readouts";  // to leave readouts out always explains
-  if (agreement.cause && !(is_of_all && known->share > std::max(sure, agreement.cause->share)))
+  if (agreement.cause && (agreement.cause->code == "coil" ||      // errors of k or order are not of one coil
+                          !(is_of_all && known->share > std::max(sure, agreement.cause->share))))
     return agreement.cause;
   if (is_of_all) least = std::min(least, left_by(*known, as_told));
   std::optional<Finding> cause = std::move(known);

@@ -310,8 +310,36 @@ void try_shifts(const Agreement& agreement, const Size& full, const std::string&
             std::sqrt(square), "voxels", 1));
 }
 
+/// Returns that the readouts are moved by a few places, in words, if each readout is the one that many places earlier turned about z by
+/// this angle, in either direction.
+std::string move_that_turns(const Trajectory& trajectory, int degrees) {
+  constexpr double alike = 0.01, tolerance = 3;  // of the largest k; degrees
+  constexpr Index most_places = 12;
+  const auto starts = readout_starts(trajectory);
+  const Index length = readout_length(starts), all = trajectory.sample_count();
+  if (length < 2) return {};
+  const double *x = trajectory.k.data(), *y = x + all;
+  const auto angle_of = [&](Index j) { return std::atan2(y[(j + 1) * length - 1], x[(j + 1) * length - 1]); };
+  for (Index places = 1; places <= std::min(most_places, all / length / 2); ++places) {
+    const double angle = angle_of(places) - angle_of(0), c = std::cos(angle), s = std::sin(angle);
+    if (std::abs(std::abs(std::remainder(angle * 180 / std::numbers::pi, 360)) - degrees) > tolerance)
+      continue;
+    double change = 0, square = 0;
+    for (Index m = 0; m + places * length < all; ++m) {
+      const Index n = m + places * length;
+      change += std::pow(x[n] - (c * x[m] - s * y[m]), 2) + std::pow(y[n] - (s * x[m] + c * y[m]), 2);
+      square += x[n] * x[n] + y[n] * y[n];
+    }
+    if (change < alike * alike * square)
+      return fmt::format(", or the order of the readouts is off by {} place{}", places,
+                         places > 1 ? "s" : "");
+  }
+  return {};
+}
+
 /// Tries turns about z: steps of 15 degrees, then of 3 around the best.
-void try_turns(const Agreement& agreement, const Size& full, const std::string& what, Best& best) {
+void try_turns(const Agreement& agreement, const Scan& scan, const std::string& what, Best& best) {
+  const Size& full = scan.geometry.matrix_size;
   if (!is_long(full, 0) || !is_long(full, 1)) return;
   int found = 0;
   double most = 0;
@@ -327,11 +355,11 @@ void try_turns(const Agreement& agreement, const Size& full, const std::string& 
   look(-165, 180, 15);
   look(found - 9, found + 9, 3);
   const int size = std::min(std::abs(found), 360 - std::abs(found));
-  best.consider(
-      most,
-      named(fmt::format("the trajectory is turned against the {} by {} \u00b1 3 degrees about z", what, size),
-            size, "degrees", 3),
-      0.005);
+  best.consider(most,
+                named(fmt::format("the trajectory is turned against the {} by {} \u00b1 3 degrees about z{}",
+                                  what, size, move_that_turns(scan.trajectory, size)),
+                      size, "degrees", 3),
+                0.005);
 }
 
 void try_scales(const Agreement& agreement, Best& best) {
@@ -424,7 +452,7 @@ MapAgreement compare_maps(const Scan& scan) {
   Best best;
   try_orientations(agreement, scan, what, best);
   try_shifts(agreement, full, what, best);
-  try_turns(agreement, full, what, best);
+  try_turns(agreement, scan, what, best);
   try_scales(agreement, best);
   try_orders(agreement, what, best);
   if (1 - best.explained < most_left_by_cause(left, most_left) && !best.finding.code.empty()) {
