@@ -19,6 +19,7 @@ using Source = std::vector<Index>;  ///< [arm]: which arm of the file belongs th
 
 struct Order {
   std::string text;
+  std::string code = "exchange";
   Index first = 0;  ///< readout, from 0
   Source source;
   double misfit = 0;
@@ -47,7 +48,7 @@ class ArmOrders {
       best = std::move(free);
     if (best.source.empty()) return {};
     return ArmCause{
-        {"exchange", best.text,
+        {best.code, best.text,
          static_cast<double>(model_.arms().numbers[static_cast<std::size_t>(best.first)]), 0, "readouts", 1},
         best.misfit};
   }
@@ -68,11 +69,11 @@ class ArmOrders {
     }
     const std::string order = "the order of the readouts: ";
     std::vector<Order> all{
-        {order + "each two neighbours are swapped", 0, std::move(swapped)},
-        {order + "the even ones are stored first, then the odd ones", 0, std::move(folded)},
-        {order + "even and odd ones are interleaved, which the trajectory has one after the other", 0,
-         std::move(unfolded)},
-        {order + "reversed", 0, std::move(reversed)}};
+        {order + "each two neighbours are swapped", "exchange", 0, std::move(swapped)},
+        {order + "the even ones are stored first, then the odd ones", "exchange", 0, std::move(folded)},
+        {order + "even and odd ones are interleaved, which the trajectory has one after the other",
+         "exchange", 0, std::move(unfolded)},
+        {order + "reversed", "exchange", 0, std::move(reversed)}};
     for (auto& one : all) one.misfit = misfit(one.source);
     return all;
   }
@@ -101,6 +102,7 @@ class ArmOrders {
       add(first, first, 1);
       add(first + std::max<Index>(0, by), first - std::min<Index>(0, by), -1);
     }
+    best.code = "order";
     best.text = order_in_words(model_.arms().numbers[at(best.first)], by);
     best.source = told_;  // is not used: some places are empty
     return best;
