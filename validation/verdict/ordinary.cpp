@@ -80,12 +80,12 @@ double value_at(const Monomial& m, const SmallGrid& grid, Index voxel) {
 class Sources {
  public:
   Sources(const CentralSamples& samples, const CentreModel& model, const std::array<int, 3>& matrix_size,
-          bool has_times, bool reaches_border, double noise_variance)
+          bool has_times, double border, double noise_variance)
       : s_(samples),
         model_(model),
         matrix_size_(matrix_size),
         has_times_(has_times),
-        reaches_border_(reaches_border),
+        border_(border),
         rest_(model.unexplained(samples.rest)),
         before_(energy(rest_)),
         beyond_(before_ - std::min(noise_variance * model.freedom(), 0.9 * before_)) {}
@@ -101,7 +101,7 @@ class Sources {
     }
     seen_ = model_.encoded(images);
     off_resonance(shapes), maps(shapes), motion();
-    if (reaches_border_) outside();
+    if (reaches_border(border_)) outside();
     OrdinaryRest result;
     result.is_known = true;
     double left = 1;
@@ -236,7 +236,7 @@ class Sources {
   }
 
   void outside() {
-    const auto found = tissue_outside(model_, rest_);
+    const auto found = tissue_outside(model_, rest_, is_bright_at_border(border_));
     if (!found) return;
     const double amount = 100 * found->energy_share;
     add("outside_fov", fmt::format("tissue outside the field of view ({:.2g} % of the energy)", amount),
@@ -246,7 +246,8 @@ class Sources {
   const CentralSamples& s_;
   const CentreModel& model_;
   const std::array<int, 3>& matrix_size_;
-  bool has_times_, reaches_border_;
+  bool has_times_;
+  double border_;
   Matrix rest_;
   double before_, beyond_;
   std::vector<Matrix> seen_;  ///< E (shape x)
@@ -256,11 +257,11 @@ class Sources {
 }  // namespace
 
 OrdinaryRest ordinary_rest(Centre& centre, const std::array<int, 3>& matrix_size, bool has_times,
-                           bool reaches_border, double noise_variance) {
+                           double border, double noise_variance) {
   const CentralSamples& samples = centre.samples();
   if (!centre.model() || centre.model()->freedom() < 0.1 * static_cast<double>(samples.data.size()))
     return {};
-  return Sources(samples, *centre.model(), matrix_size, has_times, reaches_border, noise_variance)();
+  return Sources(samples, *centre.model(), matrix_size, has_times, border, noise_variance)();
 }
 
 }  // namespace fhd::validation

@@ -21,12 +21,15 @@ struct OrdinaryRest {
   bool is_known = false;  ///< false: the centre of k-space cannot tell
 };
 
-/// Returns whether tissue may go on beyond the FOV: `border` as in Verdict. Cropped and wrapped scans have 0.67 and more.
-inline bool reaches_border(double border) { return border > 0.6; }
+/// Returns whether tissue may go on beyond the FOV: `border` as in Verdict. Cropped scans have 0.9 and more, mistakes of spirals
+/// up to 0.7.
+inline bool reaches_border(double border) { return border > 0.7; }
+/// Returns whether the object surely goes on: its border is as bright as the rest.
+inline bool is_bright_at_border(double border) { return border > 1; }
 
-/// Estimates the ordinary rest. `has_times`: the times of `samples` are seconds; `reaches_border`: tissue outside is a source;
+/// Estimates the ordinary rest. `has_times`: the times of `samples` are seconds; `border` as in Verdict; 0: tissue outside is not sought;
 /// `noise_variance` as that of test_hypotheses. Empty where the centre of k-space cannot tell. Takes some tenths of a second.
 OrdinaryRest ordinary_rest(Centre& centre, const std::array<int, 3>& matrix_size, bool has_times,
-                           bool reaches_border, double noise_variance);
+                           double border, double noise_variance);
 
 }  // namespace fhd::validation

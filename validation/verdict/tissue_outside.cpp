@@ -205,7 +205,7 @@ std::optional<TissueOutside> of_each_coil(const CentreModel& own, const Matrix& 
 
 }  // namespace
 
-std::optional<TissueOutside> tissue_outside(const CentreModel& model, const Matrix& r) {
+std::optional<TissueOutside> tissue_outside(const CentreModel& model, const Matrix& r, bool by_coil) {
   const CentralSamples& s = model.samples();
   const auto grid = wider(s.grid, model.image());
   if (grid.count() == s.grid.count()) return {};
@@ -216,7 +216,7 @@ std::optional<TissueOutside> tissue_outside(const CentreModel& model, const Matr
     if (found && found->brightness < most_brightness && (!best || left(*found) < left(*best))) best = found;
   };
   weigh_up(of_all_coils(model, r, grid));
-  if (s.grid.n[2] == 1 && s.maps.extent(0) > 1) weigh_up(of_each_coil(model, r, grid));
+  if (by_coil && s.grid.n[2] == 1 && s.maps.extent(0) > 1) weigh_up(of_each_coil(model, r, grid));
   return best;
 }
 
