@@ -224,7 +224,7 @@ std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
   for (const double size : others) square += std::pow(size - mean, 2) / static_cast<double>(others.size());
   const double spread = std::sqrt(square) / mean;
   if (*largest > bright * middle && spread < least_spread)
-    return Finding{"signal",
+    return Finding{"odd_readouts",
                    fmt::format("readout {} of {} (from 0) has {:.2g} times the gain of the others",
                                model.arms().numbers[which], model.arms().arms, *largest / middle),
                    *largest / middle,
@@ -244,16 +244,13 @@ std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
       spread};
 }
 
-/// Returns |k| of a row against the radius of k-space, along the first `axes` axes, and at least half a cycle/FOV.
-double relative_radius(const ArmModel& model, const std::array<int, 3>& matrix_size, Index arm, Index row,
+/// Returns |k| of a place against the radius of k-space, along the first `axes` axes.
+double relative_radius(const ArmSamples& arms, const std::array<int, 3>& matrix_size, std::size_t place,
                        int axes) {
-  const auto& k = model.arms().k[model.arms().at(arm, model.place(row))];
   double square = 0;
-  int most = 1;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes); ++axis)
-    if (matrix_size[axis] > 1)
-      square += std::pow(2 * k[axis] / matrix_size[axis], 2), most = std::max(most, matrix_size[axis]);
-  return std::max(std::sqrt(square), 1.0 / most);
+    square += std::pow(2 * arms.k[place][axis] / matrix_size[axis], 2);
+  return std::sqrt(square);
 }
 
 }  // namespace
@@ -301,16 +298,16 @@ bool is_contrast(const Factors& factors) {
 }
 
 std::optional<Finding> density_of_arms(const ArmModel& model, const std::array<int, 3>& matrix_size,
-                                       double misfit_as_told) {
-  double least = most_left_of_energy * misfit_as_told;
+                                       double radius, double misfit_as_told) {
   bool is_found = false;
   for (const int power : {1, 2})
-    for (int axes = 2; axes <= model.arms().axes; ++axes) {
-      Factors of_rows;
-      for (Index arm = 0; arm < model.arms().arms; ++arm)
-        for (Index row = model.first_row(arm); row < model.end_row(arm); ++row)
-          of_rows.emplace_back(std::pow(relative_radius(model, matrix_size, arm, row, axes), power));
-      if (const double left = misfit_with(model, of_rows); left < least) least = left, is_found = true;
+    for (int axes = 2; axes <= model.arms().axes && !is_found; ++axes) {
+      std::vector<double> weights;
+      for (std::size_t place = 0; place < model.arms().k.size(); ++place)
+        weights.push_back(std::pow(relative_radius(model.arms(), matrix_size, place, axes), power));
+      const ArmModel weighted(model.arms(), radius, weights);
+      is_found = weighted.is_tested() &&
+                 weighted.misfit(weighted.arranged(model.arms().data)) < most_left_of_energy * misfit_as_told;
     }
   if (!is_found) return {};
   return Finding{"window",

@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "recon/array/linear_algebra.hpp"
+#include "recon/trajectory/small_grid.hpp"
 #include "validation/verdict/arm_tests.hpp"
 #include "validation/verdict/readout_order.hpp"
 
@@ -19,6 +21,7 @@ using Source = std::vector<Index>;  ///< [arm]: which arm of the file belongs th
 
 struct Order {
   std::string text;
+  std::string code = "exchange";
   Index first = 0;  ///< readout, from 0
   Source source;
   double misfit = 0;
@@ -47,7 +50,7 @@ class ArmOrders {
       best = std::move(free);
     if (best.source.empty()) return {};
     return ArmCause{
-        {"exchange", best.text,
+        {best.code, best.text,
          static_cast<double>(model_.arms().numbers[static_cast<std::size_t>(best.first)]), 0, "readouts", 1},
         best.misfit};
   }
@@ -68,11 +71,11 @@ class ArmOrders {
     }
     const std::string order = "the order of the readouts: ";
     std::vector<Order> all{
-        {order + "each two neighbours are swapped", 0, std::move(swapped)},
-        {order + "the even ones are stored first, then the odd ones", 0, std::move(folded)},
-        {order + "even and odd ones are interleaved, which the trajectory has one after the other", 0,
-         std::move(unfolded)},
-        {order + "reversed", 0, std::move(reversed)}};
+        {order + "each two neighbours are swapped", "exchange", 0, std::move(swapped)},
+        {order + "the even ones are stored first, then the odd ones", "exchange", 0, std::move(folded)},
+        {order + "even and odd ones are interleaved, which the trajectory has one after the other",
+         "exchange", 0, std::move(unfolded)},
+        {order + "reversed", "exchange", 0, std::move(reversed)}};
     for (auto& one : all) one.misfit = misfit(one.source);
     return all;
   }
@@ -101,6 +104,7 @@ class ArmOrders {
       add(first, first, 1);
       add(first + std::max<Index>(0, by), first - std::min<Index>(0, by), -1);
     }
+    best.code = "order";
     best.text = order_in_words(model_.arms().numbers[at(best.first)], by);
     best.source = told_;  // is not used: some places are empty
     return best;
@@ -111,26 +115,28 @@ class ArmOrders {
   /// Exchanges pairs and moves single arms while that leaves less, from the order told and from random ones.
   Order by_exchanges(double enough) const {
     const Index coils = model_.arms().coils, size = model_.voxels() * coils;
-    std::vector<Matrix> of_pairs;  // L^-1 E_l^H d_a, [place][arm]
+    const Index pairs = n_ * n_;
+    Matrix of_pairs({pairs, size});  // (L^-1 E_l^H d_a), [place and arm][voxel and coil]
     std::vector<double> energies;
     for (Index l = 0; l < n_; ++l) {
       Matrix y({model_.voxels(), n_ * coils});
       for (Index a = 0; a < n_; ++a) add_arm(l, a, 1, a * coils, y), energies.push_back(energy_of_arm(l, a));
       y = model_.solved(y);
-      for (Index a = 0; a < n_; ++a) {
-        Matrix& one = of_pairs.emplace_back(Shape{size});
-        for (Index i = 0; i < size; ++i) one[i] = y[i / coils * n_ * coils + a * coils + i % coils];
-      }
+      for (Index a = 0; a < n_; ++a)
+        for (Index i = 0; i < size; ++i)
+          of_pairs[(l * n_ + a) * size + i] = y[i / coils * n_ * coils + a * coils + i % coils];
     }
+    // |z|^2 of a sum of pairs is the sum of their products.
+    const auto products = matrix_product(of_pairs, adjoint(of_pairs));
     const auto left = [&](const Source& s) {
-      Matrix z({size});
       double sum = 0;
       for (Index l = 0; l < n_; ++l) {
-        const auto pair = at(l * n_ + s[at(l)]);
-        for (Index i = 0; i < z.size(); ++i) z[i] += of_pairs[pair][i];
-        sum += energies[pair];
+        const Index pair = l * n_ + s[at(l)];
+        sum += energies[at(pair)] - products[pair * (pairs + 1)].re;
+        for (Index other = 0; other < l; ++other)
+          sum -= 2 * products[pair * pairs + other * n_ + s[at(other)]].re;
       }
-      return sum - energy(z);
+      return sum;
     };
     std::mt19937 generator(1736);
     Order best;

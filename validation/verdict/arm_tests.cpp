@@ -74,7 +74,8 @@ template <class T>
 ArmFindings ArmComparison<T>::factors() {
   if (!model_) return {};
   const double as_told = model_->misfit(model_->arranged(arms_.data));
-  if (auto density = density_of_arms(*model_, e_.matrix_size, as_told)) return {std::move(density), 1};
+  if (auto density = density_of_arms(*model_, e_.matrix_size, radius_, as_told))
+    return {std::move(density), 1};
   const auto factors = factors_that_explain(as_told);
   if (factors.empty()) return {};
   ArmFindings found{factors_in_words(*model_, factors), 1};

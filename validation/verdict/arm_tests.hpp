@@ -25,14 +25,15 @@ std::optional<Finding> factors_in_words(const ArmModel& model, const std::vector
 bool is_contrast(const std::vector<Complex<double>>& factors);
 /// Returns that samples were multiplied by a density compensation, |k| or |k|^2; code "window".
 std::optional<Finding> density_of_arms(const ArmModel& model, const std::array<int, 3>& matrix_size,
-                                       double misfit_as_told);
+                                       double radius, double misfit_as_told);
 
 /// A cause, and the misfit that it leaves.
 struct ArmCause {
   Finding finding;
   double misfit = 0;
 };
-/// Returns the order of the arms that leaves least of `data`, which is [arm][place][coil] as in ArmSamples; code "exchange".
+/// Returns the order of the arms that leaves least of `data`, which is [arm][place][coil] as in ArmSamples; code "order" where some are lost or stored twice, else
+/// "exchange".
 std::optional<ArmCause> order_of_arms(const ArmModel& model, const Array<Complex<double>>& data);
 /// Returns how the object moves from readout to readout; code "motion". `matrix_size`: for sizes in voxels.
 std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Array<Complex<double>>& data,

@@ -119,7 +119,7 @@ template ArmSamples arms_of(const VerifierInput<double>&, const std::vector<Inde
 
 // --- The model ---
 
-ArmModel::ArmModel(const ArmSamples& arms, double radius) : arms_(arms) {
+ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights) : arms_(arms) {
   SmallPositions k;
   for (Index arm = 0; arm < arms.arms; ++arm) {
     starts_.push_back(rows());
@@ -131,13 +131,19 @@ ArmModel::ArmModel(const ArmSamples& arms, double radius) : arms_(arms) {
   for (int axis = 0; axis < arms.axes; ++axis)
     grid.n[static_cast<std::size_t>(axis)] = 2 * static_cast<int>(std::ceil(radius)) + 2;
   if (rows() < grid.count() / 2) return;
-  auto normal = gram_matrix(k, grid);
-  const double lambda = arm_damping * static_cast<double>(rows());  // every diagonal element is rows()
+  auto encoding = encoding_matrix(k, grid);
+  if (!weights.empty())
+    for (Index arm = 0; arm < arms.arms; ++arm)
+      for (Index row = first_row(arm); row < end_row(arm); ++row)
+        for (Index p = 0; p < grid.count(); ++p)
+          encoding[row * grid.count() + p] *= weights[arms.at(arm, place(row))];
+  auto normal = weights.empty() ? gram_matrix(k, grid) : matrix_product(adjoint(encoding), encoding);
+  const double lambda = arm_damping * energy(encoding) / static_cast<double>(grid.count());
   for (Index p = 0; p < grid.count(); ++p) normal[p * grid.count() + p].re += lambda;
   auto factor = inverse_cholesky_factor(std::move(normal));
   if (!factor) return;
   factor_ = std::move(*factor), back_ = adjoint(factor_);
-  encoding_ = encoding_matrix(k, grid);
+  encoding_ = std::move(encoding);
   freedom_ =
       static_cast<double>(rows() - grid.count()) + lambda * energy(factor_);  // rows less the trace of H
 }

@@ -37,8 +37,8 @@ class ArmModel {
  public:
   using Matrix = Array<Complex<double>>;
 
-  /// The model of the places within `radius`. `arms` must outlive it.
-  ArmModel(const ArmSamples& arms, double radius);
+  /// The model of the places within `radius`. `arms` must outlive it. `weights` [arm and place]: factors of the rows of E.
+  ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights = {});
 
   /// Returns whether samples overlap enough to contradict each other: half of them are more than images need.
   bool is_tested() const { return freedom_ > 0.5 * static_cast<double>(rows()); }

@@ -302,7 +302,8 @@ bool calls_for_a_cause(const Verdict& v) {
   const bool is_evident =
       v.cause && v.cause->code != "order" && v.cause->code != "odd_readouts" && mistake_in_data(v);
   const bool is_sure = v.cause && v.cause->share > no_doubt && v.unexplained <= much;
-  const bool is_shown = v.cause && v.cause->share >= shown_by_samples && v.cause->code != "odd_readouts";
+  const bool is_shown = v.cause && v.cause->share >= shown_by_samples &&
+                        (v.cause->code != "odd_readouts" || v.cause->unit == "times");
   if (v.cause && (v.unexplained <= unexplained_limit || is_sure || is_evident || is_shown)) return false;
   return v.judgement == Judgement::unexplained || v.judgement == Judgement::varies ||
          (v.judgement == Judgement::ordinary && !(v.unexplained <= unexplained_limit));

@@ -173,7 +173,9 @@ void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict&
   if (!arms.cause || std::any_of(in_data.begin(), in_data.end(), is_of_samples)) return;
   in_data.clear();
   const bool is_same = v.cause && v.cause->code == arms.cause->code;
-  if (!v.cause || v.cause->share < (is_same ? nearly_all : arms.share)) v.cause = std::move(arms.cause);
+  if (v.cause && v.cause->share >= (is_same ? nearly_all : arms.share)) return;
+  v.changes.push_back(*arms.cause);
+  v.cause = std::move(arms.cause);
 }
 
 /// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is suspected, and

@@ -25,7 +25,8 @@ PHASE, GAIN = "phase|frequency", "gain|signal (of the|changes|drifts)|signal: |c
 mistake("random phase of each readout", factors(random_of(5, lambda r, n: np.exp(2j * np.pi * r.random(n)))), PHASE, hidden=planes)
 mistake("phase of 60 degrees, random sign, by readout", factors(random_of(6, lambda r, n: np.exp(1j * np.pi / 3 * r.choice([-1, 1], n)))), PHASE, sizes=[(60, "degrees")], hidden=planes)
 mistake("phase drift of 180 degrees over the scan", factors(lambda j, n: np.exp(1j * np.pi * j / n)), PHASE + "|drift", sizes=[(180, "degrees"), (90, "degrees")], hidden=lambda t: planes(t) or lines(t))
-mistake("phase cycling of 180 degrees", factors(lambda j, n: (-1.0) ** j), PHASE + "|even and odd|every (second|other)|cycl", "radial|spiral", [(180, "degrees")], planes)
+mistake("phase cycling of 180 degrees", factors(lambda j, n: (-1.0) ** j), PHASE + "|even and odd|every (second|other)|cycl", "radial|spiral", [(180, "degrees")],
+        lambda t: planes(t) or ("the samples at k = 0 alternate by 180 degrees in the scan itself, which this undoes" if "contrast" in t else ""))
 mistake("phase of 40 degrees in every second readout", factors(lambda j, n: np.exp(1j * np.radians(40) * (j % 2))), PHASE + "|even and odd|every (second|other)|ghost", sizes=[(40, "degrees"), (20, "degrees")], hidden=planes)
 mistake("RF spoiling phase left in the data", factors(lambda j, n: np.exp(1j * np.radians(117) * j * (j + 1) / 2)), PHASE, hidden=planes)
 mistake("gain falls to a half over the scan", factors(lambda j, n: .5 ** (j / n)), GAIN + "|drift", sizes=[(50, "%"), (100, "%"), (2, "times")], hidden=lambda t: planes(t) or lines(t) or contrast(t))

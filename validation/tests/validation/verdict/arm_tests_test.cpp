@@ -1,0 +1,129 @@
+// Mistakes that arms show where they meet, in scans without maps and of one coil: the cause, and none in scans that are right.
+#include "validation/verdict/arm_tests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <numbers>
+
+#include "data/simulate.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/certificate.hpp"
+
+namespace fhd {
+namespace {
+
+using data::TrajectoryKind;
+using Index = std::int64_t;
+
+data::Simulation simulated(TrajectoryKind kind, int coils) {
+  data::SimulationSettings settings;
+  settings.trajectory.kind = kind;
+  settings.trajectory.matrix_size = {64, 64, 1};
+  settings.trajectory.fov_mm = {240, 240, 5};
+  settings.coil_count = coils;
+  return data::simulate(settings);
+}
+
+Verdict verdict_of(const Scan& scan) {
+  return reconstruct(scan, {}, {}, {nullptr, validation::make_verifier()}).report.verdict.value();
+}
+
+/// Multiplies the samples by factor(readout, k along y in cycles/FOV, |k|).
+void multiply(data::Simulation& made,
+              const std::function<std::complex<double>(Index, double, double)>& factor) {
+  auto& kspace = made.scan.kspace;
+  const auto& k = made.scan.trajectory.k;
+  const Index all = kspace.sample_count();
+  for (Index i = 0; i < kspace.values.size(); ++i) {
+    const Index m = i % all;
+    const auto f = factor(m / made.readout_length, k[all + m], std::hypot(k[m], k[all + m]));
+    kspace.values[i] =
+        Complex<float>(Complex<double>(f.real(), f.imag()) * Complex<double>(kspace.values[i]));
+  }
+}
+
+void lose_a_readout(data::Simulation& made) {
+  const auto told = made.scan.kspace.values;
+  const Index all = made.scan.kspace.sample_count(), length = made.readout_length;
+  for (Index i = 0; i < told.size(); ++i) {
+    const Index m = i % all, j = m / length;
+    const Index from = j < made.readout_count / 3 ? j : std::min(j + 1, made.readout_count - 1);
+    made.scan.kspace.values[i] = told[i - m + from * length + m % length];
+  }
+}
+void shuffle(data::Simulation& made) {
+  const auto told = made.scan.kspace.values;
+  const Index all = made.scan.kspace.sample_count(), length = made.readout_length;
+  for (Index i = 0; i < told.size(); ++i) {
+    const Index m = i % all, from = 3 * (m / length) % made.readout_count;
+    made.scan.kspace.values[i] = told[i - m + from * length + m % length];
+  }
+}
+void random_phases(data::Simulation& made) {
+  multiply(made, [](Index j, double, double) { return std::polar(1.0, 117.0 * static_cast<double>(j * j)); });
+}
+void breathe(data::Simulation& made) {
+  multiply(made, [&](Index j, double k_y, double) {
+    const double share = static_cast<double>(j) / static_cast<double>(made.readout_count);
+    return std::polar(1.0, -2 * std::numbers::pi * k_y * 2 / 64 * std::sin(2 * std::numbers::pi * 7 * share));
+  });
+}
+void weigh_by_density(data::Simulation& made) {
+  multiply(made, [](Index, double, double radius) { return std::complex<double>(radius / 32); });
+}
+/// Tells the trajectory of four samples later.
+void delay(data::Simulation& made) {
+  auto& k = made.scan.trajectory.k;
+  const auto told = k;
+  for (Index i = 0; i < k.size(); ++i) {
+    const Index n = i % made.readout_length, last = made.readout_length - 1;
+    k[i] = told[i - n + std::min(n + 4, last)];
+  }
+}
+
+struct PlantedInArms {
+  const char* name;
+  TrajectoryKind kind;
+  int coils;
+  const char* code;
+  void (*plant)(data::Simulation&);
+};
+
+class Arms : public testing::TestWithParam<PlantedInArms> {};
+
+TEST_P(Arms, tell_what_makes_them_contradict_each_other) {
+  const auto& planted = GetParam();
+  auto made = simulated(planted.kind, planted.coils);
+  planted.plant(made);
+  const Verdict v = verdict_of(made.scan);
+  ASSERT_TRUE(v.cause) << v.sentence;
+  EXPECT_EQ(v.cause->code, planted.code) << v.cause->text;
+  EXPECT_EQ(v.judgement, Verdict::Judgement::unexplained) << v.sentence;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Arms,
+    testing::Values(
+        PlantedInArms{"lost_in_spiral_of_one_coil", TrajectoryKind::spiral, 1, "order", lose_a_readout},
+        PlantedInArms{"shuffled_spiral", TrajectoryKind::spiral, 6, "exchange", shuffle},
+        PlantedInArms{"phases_of_radial", TrajectoryKind::golden_radial, 1, "phase", random_phases},
+        PlantedInArms{"breathing_radial", TrajectoryKind::golden_radial, 4, "motion", breathe},
+        PlantedInArms{"density_radial", TrajectoryKind::golden_radial, 4, "window", weigh_by_density},
+        PlantedInArms{"density_spiral", TrajectoryKind::spiral, 1, "window", weigh_by_density},
+        PlantedInArms{"delayed_spiral", TrajectoryKind::spiral, 1, "delays", delay}),
+    [](const auto& planted) { return std::string(planted.param.name); });
+
+TEST(Arms, agree_in_scans_that_are_right) {
+  for (const auto kind :
+       {TrajectoryKind::golden_radial, TrajectoryKind::spiral, TrajectoryKind::variable_density_spiral})
+    for (const int coils : {1, 6}) {
+      const Verdict v = verdict_of(simulated(kind, coils).scan);
+      EXPECT_FALSE(v.cause) << data::name_of(kind) << ": " << v.cause->text;
+    }
+}
+
+}  // namespace
+}  // namespace fhd
