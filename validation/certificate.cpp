@@ -24,7 +24,7 @@ using Value = std::complex<double>;
 constexpr double multiply_adds_per_s = 2e8;
 // A sine and a cosine in double precision cost as much as this many multiply-adds.
 constexpr double sine_cost = 12;
-constexpr std::int64_t fewest = 16, most = 256;
+constexpr std::int64_t fewest = 9, most = 256;
 /// Places for each of several volumes that the same operators have solved together; together they are checked at many.
 constexpr std::int64_t fewest_of_many = 4;
 /// Samples, or voxels along x, whose exponentials are in memory at once.
@@ -377,15 +377,18 @@ class Check {
 
   double adjointness() const {
     double samples_re = 0, samples_im = 0, voxels_re = 0, voxels_im = 0, predicted = 0, measured = 0;
-#pragma omp parallel for collapse(2) schedule(static) reduction(+ : samples_re, samples_im, predicted, measured)
-    for (std::int64_t coil = 0; coil < coils_; ++coil)
+#pragma omp parallel for schedule(static) reduction(+ : samples_re, samples_im, predicted, measured)
+    for (std::int64_t coil = 0; coil < coils_; ++coil) {
+      const Complex<T>* of_coil = e_.predicted.data() + coil * samples_;
+#pragma omp simd reduction(+ : samples_re, samples_im, predicted, measured)
       for (std::int64_t m = 0; m < samples_; ++m) {
-        const Value f = value_of(e_.predicted.data()[coil * samples_ + m]), d = exact_.data(coil, m);
+        const Value f = value_of(of_coil[m]), d = exact_.data(coil, m);
         samples_re += f.real() * d.real() + f.imag() * d.imag();
         samples_im += f.real() * d.imag() - f.imag() * d.real();
         predicted += std::norm(f);
         measured += std::norm(d);
       }
+    }
 #pragma omp parallel for schedule(static) reduction(+ : voxels_re, voxels_im)
     for (std::int64_t p = 0; p < e_.image.size(); ++p) {
       const Value rho = value_of(e_.image[p]), a = value_of(e_.adjoint[p]);
@@ -431,11 +434,12 @@ class CertificateVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>& input) const override { return check(input); }
   Certificate verify(const VerifierInput<double>& input) const override { return check(input); }
-  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs) const override {
-    return validation::judge(inputs);
+  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs, Beside& beside) const override {
+    return validation::judge(inputs, beside);
   }
-  std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs) const override {
-    return validation::judge(inputs);
+  std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs,
+                             Beside& beside) const override {
+    return validation::judge(inputs, beside);
   }
   /// Returns how many voxels and samples the budget allows, `fewest` ... `most`.
   double expected_seconds(const VerifierSizes& sizes) const override {

@@ -59,7 +59,7 @@ void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) 
   const bool takes_long = checks.is_sparing || scan.geometry.matrix_size[2] > 1;
   const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
   const bool is_known = report.verdict && report.verdict->cause;  // the verdict has tested delays
-  if (checks.delays_are_corrected || warns_of_delays(report) || (takes_long && (!is_unexplained || is_known)))
+  if (checks.delays_are_corrected || warns_of_delays(report) || is_known || (takes_long && !is_unexplained))
     return;
   const trace::Span span("gradient delays", "check");
   const auto begin = Clock::now();

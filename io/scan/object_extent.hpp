@@ -5,6 +5,7 @@
 // object; noise, which no two samples share, takes away the same part at every distance.
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -23,6 +24,9 @@ class ObjectExtent {
   // More samples about the centre of k-space, where the energy is, tell nothing new.
   static constexpr std::int64_t most_samples = 1024, most_coils = 8, most_readouts = 16;
 
+  /// Pairs of samples further apart than `furthest`, in the unit of k, are left out: they tell of lengths below 0.7 / furthest.
+  explicit ObjectExtent(double furthest = std::numeric_limits<double>::infinity()) : furthest_(furthest) {}
+
   void add(const ReadoutPart& part);
   /// Returns the length of the object along x, y, z in 1 / unit of k, to about a third; 0 where the readouts do not tell: no
   /// displacement along this axis, or samples too far apart, or nothing but noise.
@@ -34,7 +38,8 @@ class ObjectExtent {
     double energy = 0;        ///< sum of their mean |d|^2
     double distance = 0;      ///< sum of |delta| times that
   };
-  void add_pairs(const ReadoutPart& part, std::int64_t lag);
+  bool add_pairs(const ReadoutPart& part, std::int64_t lag);
+  double furthest_;
   std::array<std::map<int, Pairs>, 3> by_distance_;  ///< of displacements along each axis; four to an octave
 };
 

@@ -71,15 +71,22 @@ struct VerifierSizes {
   double threads = 1;    ///< how many times faster than one thread
 };
 
+/// What a verifier keeps of a volume, for others with the same E.
+struct JudgedVolume {
+  virtual ~JudgedVolume() = default;
+};
+
 /// Judges a reconstruction from its input.
 class Verifier {
  public:
   virtual ~Verifier() = default;
   virtual Certificate verify(const VerifierInput<float>& input) const = 0;
   virtual Certificate verify(const VerifierInput<double>& input) const = 0;
-  /// Judges the data rather than the operators, of volumes with one E; empty where it is not asked.
-  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<float>>&) const { return {}; }
-  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<double>>&) const { return {}; }
+  /// Judges the data rather than the operators, of volumes with one E, beside a volume judged before; without one beside the
+  /// first of these, and keeps it. Empty where it is not asked.
+  using Beside = std::shared_ptr<const JudgedVolume>;
+  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<float>>&, Beside&) const { return {}; }
+  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<double>>&, Beside&) const { return {}; }
   virtual double expected_seconds(const VerifierSizes&) const { return 0; }
 };
 
@@ -165,6 +172,8 @@ struct Context {
   const Execution& execution;
   const Services& services;
   RunLog& log;
+  std::shared_ptr<const JudgedVolume>* beside =
+      nullptr;  ///< of Verifier::judge, kept from call to call; null: nothing is
 
   Device device() const { return execution.device; }
   const ProcessGroup& processes() const { return *execution.processes; }

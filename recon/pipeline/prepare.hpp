@@ -2,6 +2,7 @@
 // The first step: the matrix that holds the object, coils whitened and compressed, sensitivity maps.
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "recon/coils/calibration.hpp"
@@ -15,6 +16,13 @@ struct CalibrationCache {
   std::optional<CalibrationSystem> outside_fov{}, maps{};
 };
 
+/// The volume beside which those of a series are judged: the one that was prepared, whichever of them comes first.
+struct VolumeBeside {
+  std::mutex mutex;
+  bool is_known = false;
+  std::shared_ptr<const JudgedVolume> volume;
+};
+
 /// The part of a scan that volumes share: the matrix that holds the object, how coils are mixed, and their maps. The scan
 /// that was prepared must outlive it.
 struct Preparation {
@@ -25,6 +33,7 @@ struct Preparation {
   Array<Complex<double>> mixing{};   ///< [virtual coil][coil]; empty: coils are as they are
   Report report{};                   ///< what was done
   std::int64_t volumes_at_once = 1;  ///< that the device takes together: as many as gain something, and fit
+  std::shared_ptr<VolumeBeside> beside = std::make_shared<VolumeBeside>();
 
   const Scan& scan() const { return changed ? *changed : *measured; }
 };

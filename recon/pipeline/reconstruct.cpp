@@ -37,6 +37,9 @@ struct Reconstructor::State {
   std::vector<Reconstruction> together(const std::shared_ptr<const Preparation>& preparation,
                                        const std::vector<const Scan*>& volumes,
                                        const ProgressCallback& progress);
+  std::vector<Reconstruction> judged_beside(const std::shared_ptr<const Preparation>& preparation,
+                                            const std::vector<const Scan*>& volumes,
+                                            const ProgressCallback& progress);
   std::vector<Reconstruction> frames(const Scan& scan, const FrameLayout& layout,
                                      const ProgressCallback& progress);
 };
@@ -138,7 +141,27 @@ Reconstruction Reconstructor::State::one(const Scan& scan, const Settings& used,
   return result;
 }
 
+/// Reconstructs volumes, before them the one that was prepared unless it is the first of them: verdicts are the same in every
+/// order.
 std::vector<Reconstruction> Reconstructor::State::together(
+    const std::shared_ptr<const Preparation>& preparation, const std::vector<const Scan*>& volumes,
+    const ProgressCallback& progress) {
+  VolumeBeside& beside = *preparation->beside;
+  std::unique_lock lock(beside.mutex);
+  if (services.verifier && !beside.is_known) {
+    const auto &first = volumes.front()->kspace.values, &prepared = preparation->measured->kspace.values;
+    const bool comes_first =
+        first.shape() == prepared.shape() && std::equal(first.begin(), first.end(), prepared.begin());
+    auto made = comes_first ? judged_beside(preparation, volumes, progress)
+                            : judged_beside(preparation, {preparation->measured}, {});
+    beside.is_known = true;
+    if (comes_first) return made;
+  }
+  lock.unlock();
+  return judged_beside(preparation, volumes, progress);
+}
+
+std::vector<Reconstruction> Reconstructor::State::judged_beside(
     const std::shared_ptr<const Preparation>& preparation, const std::vector<const Scan*>& volumes,
     const ProgressCallback& progress) {
   const auto most = static_cast<std::size_t>(preparation->volumes_at_once);
@@ -154,7 +177,7 @@ std::vector<Reconstruction> Reconstructor::State::together(
       settings;  // lambda does not depend on a volume, nor on how many the device takes together
   auto& lambda = std::get<LeastSquares>(of_series.method).lambda;
   if (std::holds_alternative<StandardLambda>(lambda)) lambda = OfMeanEigenvalue{};
-  const Context context{of_series, execution, services, log};
+  const Context context{of_series, execution, services, log, &preparation->beside->volume};
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation->scan(), std::move(kspace), preparation, context, cache);
   });

@@ -134,7 +134,8 @@ void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const M
     };
   }
   log.stage("verdict", [&] {
-    auto verdicts = verifier.judge(inputs);
+    std::shared_ptr<const JudgedVolume> own;
+    auto verdicts = verifier.judge(inputs, context.beside ? *context.beside : own);
     for (std::size_t v = 0; v < verdicts.size(); ++v) solution.volumes[v].verdict = std::move(verdicts[v]);
   });
 }

@@ -89,9 +89,12 @@ void check_coils(const Scan& scan, Findings& findings) {
   std::vector<double> power(static_cast<std::size_t>(coils));
   std::vector<std::int64_t> dead, faint;
   for (std::int64_t coil = 0; coil < coils; ++coil) {
-    for (std::int64_t m = 0; m < samples; ++m)
-      power[static_cast<std::size_t>(coil)] += norm(Complex<double>(scan.kspace.values[coil * samples + m]));
-    if (power[static_cast<std::size_t>(coil)] == 0) dead.push_back(coil);
+    const auto* values = scan.kspace.values.data() + coil * samples;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t m = 0; m < samples; ++m) sum += norm(Complex<double>(values[m]));
+    power[static_cast<std::size_t>(coil)] = sum;
+    if (sum == 0) dead.push_back(coil);
   }
   const double middle = median(power);
   for (std::int64_t coil = 0; coil < coils; ++coil)

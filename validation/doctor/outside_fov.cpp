@@ -20,7 +20,8 @@ std::array<double, 3> object_lengths(const Scan& scan, std::int64_t readout_leng
   if (readout_length < 2 || samples % readout_length != 0) return {};
   const auto readouts = samples / readout_length, used = std::min(readouts, io::ObjectExtent::most_readouts);
   const auto kept = std::min(coils, io::ObjectExtent::most_coils);
-  io::ObjectExtent extent;
+  constexpr double furthest = 1;  // cycles/FOV: tells of all lengths above 0.7 FOVs
+  io::ObjectExtent extent(furthest);
   for (std::int64_t i = 0; i < used; ++i) {
     const auto begin = i * readouts / used * readout_length, end = begin + readout_length;
     auto centre = begin;

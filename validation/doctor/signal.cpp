@@ -223,11 +223,18 @@ void leave_out_lines_of_signal(const Scan& scan, std::vector<SpikeCandidate>& ca
 struct AtLimit {
   double most = 0;
   std::int64_t at = 0, below = 0;
-  void count(double value) {
-    if (value >= 0.9999 * most)
-      ++at;
-    else if (value >= 0.95 * most)
-      ++below;
+  template <class Value>
+  AtLimit(std::int64_t count, const Value& value) {
+    float largest = 0;
+#pragma omp simd reduction(max : largest)
+    for (std::int64_t m = 0; m < count; ++m) largest = std::max(largest, value(m));
+    most = static_cast<double>(largest);
+    const auto limit = static_cast<float>(0.9999 * most), lower = static_cast<float>(0.95 * most);
+    std::int64_t above_lower = 0, above_limit = 0;
+#pragma omp simd reduction(+ : above_lower, above_limit)
+    for (std::int64_t m = 0; m < count; ++m)
+      above_lower += value(m) >= lower, above_limit += value(m) >= limit;
+    at = above_limit, below = above_lower - above_limit;
   }
   /// Whole numbers have few values, but fewer at the limit than below.
   bool is_clipped() const { return most > 0 && at >= 16 && at > below; }
@@ -241,18 +248,13 @@ Clipping clipping_of(const KSpace& kspace) {
   double energy = 0, clipped = 0;
   for (std::int64_t coil = 0; coil < kspace.coil_count(); ++coil) {
     const auto* values = kspace.values.data() + coil * samples;
-    AtLimit parts, square;
+    const AtLimit parts(
+        samples, [&](std::int64_t m) { return std::max(std::abs(values[m].re), std::abs(values[m].im)); }),
+        square(samples, [&](std::int64_t m) { return norm(values[m]); });
     double of_coil = 0;
-    for (std::int64_t m = 0; m < samples; ++m) {
-      parts.most = std::max<double>({parts.most, std::abs(values[m].re), std::abs(values[m].im)});
-      square.most = std::max<double>(square.most, norm(values[m]));
-      of_coil += static_cast<double>(norm(values[m]));
-    }
+#pragma omp simd reduction(+ : of_coil)
+    for (std::int64_t m = 0; m < samples; ++m) of_coil += static_cast<double>(norm(values[m]));
     energy += of_coil;
-    for (std::int64_t m = 0; m < samples; ++m) {
-      parts.count(std::max(std::abs(values[m].re), std::abs(values[m].im)));
-      square.count(norm(values[m]));
-    }
     if (!parts.is_clipped() && !square.is_clipped()) continue;
     if (found.coils++ == 0) found.first_coil = coil;
     found.count += std::max(parts.is_clipped() ? parts.at : 0, square.is_clipped() ? square.at : 0);

@@ -21,12 +21,11 @@ class ArmDelays {
 
   /// Returns the delays that leave least, by steps along the diagonal and then along each axis.
   Delays operator()() {
-    constexpr int farthest = 8;
     best_ = misfit({});
     told_ = best_;
-    for (int delay = -farthest; delay <= farthest; ++delay)
+    for (int delay = -farthest; delay <= farthest; delay += 2)
       try_at({double(delay), double(delay), double(delay)});
-    for (const double step : {1.0, 1.0, 0.5, 0.25})
+    for (const double step : {1.5, 1.0, 0.5, 0.25})
       for (std::size_t axis = 0; axis < 3; ++axis)
         if (e_.matrix_size[axis] > 1) refine(axis, step);
     return delays_;
@@ -34,9 +33,11 @@ class ArmDelays {
   double share_left() const { return told_ > 0 ? best_ / told_ : 1; }
 
  private:
-  /// Returns the misfit over the energy, of about a thousand samples.
+  /// Returns the misfit over the energy, of some hundred samples; infinite beyond the farthest delays.
   double misfit(const Delays& delays) const {
-    constexpr Index enough = 1000;
+    constexpr Index enough = 700;
+    for (const double delay : delays)
+      if (std::abs(delay) > farthest) return std::numeric_limits<double>::infinity();
     const auto arms = arms_of(e_, starts_, radius_, delays, enough);
     if (arms.places == 0) return std::numeric_limits<double>::infinity();
     const ArmModel model(arms, radius_);
@@ -59,6 +60,8 @@ class ArmDelays {
     bottom[axis] += std::clamp(step * (below - above) / 2 / curve, -2 * step, 2 * step);
     try_at(bottom);
   }
+
+  static constexpr int farthest = 8;
 
   const VerifierInput<T>& e_;
   const std::vector<Index>& starts_;

@@ -16,7 +16,7 @@ using Matrix = Array<Complex<double>>;
 using Shift = std::array<double, 3>;  ///< FOVs
 
 constexpr double two_pi = 2 * std::numbers::pi;
-constexpr Index most_times = 42;
+constexpr Index most_times = 30;
 
 /// Shifts of the object in spans of time, by Gauss and Newton, beside an image that follows (variable projection).
 class ArmMotion {
@@ -28,7 +28,7 @@ class ArmMotion {
   }
 
   bool solve() {
-    constexpr int iterations = 12;
+    constexpr int iterations = 8;
     misfit_ = model_.misfit(told_);
     for (int i = 0; i < iterations; ++i) {
       auto next = step();
@@ -78,26 +78,33 @@ class ArmMotion {
   std::vector<Shift> step() const {
     const Index coils = model_.arms().coils, voxels = model_.voxels(), unknowns = axes_ * spans_;
     const auto w = placed(shifts_), p = model_.predicted(model_.folded(w));
-    // Changes v of the prediction by a shift, -i 2 pi k p, folded: [unknown][voxel and coil]; products with each other and r.
-    Matrix folded({unknowns, voxels * coils});
+    // Changes v of the prediction by a shift, -i 2 pi k p; E^H v, [voxel][unknown and coil]; products with each other and r.
+    Matrix y({voxels, unknowns * coils}), v({model_.rows(), coils});
     std::vector<double> onto(static_cast<std::size_t>(unknowns)),
         bare(static_cast<std::size_t>(unknowns * axes_));
     for (Index arm = 0; arm < arm_count(); ++arm)
-      for (Index row = model_.first_row(arm); row < model_.end_row(arm); ++row)
-        for (Index axis = 0; axis < axes_; ++axis) {
-          const Index u = span_of(arm) * axes_ + axis;
+      for (Index axis = 0; axis < axes_; ++axis) {
+        const Index u = span_of(arm) * axes_ + axis;
+        for (Index row = model_.first_row(arm); row < model_.end_row(arm); ++row) {
           const double factor = two_pi * k(arm, row)[static_cast<std::size_t>(axis)];
-          for (Index c = 0; c < coils; ++c) {
-            const auto& value = p[row * coils + c];
-            const Complex<double> v(factor * value.im, -factor * value.re), r = w[row * coils + c] - value;
-            onto[static_cast<std::size_t>(u)] += v.re * r.re + v.im * r.im;
+          for (Index i = row * coils; i < (row + 1) * coils; ++i) {
+            v[i] = {factor * p[i].im, -factor * p[i].re};
+            const auto r = w[i] - p[i];
+            onto[static_cast<std::size_t>(u)] += v[i].re * r.re + v[i].im * r.im;
             for (Index other = 0; other < axes_; ++other)
               bare[static_cast<std::size_t>(u * axes_ + other)] +=
-                  factor * two_pi * k(arm, row)[static_cast<std::size_t>(other)] * norm(value);
-            for (Index q = 0; q < voxels; ++q)
-              folded[u * voxels * coils + q * coils + c] += model_.folding()[q * model_.rows() + row] * v;
+                  factor * two_pi * k(arm, row)[static_cast<std::size_t>(other)] * norm(p[i]);
           }
         }
+        model_.add_adjoint(
+            arm, [&](Index row) { return v.data() + row * coils; }, 1, u * coils, y);
+      }
+    y = model_.solved(y);
+    Matrix folded({unknowns, voxels * coils});
+    for (Index q = 0; q < voxels; ++q)
+      for (Index u = 0; u < unknowns; ++u)
+        for (Index c = 0; c < coils; ++c)
+          folded[u * voxels * coils + q * coils + c] = y[(q * unknowns + u) * coils + c];
     Matrix gram = matrix_product(folded, adjoint(folded));
     double trace = 0;
     for (Index u = 0; u < unknowns; ++u)

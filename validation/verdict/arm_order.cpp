@@ -79,13 +79,12 @@ class ArmOrders {
 
   /// Returns the best order in which from some readout on each holds the samples of `by` places later.
   Order moved(Index by) const {
-    // Places whose samples were lost, or to which none are moved, are left out. The sum z = F w follows the first readout.
-    Matrix z({model_.voxels(), model_.arms().coils});
+    // Places whose samples were lost, or to which none are moved, are left out. The sum y = E^H w follows the first readout.
+    Matrix y({model_.voxels(), model_.arms().coils});
     double all = 0;
     const auto add = [&](Index l, Index a, double sign) {
       if (a < 0 || a >= n_ || l >= n_) return;
-      const auto part = folded_arm(l, a);
-      for (Index i = 0; i < z.size(); ++i) z[i] += sign * part[i];
+      add_arm(l, a, sign, 0, y);
       all += sign * energy_of_arm(l, a);
     };
     for (Index l = std::max<Index>(0, by); l < n_; ++l) add(l, l - by, 1);
@@ -96,7 +95,7 @@ class ArmOrders {
         std::vector<Index> missing;
         for (Index l = first; l < std::min(n_, first + by); ++l) missing.push_back(l);
         for (Index l = n_ + std::min<Index>(0, by); l < n_; ++l) missing.push_back(l);
-        if (const double left = model_.misfit_without(missing, z, all); left < best.misfit)
+        if (const double left = model_.misfit_without(missing, model_.solved(y), all); left < best.misfit)
           best.misfit = left, best.first = first;
       }
       add(first, first, 1);
@@ -111,13 +110,20 @@ class ArmOrders {
 
   /// Exchanges pairs and moves single arms while that leaves less, from the order told and from random ones.
   Order by_exchanges(double enough) const {
-    std::vector<Matrix> of_pairs;  // F_l d_a, [place][arm]
+    const Index coils = model_.arms().coils, size = model_.voxels() * coils;
+    std::vector<Matrix> of_pairs;  // L^-1 E_l^H d_a, [place][arm]
     std::vector<double> energies;
-    for (Index l = 0; l < n_; ++l)
-      for (Index a = 0; a < n_; ++a)
-        of_pairs.push_back(folded_arm(l, a)), energies.push_back(energy_of_arm(l, a));
+    for (Index l = 0; l < n_; ++l) {
+      Matrix y({model_.voxels(), n_ * coils});
+      for (Index a = 0; a < n_; ++a) add_arm(l, a, 1, a * coils, y), energies.push_back(energy_of_arm(l, a));
+      y = model_.solved(y);
+      for (Index a = 0; a < n_; ++a) {
+        Matrix& one = of_pairs.emplace_back(Shape{size});
+        for (Index i = 0; i < size; ++i) one[i] = y[i / coils * n_ * coils + a * coils + i % coils];
+      }
+    }
     const auto left = [&](const Source& s) {
-      Matrix z({model_.voxels(), model_.arms().coils});
+      Matrix z({size});
       double sum = 0;
       for (Index l = 0; l < n_; ++l) {
         const auto pair = at(l * n_ + s[at(l)]);
@@ -161,17 +167,12 @@ class ArmOrders {
     return best;
   }
 
-  Matrix folded_arm(Index l, Index a) const {
-    const Index coils = model_.arms().coils, voxels = model_.voxels();
-    Matrix z({voxels, coils});
-    for (Index row = model_.first_row(l); row < model_.end_row(l); ++row) {
-      const auto* d = data_.data() + (a * model_.arms().places + model_.place(row)) * coils;
-      for (Index p = 0; p < voxels; ++p) {
-        const auto f = model_.folding()[p * model_.rows() + row];
-        for (Index c = 0; c < coils; ++c) z[p * coils + c] += f * d[c];
-      }
-    }
-    return z;
+  /// Adds E_l^H d_a to y from a column on.
+  void add_arm(Index l, Index a, double sign, Index column, Matrix& y) const {
+    const Index coils = model_.arms().coils;
+    model_.add_adjoint(
+        l, [&](Index row) { return data_.data() + (a * model_.arms().places + model_.place(row)) * coils; },
+        sign, column, y);
   }
   double energy_of_arm(Index l, Index a) const {
     const Index coils = model_.arms().coils;
@@ -184,7 +185,7 @@ class ArmOrders {
 
   /// Gives each arm the place whose prediction is most like it, and makes a new image, from the centre of k-space outwards.
   Order by_assignment(double enough) const {
-    constexpr Index most_arms = 400;
+    constexpr Index most_arms = 200;
     Order best;
     best.misfit = std::numeric_limits<double>::infinity();
     if (n_ > most_arms || model_.arms().axes > 2) return best;

@@ -43,82 +43,88 @@ double noise_by_differences(const VerifierInput<T>& e, const std::vector<Index>&
   return least;
 }
 
-template <class T>
-class Comparison {
- public:
-  Comparison(const VerifierInput<T>& e, const std::vector<Index>& starts, const ArmModel& model,
-             double radius, double noise_variance)
-      : e_(e), starts_(starts), model_(model), radius_(radius), noise_(noise_variance) {}
-
-  ArmFindings operator()() const {
-    const ArmSamples& arms = model_.arms();
-    const double as_told = model_.misfit(model_.arranged(arms.data));
-    if (!is_left(as_told)) return {};
-    if (auto density = density_of_arms(model_, e_.matrix_size, as_told)) return {std::move(density), 1};
-    const auto factors = factors_that_explain(as_told);
-    if (factors.empty()) return moved(arms.data);
-    auto finding = factors_in_words(model_, factors);
-    const bool has_contrast = is_contrast(factors);
-    if (finding && !has_contrast) return {std::move(finding), 1};
-    auto found = moved(data_over(arms, factors));
-    if (!found.cause) found.cause = std::move(finding), found.share = 1;
-    if (has_contrast) found.numbers = arms.numbers, found.contrast = factors;
-    return found;
+/// Returns whether all arms come near k = 0. Planes of a stack do not meet: each has an image of its own, in any order.
+bool all_meet(const ArmSamples& arms) {
+  constexpr double near = 1;  // cycles/FOV
+  for (Index arm = 0; arm < arms.arms; ++arm) {
+    double least = std::numeric_limits<double>::infinity();
+    for (Index i = 0; i < arms.places; ++i) least = std::min(least, arms.radius(arm, i));
+    if (!(least <= near)) return false;
   }
-
- private:
-  double noise() const { return noise_ * model_.freedom() * static_cast<double>(model_.arms().coils); }
-  /// Returns whether more is left over than noise, and than mistakes leave that change an image by 10 %.
-  bool is_left(double misfit) const {
-    constexpr double noise_like = 2;        // of the noise, whose estimate is uncertain
-    constexpr double of_no_account = 1e-5;  // of |d|^2
-    return misfit > noise_like * noise() &&
-           misfit > of_no_account * energy(model_.arranged(model_.arms().data));
-  }
-  std::vector<Complex<double>> factors_that_explain(double as_told) const {
-    auto factors = factors_of_arms(model_);
-    if (factors.empty()) return factors;
-    const double freedom =
-        model_.freedom() - static_cast<double>(model_.arms().arms) / static_cast<double>(model_.arms().coils);
-    const double left =
-        misfit_with(model_, factors_of_rows(model_, factors)) * model_.freedom() / std::max(1.0, freedom);
-    if (!(left < most_left_of_energy * as_told)) factors.clear();
-    return factors;
-  }
-  /// Returns the order, the motion or the delays that leave least.
-  ArmFindings moved(const Matrix& data) const {
-    const double before = model_.misfit(model_.arranged(data));
-    if (!is_left(before)) return {};
-    std::optional<ArmCause> best;
-    for (auto cause : {order_of_arms(model_, data), motion_of_arms(model_, data, e_.matrix_size),
-                       delay_of_arms(e_, starts_, radius_, before)})
-      if (cause && (!best || cause->misfit < best->misfit)) best = std::move(cause);
-    if (!best) return {};
-    const double beyond = before - std::min(noise(), before / 2);
-    return {std::move(best->finding), std::min(1.0, (before - best->misfit) / beyond)};
-  }
-
-  const VerifierInput<T>& e_;
-  const std::vector<Index>& starts_;
-  const ArmModel& model_;
-  double radius_, noise_;
-};
+  return true;
+}
 
 }  // namespace
 
 template <class T>
-ArmFindings compare_arms(const VerifierInput<T>& input, const std::vector<Index>& starts,
-                         double noise_variance) {
-  const double radius = input.matrix_size[2] > 1 ? 3 : 6;
-  const auto arms = arms_of(input, starts, radius);
-  if (arms.arms == 0 || arms.places == 0) return {};
-  const ArmModel model(arms, radius);
-  if (!model.is_tested()) return {};
-  return Comparison<T>(input, starts, model, radius,
-                       std::min(noise_variance, noise_by_differences(input, starts)))();
+ArmComparison<T>::ArmComparison(const VerifierInput<T>& input, const std::vector<Index>& starts,
+                                double noise_variance)
+    : e_(input),
+      starts_(starts),
+      radius_(input.matrix_size[2] > 1 ? 3 : 6),
+      noise_(std::min(noise_variance, noise_by_differences(input, starts))),
+      arms_(arms_of(input, starts, radius_)) {
+  if (arms_.places == 0 || !all_meet(arms_)) return;
+  model_.emplace(arms_, radius_);
+  if (!model_->is_tested() || !is_left(model_->misfit(model_->arranged(arms_.data)))) model_.reset();
+  data_ = arms_.data;
 }
 
-template ArmFindings compare_arms(const VerifierInput<float>&, const std::vector<Index>&, double);
-template ArmFindings compare_arms(const VerifierInput<double>&, const std::vector<Index>&, double);
+template <class T>
+ArmFindings ArmComparison<T>::factors() {
+  if (!model_) return {};
+  const double as_told = model_->misfit(model_->arranged(arms_.data));
+  if (auto density = density_of_arms(*model_, e_.matrix_size, as_told)) return {std::move(density), 1};
+  const auto factors = factors_that_explain(as_told);
+  if (factors.empty()) return {};
+  ArmFindings found{factors_in_words(*model_, factors), 1};
+  data_ = data_over(arms_, factors), is_as_measured_ = false;
+  if (is_contrast(factors)) found.numbers = arms_.numbers, found.contrast = factors;
+  return found;
+}
+
+template <class T>
+ArmFindings ArmComparison<T>::search() const {
+  if (!model_) return {};
+  const double before = model_->misfit(model_->arranged(data_));
+  if (!is_left(before)) return {};
+  auto best = order_of_arms(*model_, data_);
+  const auto consider = [&](std::optional<ArmCause> cause) {
+    if (cause && (!best || cause->misfit < best->misfit)) best = std::move(cause);
+  };
+  consider(motion_of_arms(*model_, data_, e_.matrix_size));
+  if (is_as_measured_) consider(delay_of_arms(e_, starts_, radius_, before));
+  if (!best) return {};
+  const double beyond = before - std::min(noise(), before / 2);
+  return {std::move(best->finding), std::min(1.0, (before - best->misfit) / beyond)};
+}
+
+template <class T>
+double ArmComparison<T>::noise() const {
+  return noise_ * model_->freedom() * static_cast<double>(arms_.coils);
+}
+
+/// Returns whether more is left over than noise, and than mistakes leave that change an image by 10 %.
+template <class T>
+bool ArmComparison<T>::is_left(double misfit) const {
+  constexpr double noise_like = 2;        // of the noise, whose estimate is uncertain
+  constexpr double of_no_account = 1e-5;  // of |d|^2
+  return misfit > noise_like * noise() && misfit > of_no_account * energy(model_->arranged(arms_.data));
+}
+
+template <class T>
+std::vector<Complex<double>> ArmComparison<T>::factors_that_explain(double as_told) const {
+  auto factors = factors_of_arms(*model_);
+  if (factors.empty()) return factors;
+  const double freedom =
+      model_->freedom() - static_cast<double>(arms_.arms) / static_cast<double>(arms_.coils);
+  const double left =
+      misfit_with(*model_, factors_of_rows(*model_, factors)) * model_->freedom() / std::max(1.0, freedom);
+  if (!(left < most_left_of_energy * as_told)) factors.clear();
+  return factors;
+}
+
+template class ArmComparison<float>;
+template class ArmComparison<double>;
 
 }  // namespace fhd::validation

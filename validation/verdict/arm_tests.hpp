@@ -44,14 +44,35 @@ std::optional<ArmCause> delay_of_arms(const VerifierInput<T>& input, const std::
                                       double radius, double misfit_as_told);
 
 struct ArmFindings {
-  std::optional<Finding> cause;  ///< why arms contradict each other, where something explains it
-  double share = 0;              ///< of what is left over of the arms beyond noise that the cause explains
+  std::optional<Finding> cause{};  ///< why arms contradict each other, where something explains it
+  double share = 0;                ///< of what is left over of the arms beyond noise that the cause explains
   std::vector<std::int64_t> numbers{};      ///< of readouts whose signal changes as contrast does, ...
   std::vector<Complex<double>> contrast{};  ///< ... and by which factors
 };
-/// Returns why the arms contradict each other; nothing where they agree. `noise_variance` as in Verdict, of scaled samples.
+
+/// Compares the arms of a scan. `noise_variance` as in Verdict, of scaled samples.
 template <class T>
-ArmFindings compare_arms(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
-                         double noise_variance);
+class ArmComparison {
+ public:
+  ArmComparison(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+                double noise_variance);
+  /// Returns density compensation and factors of readouts, where they explain why arms contradict each other.
+  ArmFindings factors();
+  /// Returns another order of readouts, motion or delays that do; call it after factors(). It takes a second.
+  ArmFindings search() const;
+
+ private:
+  double noise() const;
+  bool is_left(double misfit) const;
+  std::vector<Complex<double>> factors_that_explain(double as_told) const;
+
+  const VerifierInput<T>& e_;
+  const std::vector<std::int64_t>& starts_;
+  double radius_, noise_;
+  ArmSamples arms_;
+  std::optional<ArmModel> model_{};  ///< none where arms do not meet, or agree
+  Array<Complex<double>> data_{};    ///< without contrast
+  bool is_as_measured_ = true;
+};
 
 }  // namespace fhd::validation

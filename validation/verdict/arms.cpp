@@ -134,12 +134,12 @@ ArmModel::ArmModel(const ArmSamples& arms, double radius) : arms_(arms) {
   auto normal = gram_matrix(k, grid);
   const double lambda = arm_damping * static_cast<double>(rows());  // every diagonal element is rows()
   for (Index p = 0; p < grid.count(); ++p) normal[p * grid.count() + p].re += lambda;
-  const auto factor = inverse_cholesky_factor(std::move(normal));
+  auto factor = inverse_cholesky_factor(std::move(normal));
   if (!factor) return;
-  unfolding_ = encoding_matrix(k, grid);
-  folding_ = matrix_product(*factor, adjoint(unfolding_));
-  unfolding_ = adjoint(folding_);
-  freedom_ = static_cast<double>(rows()) - energy(folding_);  // trace of F^H F
+  factor_ = std::move(*factor), back_ = adjoint(factor_);
+  encoding_ = encoding_matrix(k, grid);
+  freedom_ =
+      static_cast<double>(rows() - grid.count()) + lambda * energy(factor_);  // rows less the trace of H
 }
 
 Matrix ArmModel::arranged(const Matrix& data, const std::vector<Index>& source) const {
@@ -147,7 +147,6 @@ Matrix ArmModel::arranged(const Matrix& data, const std::vector<Index>& source) 
   Matrix w({rows(), coils});
   for (Index arm = 0; arm < arms_.arms; ++arm) {
     const Index from = source[static_cast<std::size_t>(arm)];
-    if (from < 0) continue;
     for (Index row = first_row(arm); row < end_row(arm); ++row)
       std::copy_n(data.data() + (from * arms_.places + place(row)) * coils, coils, w.data() + row * coils);
   }
@@ -160,8 +159,13 @@ Matrix ArmModel::arranged(const Matrix& data) const {
   return arranged(data, told);
 }
 
-Matrix ArmModel::folded(const Matrix& w) const { return matrix_product(folding_, w); }
-Matrix ArmModel::predicted(const Matrix& z) const { return matrix_product(unfolding_, z); }
+Matrix ArmModel::folded(const Matrix& w) const {
+  return matrix_product(factor_, adjoint(matrix_product(adjoint(w), encoding_)));
+}
+Matrix ArmModel::solved(const Matrix& y) const { return matrix_product(factor_, y); }
+Matrix ArmModel::predicted(const Matrix& z) const {
+  return matrix_product(encoding_, matrix_product(back_, z));
+}
 
 Matrix ArmModel::rest(const Matrix& w) const {
   Matrix r = predicted(folded(w));
@@ -174,17 +178,16 @@ double ArmModel::misfit(const Matrix& w) const { return energy(w) - energy(folde
 double ArmModel::misfit_without(const std::vector<Index>& missing, const Matrix& z,
                                 double energy_of_w) const {
   const double whole = energy_of_w - energy(z);
-  std::vector<Index> out;
-  for (const Index arm : missing)
-    for (Index row = first_row(arm); row < end_row(arm); ++row) out.push_back(row);
-  const auto n = static_cast<Index>(out.size());
+  Index n = 0;
+  for (const Index arm : missing) n += end_row(arm) - first_row(arm);
   if (n == 0) return whole;
-  Matrix columns({voxels(), n});
-  for (Index p = 0; p < voxels(); ++p)
-    for (Index i = 0; i < n; ++i)
-      columns[p * n + i] = folding_[p * rows() + out[static_cast<std::size_t>(i)]];
-  const auto across = adjoint(columns);
-  auto block = matrix_product(across, columns);
+  Matrix part({n, voxels()});  // E_M
+  auto* to = part.data();
+  for (const Index arm : missing)
+    to = std::copy(encoding_.data() + first_row(arm) * voxels(), encoding_.data() + end_row(arm) * voxels(),
+                   to);
+  const auto across = matrix_product(part, back_);
+  auto block = matrix_product(across, adjoint(across));
   constexpr double regular = 1 + 1e-9;
   for (Index i = 0; i < n * n; ++i) block[i] = Complex<double>(i % (n + 1) == 0 ? regular : 0.0) - block[i];
   const auto factor = inverse_cholesky_factor(std::move(block));

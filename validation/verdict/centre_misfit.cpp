@@ -22,7 +22,7 @@ class ResidualVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>&) const override { return {}; }
   Certificate verify(const VerifierInput<double>&) const override { return {}; }
-  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs) const override {
+  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs, Beside&) const override {
     auto without = inputs.front();
     without.encode = {};
     auto table = energies_of(without, readout_starts(without.trajectory));

@@ -60,17 +60,35 @@ void thin_out_at_random(std::size_t most, std::vector<Index>& numbers) {
   std::sort(numbers.begin(), numbers.end());
 }
 
-/// Finds how much of d - E rho of samples does not change from one sample to the next as noise does.
+/// Finds how much of r' = d - E rho - a E rho of samples does not change from one sample to the next as noise does; a: the factor
+/// that explains most, because lambda makes an image a little darker than its data.
 template <class T>
 void find_lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers, CentralSamples& s) {
   const Index all = e.trajectory.sample_count();
-  double lasting = 0, data = 0, rest = 0;
+  double lasting = 0, data = 0, rest = 0, square = 0, alike = 0, steps = 0, pairs = 0;
+  Complex<double> onto, across;
   for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
-    if (numbers[i + 1] == numbers[i] + 1)
+    if (numbers[i + 1] == numbers[i] + 1) {
+      for (Index axis = 0; axis < 3; ++axis)
+        steps += std::pow(
+            e.trajectory.k[axis * all + numbers[i + 1]] - e.trajectory.k[axis * all + numbers[i]], 2);
+      ++pairs;
       for (Index at = numbers[i]; at < e.coil_count * all; at += all) {
-        lasting += real_product(rest_at(e, at), rest_at(e, at + 1));
-        data += norm(datum(e, at)), rest += norm(rest_at(e, at));
+        const auto r = rest_at(e, at), next = rest_at(e, at + 1);
+        const Complex<double> p(e.predicted[at]), p_next(e.predicted[at + 1]);
+        lasting += real_product(r, next), alike += real_product(p, p_next);
+        onto += conj(p) * r, across += conj(p) * next + conj(p_next) * r;
+        data += norm(datum(e, at)), rest += norm(r), square += norm(p);
       }
+    }
+  if (square > 0) {
+    const auto a = (1 / square) * onto;
+    lasting += norm(a) * alike - real_product(a, across);
+    rest -= norm(onto) / square;
+  }
+  // Samples resemble each other within half of 1 / FOV; between lines of a Cartesian scan everything may last.
+  constexpr double longest_step = 0.7;  // cycles/FOV: also steps of mixed directions
+  if (!(steps <= longest_step * longest_step * pairs)) lasting = rest;
   s.lasting_rest = data > 0 ? std::sqrt(std::max(0.0, lasting) / data) : 1;
   s.lasting_share = rest > 0 ? std::clamp(lasting / rest, 0.0, 1.0) : 0;
 }

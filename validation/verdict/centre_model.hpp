@@ -61,8 +61,8 @@ struct CentralSamples {
   bool has_maps = false;  ///< without maps, a scale or a turn of all of k-space is another object
 
   double radius = 0;         ///< cycles/FOV
-  double lasting_rest = 0;   ///< |d - E rho| / |d| of all samples inside, without what looks like noise
-  double lasting_share = 0;  ///< its square over |d - E rho|^2
+  double lasting_rest = 0;   ///< |r'| / |d| of all samples inside, r' = d - (1 + a) E rho, without what looks like noise
+  double lasting_share = 0;  ///< its square over |r'|^2
 
   bool empty() const { return numbers.empty(); }
   std::int64_t count() const { return static_cast<std::int64_t>(numbers.size()); }

@@ -281,6 +281,7 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
       {"imaginary", "store both parts of the samples, with one gain"},
       {"order", "store readouts in the order of the trajectory"},
       {"exchange", "store readouts in the order of the trajectory"},
+      {"ghost", "align the echoes of gradients of both signs before they are stored"},
       {"offset", "subtract the mean of the last samples of each coil"},
       {"signal", "store readouts of one gain and contrast"},
       {"phase", "correct the phase of the readouts by navigators before they are stored"}};

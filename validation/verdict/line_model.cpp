@@ -17,7 +17,8 @@ using LineValue = Complex<double>;
 constexpr std::array<std::array<std::size_t, 2>, 6> line_pairs{
     {{0, 0}, {1, 1}, {2, 2}, {1, 0}, {2, 1}, {2, 0}}};
 
-/// Returns the axis along which all readouts run at the same positions while the other one stays; -1: there is none.
+/// Returns the axis along which all readouts run at the same positions, in either direction as in EPI, while the other one
+/// stays; -1: there is none.
 int axis_along(const Trajectory& trajectory, const std::vector<Index>& starts) {
   constexpr double tolerance = 1e-3;  // cycles/FOV
   const Index all = trajectory.sample_count(), length = starts[1] - starts[0];
@@ -26,8 +27,9 @@ int axis_along(const Trajectory& trajectory, const std::vector<Index>& starts) {
     bool fits = std::abs(along[length - 1] - along[0]) > 1;
     for (std::size_t j = 0; fits && j + 1 < starts.size(); ++j) {
       fits = starts[j + 1] - starts[j] == length;
+      const bool is_reversed = std::abs(along[starts[j]] - along[0]) > tolerance;
       for (Index n = 0; fits && n < length; ++n)
-        fits = std::abs(along[starts[j] + n] - along[n]) < tolerance &&
+        fits = std::abs(along[starts[j] + n] - along[is_reversed ? length - 1 - n : n]) < tolerance &&
                std::abs(across[starts[j] + n] - across[starts[j]]) < tolerance;
     }
     if (fits) return axis;
@@ -119,24 +121,27 @@ std::optional<Lines> cartesian_lines(const VerifierInput<T>& e, const std::vecto
   if (lines.places.empty()) return {};
   lines.coils = e.coil_count, lines.count = static_cast<Index>(lines.numbers.size()),
   lines.length = static_cast<Index>(samples.size());
-  for (const Index number : lines.numbers)
+  for (const Index number : lines.numbers) {
+    const Index start = starts[static_cast<std::size_t>(number)];
+    const bool is_reversed = std::abs(along[start] - along[0]) > 0.1;
     for (Index coil = 0; coil < e.coil_count; ++coil)
       for (const Index n : samples) {
-        const Index i = coil * all + starts[static_cast<std::size_t>(number)] + n;
+        const Index i = coil * all + start + (is_reversed ? starts[1] - 1 - n : n);
         lines.values.push_back(e.samples_in_double ? e.samples_in_double[i] : LineValue(e.samples[i]));
       }
+  }
   return lines;
 }
 
 LineModel::LineModel(Lines lines) : lines_(std::move(lines)) {
-  std::vector<double> energies;
-  for (Index line = 0; line < lines_.count; ++line) energies.push_back(lines_.energy(line));
-  std::sort(energies.begin(), energies.end());
-  const auto weakest = std::max<std::size_t>(2, energies.size() / 20);
-  for (std::size_t i = 0; i < std::min(weakest, energies.size()); ++i)
-    noise_ += energies[i] / static_cast<double>(weakest);
-  noise_ = std::max(noise_, 1e-12 * (energies.empty() ? 1 : energies.back()));
-  if (!(noise_ > 0)) return;
+  for (Index line = 0; line < lines_.count; ++line) energies_.push_back(lines_.energy(line));
+  std::vector<double> sorted(energies_);
+  std::sort(sorted.begin(), sorted.end());
+  const auto weakest = std::max<std::size_t>(2, sorted.size() / 20);
+  if (sorted.size() < weakest || !(sorted.back() > 0)) return;
+  noise_ = std::accumulate(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(weakest), 0.0) /
+           static_cast<double>(weakest);
+  noise_ = std::max(noise_, 1e-12 * sorted.back());
   relate();
   for (const auto& relation : relations_) correlations_.push_back(correlations_of(relation, lines_));
   blocks_.resize(relations_.size());
@@ -221,78 +226,89 @@ double LineModel::square(const Block& block, const std::array<LineValue, neighbo
   return std::max(sum, 1e-300);
 }
 
-/// Finds R^-1 of the relations of a kind, and adds to whole_cost_. Returns the number of its relations.
-std::size_t LineModel::learn_kind(std::size_t kind, const Factors& h) {
+/// Calls visit(number in correlations, row, column) for the elements of R that a correlation stands for, once for each pair
+/// of lines.
+template <class Visit>
+void LineModel::for_each_element(const Visit& visit) const {
+  const Index coils = lines_.coils;
+  const auto at = [&](std::size_t line, Index coil, Index x) {
+    return (static_cast<Index>(line) * coils + coil) * positions + x;
+  };
+  std::size_t n = 0;
+  for (const auto& [b, a] : line_pairs)
+    for (Index c = 0; c < coils; ++c)
+      for (Index other = 0; other < coils; ++other)
+        for (Index lag = 1 - positions; lag < positions; ++lag, ++n)
+          for (Index x = std::max<Index>(0, -lag); x < std::min(positions, positions - lag); ++x)
+            visit(n, at(b, c, x + lag), at(a, other, x));
+}
+
+/// Sets R^-1 of a kind from the mean correlations, scaled to a mean diagonal of 1. Returns log det R; nothing where it is
+/// singular.
+std::optional<double> LineModel::invert(std::size_t kind, const Correlations& mean) {
+  constexpr double least = 1e-5;  // of the mean diagonal: noise that is added
+  const Index size = neighbours * lines_.coils * positions;
+  Array<LineValue> matrix({size, size});
+  double trace = 0;
+  for_each_element([&](std::size_t n, Index row, Index column) {
+    matrix[column * size + row] = conj(mean[n]);
+    matrix[row * size + column] = mean[n];
+    if (row == column) trace += mean[n].re;
+  });
+  const double scale = static_cast<double>(size) / trace;
+  for (auto& value : matrix) value = scale * value;
+  for (Index n = 0; n < size; ++n) matrix[n * size + n].re += least;
+  const auto factor = inverse_cholesky_factor(std::move(matrix));
+  if (!factor) return {};
+  double log_det = 0;
+  for (Index n = 0; n < size; ++n) log_det -= 2 * std::log((*factor)[n * size + n].re);
+  Array<LineValue> adjoint({size, size});
+  for (Index a = 0; a < size; ++a)
+    for (Index b = 0; b < size; ++b) adjoint[a * size + b] = conj((*factor)[b * size + a]);
+  const auto inverse = matrix_product(adjoint, *factor);
+  inverse_[kind].assign(mean.size(), LineValue{});
+  for_each_element(
+      [&](std::size_t n, Index row, Index column) { inverse_[kind][n] += inverse[column * size + row]; });
+  return log_det;
+}
+
+/// Finds R^-1 of the relations of a kind by Tyler's iteration, and adds log det R to whole_cost_. Returns whether it could.
+bool LineModel::learn_kind(std::size_t kind, const Factors& h) {
   constexpr int iterations = 3;
-  constexpr double least = 1e-5;
-  const Index coils = lines_.coils, size = neighbours * coils * positions;
-  const std::size_t first = kinds_[kind], end = kinds_[kind + 1];
+  const std::size_t first = kinds_[kind], end = kinds_[kind + 1],
+                    size = correlations_[first].size() / line_pairs.size();
   std::vector<double> weights;
   for (std::size_t r = first; r < end; ++r) {
     double energy = neighbours * noise_;
     for (const Index line : relations_[r])
-      energy += lines_.energy(line) * norm(h[static_cast<std::size_t>(line)]);
+      energy += energies_[static_cast<std::size_t>(line)] * norm(h[static_cast<std::size_t>(line)]);
     weights.push_back(1 / energy);
   }
-  double log_det = 0;
+  std::optional<double> log_det;
   for (int i = 0; i < iterations; ++i) {
     Correlations mean(correlations_[first].size());
-    for (std::size_t r = first; r < end; ++r) {
-      auto from = correlations_[r].begin();
-      auto to = mean.begin();
-      for (const auto& [b, a] : line_pairs) {
-        const LineValue factor = weights[r - first] * (h[static_cast<std::size_t>(relations_[r][b])] *
-                                                       conj(h[static_cast<std::size_t>(relations_[r][a])]));
-        for (Index n = 0; n < coils * coils * lags; ++n) *to++ += factor * *from++;
+    for (std::size_t r = first; r < end; ++r)
+      for (std::size_t pair = 0; pair < line_pairs.size(); ++pair) {
+        const auto factor =
+            weights[r - first] * (h[static_cast<std::size_t>(relations_[r][line_pairs[pair][0]])] *
+                                  conj(h[static_cast<std::size_t>(relations_[r][line_pairs[pair][1]])]));
+        for (std::size_t n = pair * size; n < (pair + 1) * size; ++n) mean[n] += factor * correlations_[r][n];
       }
-    }
-    Array<LineValue> matrix({size, size});
-    double trace = 0;
-    const auto at = [&](std::size_t line, Index coil, Index x) {
-      return (static_cast<Index>(line) * coils + coil) * positions + x;
-    };
-    const auto each = [&](const auto& visit) {
-      std::size_t n = 0;
-      for (const auto& [b, a] : line_pairs)
-        for (Index c = 0; c < coils; ++c)
-          for (Index other = 0; other < coils; ++other)
-            for (Index lag = 1 - positions; lag < positions; ++lag, ++n)
-              for (Index x = std::max<Index>(0, -lag); x < std::min(positions, positions - lag); ++x)
-                visit(n, at(b, c, x + lag), at(a, other, x), a != b);
-    };
-    each([&](std::size_t n, Index row, Index column, bool twice) {
-      matrix[row * size + column] = mean[n];
-      if (twice) matrix[column * size + row] = conj(mean[n]);
-      if (row == column) trace += mean[n].re;
-    });
-    const double scale = static_cast<double>(size) / trace;
-    for (auto& value : matrix) value = scale * value;
-    for (Index n = 0; n < size; ++n) matrix[n * size + n].re += least;
-    const auto factor = inverse_cholesky_factor(std::move(matrix));
-    if (!factor) return 0;
-    log_det = 0;
-    for (Index n = 0; n < size; ++n) log_det -= 2 * std::log((*factor)[n * size + n].re);
-    Array<LineValue> adjoint({size, size});
-    for (Index a = 0; a < size; ++a)
-      for (Index b = 0; b < size; ++b) adjoint[a * size + b] = conj((*factor)[b * size + a]);
-    const auto inverse = matrix_product(adjoint, *factor);
-    inverse_[kind].assign(mean.size(), LineValue{});
-    each([&](std::size_t n, Index row, Index column, bool) {
-      inverse_[kind][n] += inverse[column * size + row];
-    });
+    log_det = invert(kind, mean);
+    if (!log_det) return false;
     for (std::size_t r = first; r < end; ++r) {
       blocks_[r] = block_of(correlations_[r], kind);
       weights[r - first] = unknowns() / square(r, h);
     }
   }
-  whole_cost_ += static_cast<double>(end - first) * log_det;
-  return end - first;
+  whole_cost_ += static_cast<double>(end - first) * *log_det;
+  return true;
 }
 
 void LineModel::learn(const Factors& h) {
   whole_cost_ = 0;
   for (std::size_t kind = 0; kind + 1 < kinds_.size(); ++kind)
-    if (learn_kind(kind, h) == 0) {
+    if (!learn_kind(kind, h)) {
       relations_.clear();
       return;
     }

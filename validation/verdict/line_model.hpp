@@ -58,7 +58,7 @@ class LineModel {
   explicit LineModel(Lines lines);
   const Lines& lines() const { return lines_; }
   bool empty() const { return relations_.empty(); }
-  /// Finds R of the lines times h.
+  /// Finds R of the lines times h; makes the model empty where it cannot.
   void learn(const Factors& h);
   /// Returns L of the R that was learned: of lines times h, but for a constant.
   double cost(const Factors& h) const;
@@ -99,12 +99,16 @@ class LineModel {
   }
   static double square(const Block& block, const std::array<Complex<double>, neighbours>& h);
   double unknowns() const { return static_cast<double>(neighbours * positions * lines_.coils); }
-  std::size_t learn_kind(std::size_t kind, const Factors& h);
+  template <class Visit>
+  void for_each_element(const Visit& visit) const;
+  std::optional<double> invert(std::size_t kind, const Correlations& mean);
+  bool learn_kind(std::size_t kind, const Factors& h);
 
   static constexpr std::int64_t positions = 5;
   static constexpr std::int64_t lags = 2 * positions - 1;
 
   Lines lines_;
+  std::vector<double> energies_;      ///< [line]
   double noise_ = 0;                  ///< energy of the weakest lines
   std::vector<Relation> relations_;   ///< ordered by their kind
   std::vector<std::size_t> kinds_;    ///< first relations of each distance of lines; the end as well

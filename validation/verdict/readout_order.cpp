@@ -25,7 +25,13 @@ class Order {
     for (Index j = 0; j < set.readouts; ++j) {
       rest_.push_back(distance(j, j));
       double square = 0;
-      for_each(j, [&](auto i) { square += std::norm(set_.data[i]); });
+      for (Index coil = 0; coil < set.coils; ++coil) {
+        const float* d = parts(set.data, set.at(coil, j));
+        float of_coil = 0;
+#pragma omp simd reduction(+ : of_coil)
+        for (Index n = 0; n < 2 * set.length; ++n) of_coil += d[n] * d[n];
+        square += static_cast<double>(of_coil);
+      }
       energy_.push_back(square), total_ += rest_.back(), prediction_ += square;
     }
   }
@@ -41,18 +47,20 @@ class Order {
   }
 
  private:
-  template <class Visit>
-  void for_each(Index j, const Visit& visit) const {
-    for (Index coil = 0; coil < set_.coils; ++coil)
-      for (Index n = 0; n < set_.length; ++n) visit(static_cast<std::size_t>(set_.at(coil, j) + n));
+  /// Returns the parts of samples as they lie in memory, re and im in turn.
+  static const float* parts(const std::vector<std::complex<float>>& of, Index at) {
+    return reinterpret_cast<const float*>(of.data() + at);
   }
   /// Returns |d_j - p_l|^2.
   double distance(Index j, Index l) const {
-    const Index by = (l - j) * set_.length;
     double sum = 0;
-    for_each(j, [&](std::size_t i) {
-      sum += std::norm(set_.data[i] - set_.predicted[i + static_cast<std::size_t>(by)]);
-    });
+    for (Index coil = 0; coil < set_.coils; ++coil) {
+      const float *d = parts(set_.data, set_.at(coil, j)), *p = parts(set_.predicted, set_.at(coil, l));
+      float of_coil = 0;
+#pragma omp simd reduction(+ : of_coil)
+      for (Index n = 0; n < 2 * set_.length; ++n) of_coil += (d[n] - p[n]) * (d[n] - p[n]);
+      sum += static_cast<double>(of_coil);
+    }
     return sum;
   }
 
@@ -67,21 +75,23 @@ class Order {
   };
   std::vector<Score> scores(Index shift) const {
     std::vector<Score> of(static_cast<std::size_t>(set_.readouts));
-    for (Index j = std::max<Index>(0, -shift); j < std::min(set_.readouts, set_.readouts - shift); ++j) {
-      Score& score = of[static_cast<std::size_t>(j)];
-      for_each(j, [&](std::size_t i) {
-        const auto p = set_.predicted[i],
-                   v = set_.predicted[i + static_cast<std::size_t>(shift * set_.length)] - p,
-                   r = set_.data[i] - p;
-        score.onto += v.real() * r.real() + v.imag() * r.imag();
-        score.square += std::norm(v);
-      });
-    }
+    for (Index j = std::max<Index>(0, -shift); j < std::min(set_.readouts, set_.readouts - shift); ++j)
+      for (Index coil = 0; coil < set_.coils; ++coil) {
+        const float *d = parts(set_.data, set_.at(coil, j)), *p = parts(set_.predicted, set_.at(coil, j)),
+                    *q = p + 2 * shift * set_.length;
+        float onto = 0, square = 0;
+#pragma omp simd reduction(+ : onto, square)
+        for (Index n = 0; n < 2 * set_.length; ++n) {
+          const float v = q[n] - p[n];
+          onto += v * (d[n] - p[n]), square += v * v;
+        }
+        of[static_cast<std::size_t>(j)].onto += static_cast<double>(onto);
+        of[static_cast<std::size_t>(j)].square += static_cast<double>(square);
+      }
     return of;
   }
   /// Sums scores from one end on. An image that fits what is moved makes the others look moved the other way.
-  Move best_move(Index shift, bool from_end) const {
-    const auto of = scores(shift);
+  Move best_move(const std::vector<Score>& of, Index shift, bool from_end) const {
     Score all;
     for (const auto& score : of) all.onto += score.onto, all.square += score.square;
     Move best;
@@ -111,12 +121,14 @@ class Order {
     constexpr double as_likely = 0.6;  // a move by two looks like a move by one
     Move best;
     double most = 0;
-    for (const Index shift : {-1, 1, -2, 2})
+    for (const Index shift : {-1, 1, -2, 2}) {
+      const auto of = scores(shift);
       for (const bool from_end : {true, false}) {
-        const auto move = best_move(shift, from_end);
+        const auto move = best_move(of, shift, from_end);
         const double weight = std::abs(shift) > 1 ? as_likely : 1;
         if (is_sudden(move) && weight * move.share > most) most = weight * move.share, best = move;
       }
+    }
     if (most == 0) return {};
     const Index first = set_.numbers[static_cast<std::size_t>(best.first)];
     return Finding{"order",

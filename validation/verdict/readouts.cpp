@@ -4,6 +4,32 @@
 #include <cmath>
 
 namespace fhd::validation {
+namespace {
+
+/// Returns where the readouts of EPI start: after a step that is perpendicular to those before and after it. {0} where they would
+/// not be of one length.
+std::vector<std::int64_t> starts_of_echoes(const Trajectory& trajectory) {
+  const std::int64_t count = trajectory.sample_count();
+  const double* k = trajectory.k.data();
+  const auto cosine = [&](std::int64_t m) {  // of the steps before and after sample m
+    double product = 0, before = 0, after = 0;
+    for (std::int64_t i = m; i < 3 * count; i += count) {
+      const double a = k[i] - k[i - 1], b = k[i + 1] - k[i];
+      product += a * b, before += a * a, after += b * b;
+    }
+    return before > 0 && after > 0 ? product / std::sqrt(before * after) : 1;
+  };
+  constexpr double perpendicular = 0.1;
+  std::vector<std::int64_t> starts{0};
+  for (std::int64_t m = 1; m + 2 < count; ++m)
+    if (std::abs(cosine(m)) < perpendicular && std::abs(cosine(m + 1)) < perpendicular)
+      starts.push_back(m + 1);
+  for (std::size_t j = 1; j < starts.size(); ++j)
+    if ((j + 1 < starts.size() ? starts[j + 1] : count) - starts[j] != starts[1]) return {0};
+  return starts;
+}
+
+}  // namespace
 
 std::vector<std::int64_t> readout_starts(const Trajectory& trajectory) {
   const std::int64_t count = trajectory.sample_count();
@@ -22,6 +48,7 @@ std::vector<std::int64_t> readout_starts(const Trajectory& trajectory) {
     for (std::int64_t m = 0; m + 1 < count; ++m)
       if (steps[static_cast<std::size_t>(m)] > 4 * *middle) starts.push_back(m + 1);
   }
+  if (starts.size() == 1) starts = starts_of_echoes(trajectory);
   starts.push_back(count);
   return starts;
 }

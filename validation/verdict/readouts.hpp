@@ -9,7 +9,7 @@
 namespace fhd::validation {
 
 /// Returns where readouts start, ascending, with the number of samples as the last element: wherever a step is longer
-/// than four times the median one. Steps that nowhere differ make one readout.
+/// than four times the median one; where none is, after the steps of EPI from line to line. Else there is one readout.
 std::vector<std::int64_t> readout_starts(const Trajectory& trajectory);
 
 /// Returns starts by the readout length that a source states; 0: it states none.

@@ -8,6 +8,7 @@
 #include <complex>
 #include <numbers>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "recon/array/thread_limit.hpp"
@@ -218,7 +219,7 @@ Verdict weigh(const VerifierInput<T>& input, EnergyTable& table) {
 namespace {
 
 /// What is known of a volume.
-struct Judged {
+struct Judged final : JudgedVolume {
   Verdict verdict;
   EnergyTable table;
   double unit = 1;  ///< of the samples
@@ -261,15 +262,28 @@ void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, c
   add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
-  auto arms = compare_arms(input, starts, verdict.noise_variance);
+  ArmComparison<T> comparison(input, starts, verdict.noise_variance);
+  auto arms = comparison.factors();
   auto central = central_samples(input, starts, time);
   if (!arms.contrast.empty() && !central.empty()) take_off_contrast(arms, central);
   Centre centre(std::move(central));
   auto tests = test_hypotheses(input, starts, time, verdict.noise_variance, centre);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
   verdict.cause = std::move(tests.cause);
+  constexpr double no_doubt = 0.9;  // of what is left over: a search would find nothing better
+  if ((!arms.cause || !arms.contrast.empty()) && !(verdict.cause && verdict.cause->share > no_doubt))
+    if (auto found = comparison.search(); found.cause) arms = std::move(found);
   auto in_data = findings_in_data(input, starts, verdict);
-  if (auto of_lines = cause_in_lines(input, starts, verdict.unexplained))
+  const auto is_of_samples =
+      [](const Finding& finding) {     // of a few samples, or of all in the same way: no line is odd
+        constexpr double much = 0.05;  // of the image
+        return finding.code == "wrapped" || finding.code == "imaginary" || finding.code == "spikes" ||
+               (finding.code == "tone" && finding.image_change >= much);
+      };
+  std::optional<Finding> of_lines;
+  if (std::none_of(in_data.begin(), in_data.end(), is_of_samples))
+    of_lines = cause_in_lines(input, starts, verdict.unexplained);
+  if (of_lines)
     verdict.cause = std::move(of_lines), in_data.clear();
   else
     add_cause_of_arms(std::move(arms), in_data, verdict);
@@ -301,20 +315,25 @@ Judged judge_one(const VerifierInput<T>& input, const std::vector<Index>& starts
 }  // namespace
 
 template <class T>
-std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs) {
+std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs,
+                           std::shared_ptr<const JudgedVolume>& beside) {
   std::vector<Verdict> verdicts(inputs.size());
   if (inputs.empty()) return verdicts;
   const auto starts = readout_starts(inputs.front().trajectory);
-  const Judged first = judge_one(inputs.front(), starts, nullptr);
-  verdicts.front() = first.verdict;
-  for_each_in_parallel(inputs.size() - 1, [&](std::size_t v) {
-    verdicts[v + 1] = judge_one(inputs[v + 1], starts, &first).verdict;
+  const std::size_t begin = beside ? 0 : 1;
+  if (!beside) beside = std::make_shared<const Judged>(judge_one(inputs.front(), starts, nullptr));
+  const auto& first = static_cast<const Judged&>(*beside);
+  if (begin == 1) verdicts.front() = first.verdict;
+  for_each_in_parallel(inputs.size() - begin, [&](std::size_t v) {
+    verdicts[v + begin] = judge_one(inputs[v + begin], starts, &first).verdict;
   });
   return verdicts;
 }
 
-template std::vector<Verdict> judge<float>(const std::vector<VerifierInput<float>>&);
-template std::vector<Verdict> judge<double>(const std::vector<VerifierInput<double>>&);
+template std::vector<Verdict> judge<float>(const std::vector<VerifierInput<float>>&,
+                                           std::shared_ptr<const JudgedVolume>&);
+template std::vector<Verdict> judge<double>(const std::vector<VerifierInput<double>>&,
+                                            std::shared_ptr<const JudgedVolume>&);
 template Verdict weigh<float>(const VerifierInput<float>&, EnergyTable&);
 
 }  // namespace fhd::validation

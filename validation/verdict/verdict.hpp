@@ -14,11 +14,12 @@
 
 namespace fhd::validation {
 
-/// Computes the verdicts of volumes with one E. A volume that leaves over no more than the first one, in every shell of k-space,
-/// coil and readout, has its findings. Throws only what `input.encode` throws. Leaves a cause that takes a search empty:
-/// causes.hpp.
+/// Computes the verdicts of volumes with one E. A volume that leaves over no more than the one `beside` them, in every shell of
+/// k-space, coil and readout, has the findings of that one; none: the first of these, which becomes it. Throws only what
+/// `input.encode` throws. Leaves a cause that takes a search empty: causes.hpp.
 template <class T>
-std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs);
+std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs,
+                           std::shared_ptr<const JudgedVolume>& beside);
 
 /// Fills of a verdict only what is left over beyond noise.
 template <class T>

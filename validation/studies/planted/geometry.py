@@ -1,7 +1,7 @@
 """Mistakes in the trajectory, in the order of samples and readouts, and motion."""
 import numpy as np
 
-from planted.kinds import LINE, PLANES, SIGN, always, exact, found, lines, mistake, percent, planes, readouts, rough
+from planted.kinds import LINE, PLANES, SIGN, always, exact, found, lines, mistake, percent, planes, readouts, rough, square
 from planted.scans import by_readout, count_of, flat, length_of
 
 
@@ -156,7 +156,7 @@ mistake("neighbouring readouts swapped", ordered(lambda n: [min(j ^ 1, n - 1) fo
 mistake("even readouts first, then odd", ordered(lambda n: list(range(0, n, 2)) + list(range(1, n, 2))), LINE, hidden=planes)
 mistake("odd readouts at the places of the even (interleaved order told)", ordered(lambda n: np.argsort(list(range(0, n, 2)) + list(range(1, n, 2)))), LINE, hidden=planes)
 mistake("readouts in random order", ordered(lambda n: np.random.default_rng(3).permutation(n)), LINE, hidden=planes)
-mistake("readouts and samples transposed", readouts(lambda v: np.swapaxes(v, -1, -2).reshape(v.shape)), LINE)
+mistake("readouts and samples transposed", readouts(lambda v: np.swapaxes(v, -1, -2).reshape(v.shape)), LINE, hidden=square)
 mistake("a readout lost at a third, the rest moved up", moved_up(1 / 3), LINE, sizes=lambda s: [(1, "readouts"), (count_of(s) / 3, "readouts")], hidden=planes)
 mistake("the first readout lost, the rest moved up", moved_up(0), LINE, sizes=[(1, "readouts")], hidden=lambda t: planes(t) or lines(t) or (found(t) if "2D" in t else ""))
 mistake("a readout stored twice, the rest moved down", moved_up(.4, True), LINE, sizes=lambda s: [(1, "readouts"), (.4 * count_of(s) + 1, "readouts")], hidden=planes)

@@ -41,6 +41,11 @@ def rough(tags):
     return found(tags) or (ROUGH if "rough" in tags else "")
 
 
+def square(tags):
+    """As many lines as samples, transposed, are those of the transposed object with transposed maps: hidden where maps are found in the scan."""
+    return exact(tags) or (COILS if {"square", "found"} <= tags else "")
+
+
 def always(reason):
     return lambda tags: reason
 

@@ -293,7 +293,7 @@ base("stack-of-stars 24x24x12, 4 coils, maps", "3D radial golden stack time maps
 both("radial-3d 24, 4 coils", "3D radial time", lambda: simulated("a7", "radial-3d", 24, 4, 30, "--seed", 18))
 base("spiral 72, field map 50 Hz, 6 coils, maps", "2D spiral uniform time maps many field",
      lambda: with_field("a8", "spiral", 72, 6, 30, "--field-hz", 50, "--seed", 19))
-both("Cartesian 96, 8 coils", "2D cartesian uniform time",
+both("Cartesian 96, 8 coils", "2D cartesian square uniform time",
      lambda: simulated("a9", "cartesian", 96, 8, 30, "--phantom", "anatomy", "--seed", 20))
 base("Cartesian 96, x2, 24 lines, 8 coils", "2D cartesian uniform found many", lambda: without_maps(reference_lines(
     simulated("a9", "cartesian", 96, 8, 30, "--phantom", "anatomy", "--seed", 20), 2, 24)))
@@ -318,7 +318,7 @@ base("IMPATIENT brain 64x64, 1 coil", "real 2D spiral shot time one found exact"
 base("Siemens gre 320x160, 2 coils", "real 2D cartesian uniform found many", lambda: converted("gre", "siemens_twix/gre.dat"))
 base("Siemens epi 160x80, 2 coils", "real 2D cartesian uniform found many", lambda: converted("epi", "siemens_twix/epi.dat"))
 base("MatMRI spiral 62x83, 6 coils, maps, B0", "real 2D spiral shot time maps many field", matmri)
-base("public head, Cartesian 96, 8 coils", "real 2D cartesian uniform found many", public_head)
+base("public head, Cartesian 96, 8 coils", "real 2D cartesian square uniform found many", public_head)
 base("public head, Cartesian 96, x2, 24 lines, 8 coils", "real 2D cartesian uniform found many",
      lambda: (lambda scan: scan and reference_lines(scan, 2, 24))(public_head()))
 base("public head, Cartesian 96, x2, separate calibration, 8 coils", "real 2D cartesian uniform reference many",

@@ -1,0 +1,331 @@
+// Tests lines of a Cartesian scan with other values: in another order, moved along themselves, of a coil that was undone.
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "validation/verdict/line_tests.hpp"
+
+namespace fhd::validation {
+namespace {
+
+class LineChanges : LineTests {
+ public:
+  explicit LineChanges(const LineTests& tests) : LineTests(tests) {}
+  std::vector<Undone> operator()() {
+    swapped_neighbours();
+    reversed_lines();
+    shifted_lines();
+    step_along();
+    quadratic_phase();
+    exchanged_lines();
+    conjugated_coil();
+    lost_coil();
+    return std::move(found_);
+  }
+
+ private:
+  /// A phase that is quadratic in time, as RF spoiling gives: two neighbours of a line differ from it by the same phase everywhere,
+  /// so that only the covariance, learned anew, shows it.
+  void quadratic_phase() {
+    constexpr int step = 5, most = 355;
+    const auto with = [&](double degrees) {
+      return factors([=](Index j) {
+        return phasor(-degrees * degree * static_cast<double>(j) * static_cast<double>(j + 1) / 2);
+      });
+    };
+    LineModel again(model_);
+    double least = model_.whole_cost(), best = 0;
+    for (int degrees = step; degrees <= most; degrees += step) {
+      again.learn(with(degrees));
+      if (again.whole_cost() < least) least = again.whole_cost(), best = degrees;
+    }
+    if (best == 0) return;
+    const auto [degrees, deviation] = least_between(
+        [&](double x) {
+          again.learn(with(x));
+          return again.whole_cost();
+        },
+        best - step, best + step);
+    add(gained_by(with(degrees)) - std::log(most / step), "phase",
+        fmt::format("the phase of the readouts is that of RF spoiling: each advances by {:.4g} degrees more "
+                    "than the one before",
+                    degrees),
+        degrees, deviation, "degrees", change_by(with(degrees)));
+  }
+
+  double cost_of(const Lines& changed, const std::vector<std::size_t>& relations) const {
+    double sum = 0;
+    for (const auto r : relations) sum += model_.cost_of(r, changed);
+    return sum;
+  }
+  double cost_of(const std::vector<std::size_t>& relations) const {
+    double sum = 0;
+    for (const auto r : relations) sum += model_.cost_of(r);
+    return sum;
+  }
+  void put(Lines& lines, Index place, Index line) const {
+    std::copy_n(told().at(line, 0), lines.coils * lines.length, lines.at(place, 0));
+  }
+
+  /// Adds what is gained by other lines, whose covariance is learned anew.
+  void learn_anew(Lines changed, const char* code, const std::string& text) {
+    const double change = change_by(changed);
+    LineModel model(std::move(changed));
+    model.learn(one_);
+    if (!model.empty()) add(model_.whole_cost() - model.whole_cost(), code, text, 0, 0, "", change);
+  }
+
+  void swapped_neighbours() {
+    Lines swapped(told());
+    for (Index j = 0; j < count(); ++j) put(swapped, j, std::min(j ^ 1, count() - 1));
+    learn_anew(std::move(swapped), "exchange", "the order of the readouts: each two neighbours are swapped");
+  }
+
+  void reversed_lines() {
+    Lines reversed(told());
+    for (Index j = 0; j < count(); ++j)
+      for (Index coil = 0; is_odd(j) && coil < reversed.coils; ++coil)
+        std::reverse(reversed.at(j, coil), reversed.at(j, coil) + reversed.length);
+    learn_anew(std::move(reversed), "exchange", "the order of the samples: every second readout is reversed");
+  }
+
+  /// Returns lines of which every second one is moved by `samples`.
+  Lines shifted(double samples) const {
+    constexpr Index reach = 8;
+    Lines lines(told());
+    std::array<double, 2 * reach + 1> weights{};
+    for (Index i = -reach; i <= reach; ++i) {
+      const double x = static_cast<double>(i) - samples;
+      weights[at(i + reach)] =
+          (x == 0 ? 1 : std::sin(pi * x) / (pi * x)) * std::pow(std::cos(pi * x / (2 * reach + 2)), 2);
+    }
+    for (Index j = 0; j < count(); ++j)
+      for (Index coil = 0; is_odd(j) && coil < lines.coils; ++coil)
+        for (Index n = 0; n < lines.length; ++n) {
+          LineValue sum{};
+          for (Index i = std::max(-reach, -n); i <= std::min(reach, lines.length - 1 - n); ++i)
+            sum += weights[at(i + reach)] * told().at(j, coil)[n + i];
+          lines.at(j, coil)[n] = sum;
+        }
+    return lines;
+  }
+  /// Every second line is some samples late, as the echoes of gradients of two signs are.
+  void shifted_lines() {
+    constexpr double first = 0.25;
+    constexpr std::size_t enough = 48;
+    std::vector<std::size_t> some(model_.relations().size());
+    std::iota(some.begin(), some.end(), std::size_t{0});
+    const auto energy = [&](std::size_t r) { return energy_[at(model_.relations()[r][1])]; };
+    std::sort(some.begin(), some.end(), [&](std::size_t a, std::size_t b) { return energy(a) > energy(b); });
+    some.resize(std::min(some.size(), enough));
+    const double unmoved = cost_of(some);
+    const auto cost = [&](double samples) { return cost_of(shifted(samples), some); };
+    for (const double sign : {-1., 1.}) {
+      double samples = sign * first, least = cost(samples);
+      if (unmoved - least < sure_nats) continue;
+      for (double next = cost(2 * samples); next < least && std::abs(samples) < 4; next = cost(2 * samples))
+        least = next, samples *= 2;
+      const double a = cost(samples / 2), b = least, c = cost(3 * samples / 2), curve = a - 2 * b + c,
+                   step = samples / 2;
+      const double best = curve > 0 ? samples + step * (a - c) / curve / 2 : samples,
+                   deviation = curve > 0 ? std::abs(step) / std::sqrt(curve) : 0;
+      add(unmoved - least - std::log(16), "ghost",
+          fmt::format("every second readout is {:.2g} \u00b1 {:.1g} samples {} (ghosts)", std::abs(best),
+                      deviation, best < 0 ? "early" : "late"),
+          best, deviation, "samples", change_by(shifted(best)));
+    }
+  }
+
+  /// Returns log(q / |w|^2) of each relation.
+  std::vector<double> oddness() const {
+    std::vector<double> odd;
+    const double unknowns = 15. * static_cast<double>(told().coils);
+    for (std::size_t r = 0; r < model_.relations().size(); ++r) {
+      double energy = 0;
+      for (const Index line : model_.relations()[r]) energy += energy_[at(line)];
+      odd.push_back(model_.cost_of(r) / unknowns -
+                    std::log(energy + 1e-3 * all_energy_ / static_cast<double>(count())));
+    }
+    return odd;
+  }
+
+  struct Boundary {
+    double oddness = 0;
+    Index first = 0;
+    std::vector<std::size_t> relations{};  ///< that have lines on both sides
+  };
+  std::vector<Boundary> boundaries() const {
+    constexpr Index near = 6;
+    constexpr std::size_t most = 5, most_relations = 8;
+    const auto odd = oddness();
+    std::vector<Boundary> all;
+    for (Index b = 2; b + 2 <= count(); ++b) {
+      Boundary boundary{0, b};
+      std::vector<double> others;
+      for (std::size_t r = 0; r < odd.size(); ++r) {
+        const auto [low, high] =
+            std::minmax_element(model_.relations()[r].begin(), model_.relations()[r].end());
+        if (*low < b && b <= *high)
+          boundary.oddness += odd[r], boundary.relations.push_back(r);
+        else if (*high >= b - near && *low < b + near)
+          others.push_back(odd[r]);
+      }
+      if (boundary.relations.empty() || boundary.relations.size() > most_relations || others.empty())
+        continue;
+      boundary.oddness =
+          boundary.oddness / static_cast<double>(boundary.relations.size()) - middle_of(others);
+      all.push_back(std::move(boundary));
+    }
+    std::sort(all.begin(), all.end(),
+              [](const Boundary& a, const Boundary& b) { return a.oddness > b.oddness; });
+    all.resize(std::min(all.size(), most));
+    return all;
+  }
+
+  Lines moved_along(Index first, double voxels, double angle) const {
+    Lines lines(told());
+    for (Index n = 0; n < lines.length; ++n) {
+      const LineValue turn = phasor(angle + 2 * pi * lines.k_along[at(n)] * voxels / lines.voxels_along);
+      for (Index j = first; j < count(); ++j)
+        for (Index coil = 0; coil < lines.coils; ++coil) lines.at(j, coil)[n] = turn * lines.at(j, coil)[n];
+    }
+    return lines;
+  }
+  /// Returns the cost of the relations of a boundary with the best phase of the lines behind it.
+  std::pair<double, double> cost_behind(const Boundary& boundary, double voxels) const {
+    const auto moved = moved_along(boundary.first, voxels, 0);
+    constexpr int angles = 24;
+    std::pair<double, double> best{1e300, 0};
+    std::array<double, angles> costs{};
+    for (const auto r : boundary.relations) {
+      const auto block = model_.block_of(r, moved);
+      for (int i = 0; i < angles; ++i) {
+        std::array<LineValue, LineModel::neighbours> h;
+        for (std::size_t a = 0; a < h.size(); ++a)
+          h[a] = model_.relations()[r][a] >= boundary.first ? phasor(2 * pi * i / angles) : LineValue(1);
+        costs[at(i)] += model_.cost_of(block, h);
+      }
+    }
+    for (int i = 0; i < angles; ++i)
+      if (costs[at(i)] < best.first) best = {costs[at(i)], 2 * pi * i / angles};
+    return best;
+  }
+  /// A move along the lines from a readout on, beside any phase.
+  void step_along() {
+    constexpr std::array<double, 18> moves{-12, -10, -8, -6.5, -5, -4,  -3, -2, -1,
+                                           1,   2,   3,  4,    5,  6.5, 8,  10, 12};
+    for (const auto& boundary : boundaries()) {
+      const double still = cost_behind(boundary, 0).first;
+      double least = still, best = 0;
+      for (const double voxels : moves)
+        if (const double cost = cost_behind(boundary, voxels).first; cost < least)
+          least = cost, best = voxels;
+      const double price = std::log(static_cast<double>(moves.size()) * static_cast<double>(count()));
+      if (still - least - price < sure_nats) continue;
+      const double reach = 0.3 * std::abs(best) + 0.5;
+      const auto [voxels, deviation] =
+          least_between([&](double x) { return cost_behind(boundary, x).first; }, best - reach, best + reach);
+      const auto [cost, angle] = cost_behind(boundary, voxels);
+      add(cost_of(boundary.relations) - cost - price, "motion",
+          fmt::format("the object moved by {:.3g} \u00b1 {:.1g} voxels along {} after readout {} of {}",
+                      voxels, deviation, along(), number(boundary.first), count()),
+          voxels, deviation, "voxels", change_by(moved_along(boundary.first, voxels, angle)));
+    }
+  }
+
+  /// Two lines, each at the place of the other.
+  void exchanged_lines() {
+    constexpr std::size_t most = 10;
+    const auto odd = oddness();
+    const double usual = middle_of(odd);
+    std::vector<std::pair<double, Index>> lines;
+    constexpr double strong = 0.002;  // of the strongest line: others change little
+    const double strongest = *std::max_element(energy_.begin(), energy_.end());
+    for (Index j = 0; j < count(); ++j) {
+      if (energy_[at(j)] < strong * strongest) continue;
+      double sum = 0;
+      for (std::size_t r = 0; r < odd.size(); ++r)
+        for (const Index line : model_.relations()[r]) sum += line == j ? odd[r] - usual : 0;
+      lines.emplace_back(-sum, j);
+    }
+    std::sort(lines.begin(), lines.end());
+    lines.resize(std::min(lines.size(), most));
+    const double price = std::log(0.5 * static_cast<double>(count() * count()));
+    for (std::size_t a = 0; a < lines.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b) {
+        const Index one = std::min(lines[a].second, lines[b].second),
+                    other = std::max(lines[a].second, lines[b].second);
+        std::vector<std::size_t> relations;
+        for (std::size_t r = 0; r < odd.size(); ++r)
+          for (const Index line : model_.relations()[r])
+            if ((line == one || line == other) && (relations.empty() || relations.back() != r))
+              relations.push_back(r);
+        Lines changed(told());
+        put(changed, one, other), put(changed, other, one);
+        const double nats = cost_of(relations) - cost_of(changed, relations) - price;
+        if (nats < sure_nats) continue;
+        add(nats, "exchange",
+            fmt::format("the order of the readouts: readouts {} and {} (from 0) are exchanged", number(one),
+                        number(other)),
+            static_cast<double>(number(one)), 0, "readouts", change_by(changed));
+      }
+  }
+
+  // --- Coils ---
+
+  void conjugated_coil() {
+    for (Index coil = 0; coil < coils_.coils; ++coil) {
+      Lines changed(coils_);
+      for (Index j = 0; j < count(); ++j)
+        for (Index n = 0; n < changed.length; ++n) changed.at(j, coil)[n] = conj(changed.at(j, coil)[n]);
+      LineModel model(combined(changed, strongest_combinations(changed)));
+      model.learn(one_);
+      if (model.empty()) return;
+      // Another set of combinations has a covariance of its own: it has to gain a nat for each line.
+      add(model_.whole_cost() - model.whole_cost() - static_cast<double>(count()), "coil",
+          fmt::format("coil {} (from 0, as used) is conjugated", coil), static_cast<double>(coil), 0, "coil",
+          change_by(combined(changed, combinations_)));
+    }
+  }
+
+  /// A coil that has no signal before or after a readout.
+  void lost_coil() {
+    constexpr double least_share = 0.03,
+                     lost = 0.02;        // of the energy of all coils; of the share on the other side
+    constexpr double least_part = 0.02;  // of the energy of the scan, before and after
+    const Index fewest = count() / 8;
+    for (Index coil = 0; coil < coils_.coils; ++coil) {
+      std::vector<double> sum{0}, all{0};
+      for (Index j = 0; j < count(); ++j) {
+        double own = 0, of_all = 0;
+        for (Index c = 0; c < coils_.coils; ++c)
+          for (Index n = 0; n < coils_.length; ++n) (c == coil ? own : of_all) += norm(coils_.at(j, c)[n]);
+        sum.push_back(sum.back() + own), all.push_back(all.back() + own + of_all);
+      }
+      double least = lost;
+      Index first = -1;
+      for (Index b = fewest; b <= count() - fewest; ++b) {
+        const double before = sum[at(b)] / all[at(b)],
+                     after = (sum.back() - sum[at(b)]) / (all.back() - all[at(b)]);
+        if (std::min(all[at(b)], all.back() - all[at(b)]) < least_part * all.back()) continue;
+        if (std::max(before, after) > least_share &&
+            std::min(before, after) < least * std::max(before, after))
+          least = std::min(before, after) / std::max(before, after), first = b;
+      }
+      if (first < 0) continue;
+      add(static_cast<double>(coils_.length), "coil",
+          fmt::format("coil {} (from 0, as used) is lost in a part of the scan: its signal changes {:.2g} "
+                      "times at readout {} of {}",
+                      coil, std::sqrt(least), number(first), count()),
+          static_cast<double>(coil), 0, "coil", std::sqrt(sum.back() / all.back()));
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<Undone> undone_by_changes(const LineTests& tests) { return LineChanges(tests)(); }
+
+}  // namespace fhd::validation
