@@ -90,8 +90,8 @@ bool looks_like_outside(const Finding& cause, const Verdict& v) {
 bool is_ordinary(const Finding& cause, const Verdict& v) {
   constexpr double little = 0.1;
   constexpr std::size_t few_readouts = 8;
-  if (cause.share == shown_by_samples) return false;
   if (looks_like_outside(cause, v)) return true;
+  if (cause.share == shown_by_samples) return false;
   if (!(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit))) return false;
   const bool is_in_time = cause.code == "signal" || cause.code == "phase" || cause.code == "motion";
   if (is_in_time && v.by_readout.size() > 0 && v.by_readout.size() < few_readouts) return true;
