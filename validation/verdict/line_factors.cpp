@@ -45,7 +45,7 @@ class LineFactors : LineTests {
   /// Motion across the lines as a sine of time.
   void to_and_fro() {
     constexpr int directions = 8;
-    constexpr std::array<double, 4> sizes{0.7, 1.4, 2.1, 3};
+    constexpr std::array<double, 3> sizes{0.8, 1.7, 3};
     const auto with = [&](double size, double cycles, double start) {
       return [=, this](Index j) {
         const double time = static_cast<double>(j) / static_cast<double>(count());
@@ -87,10 +87,11 @@ class LineFactors : LineTests {
     };
     double least = as_told_, best = 0, tried = 0;
     Index first = 0;
-    for (Index b = 3; b + 3 <= count(); ++b)
-      for (double voxels = -most; voxels <= most; voxels += step, ++tried)
-        if (const double cost = cost_with(with(b, voxels)); cost < least)
-          least = cost, best = voxels, first = b;
+    for (double voxels = -most; voxels <= most; voxels += step) {
+      const auto costs = model_.costs_of_steps(one_, factors(with(0, voxels)));
+      for (Index b = 3; b + 3 <= count(); ++b, ++tried)
+        if (costs[at(b)] < least) least = costs[at(b)], best = voxels, first = b;
+    }
     const double nats = as_told_ - least - std::log(tried);
     if (nats < sure_nats) return;
     // The covariance that was learned from lines before and after the move hides a part of it.
@@ -107,7 +108,8 @@ class LineFactors : LineTests {
   }
 
   void phase_of_each() {
-    const auto h = model_.best_factors(one_, false);
+    phases_ = model_.best_factors(one_, false);
+    const auto& h = phases_;
     const double nats = gained_by(h) - static_cast<double>(count());
     if (nats < sure_nats) return;
     // A phase that is linear in k is a place of the object: each line is compared with two before and after it.
@@ -153,7 +155,7 @@ class LineFactors : LineTests {
 
   /// Tests gains beside a curve that is symmetric in k, as the energy of lines is: no line is of known strength.
   void gains() {
-    const auto h = model_.best_factors(model_.best_factors(one_, false), true);
+    const auto h = model_.best_factors(phases_, true);
     const auto central = std::min_element(told().k_line.begin(), told().k_line.end(),
                                           [](double a, double b) { return std::abs(a) < std::abs(b); });
     const Index centre = told().places[at(central - told().k_line.begin())];
@@ -240,14 +242,13 @@ class LineFactors : LineTests {
   bool gain_step(const Factors& even, double base, double least_nats) {
     constexpr std::array<double, 16> steps{.25, .33,  .4,   .5,   .6, .7,  .8, .9,
                                            1.1, 1.25, 1.43, 1.67, 2,  2.5, 3,  4};
-    const auto with = [&](Index first, double gain) {
-      return [&even, first, gain](Index j) { return (j >= first ? gain : 1) * even[at(j)]; };
-    };
     double least = base, gain = 1;
     Index first = 0;
-    for (Index b = 3; b + 3 <= count(); ++b)
-      for (const double of : steps)
-        if (const double cost = cost_with(with(b, of)); cost < least) least = cost, gain = of, first = b;
+    for (const double of : steps) {
+      const auto costs = model_.costs_of_steps(even, factors([&](Index j) { return of * even[at(j)]; }));
+      for (Index b = 3; b + 3 <= count(); ++b)
+        if (costs[at(b)] < least) least = costs[at(b)], gain = of, first = b;
+    }
     const double nats =
         base - least - std::log(static_cast<double>(steps.size()) * static_cast<double>(count()));
     if (nats < sure_nats || base - least < least_nats) return false;
@@ -271,6 +272,8 @@ class LineFactors : LineTests {
         percent, 100 * deviation * std::exp(-log), "%", change_by(undone));
     return true;
   }
+
+  Factors phases_;  ///< the best of each line
 };
 
 }  // namespace

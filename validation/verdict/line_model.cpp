@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "recon/array/linear_algebra.hpp"
 
@@ -143,7 +144,7 @@ LineModel::LineModel(Lines lines) : lines_(std::move(lines)) {
            static_cast<double>(weakest);
   noise_ = std::max(noise_, 1e-12 * sorted.back());
   relate();
-  for (const auto& relation : relations_) correlations_.push_back(correlations_of(relation, lines_));
+  correlate();
   blocks_.resize(relations_.size());
   inverse_.resize(kinds_.size() - 1);
 }
@@ -177,26 +178,48 @@ void LineModel::relate() {
       of_line_[static_cast<std::size_t>(relations_[r][place])].push_back({r, place});
 }
 
-/// Returns sum_n d_b,c(n + lag) conj d_a,c'(n) for the pairs (b, a) of line_pairs.
-LineModel::Correlations LineModel::correlations_of(const Relation& relation, const Lines& lines) const {
+/// Returns sum_n d_b,c(n + lag) conj d_a,c'(n) of two lines b and a, [c][c'][lag].
+LineModel::Correlations LineModel::correlations_of(Index b, Index a, const Lines& lines) {
   const Index coils = lines.coils, length = lines.length;
-  Correlations all(line_pairs.size() * static_cast<std::size_t>(coils * coils * lags));
+  Correlations all(static_cast<std::size_t>(coils * coils * lags));
   auto out = all.begin();
-  for (const auto& [b, a] : line_pairs)
-    for (Index c = 0; c < coils; ++c)
-      for (Index other = 0; other < coils; ++other) {
-        const LineValue *x = lines.at(relation[b], c), *y = lines.at(relation[a], other);
-        for (Index lag = 1 - positions; lag < positions; ++lag) {
-          double re = 0, im = 0;
-          const Index first = std::max<Index>(0, -lag), last = std::min(length, length - lag);
-          for (Index n = first; n < last; ++n) {
-            re += x[n + lag].re * y[n].re + x[n + lag].im * y[n].im;
-            im += x[n + lag].im * y[n].re - x[n + lag].re * y[n].im;
-          }
-          *out++ = {re, im};
+  for (Index c = 0; c < coils; ++c)
+    for (Index other = 0; other < coils; ++other) {
+      const LineValue *x = lines.at(b, c), *y = lines.at(a, other);
+      for (Index lag = 1 - positions; lag < positions; ++lag) {
+        double re = 0, im = 0;
+        const Index first = std::max<Index>(0, -lag), last = std::min(length, length - lag);
+        for (Index n = first; n < last; ++n) {
+          re += x[n + lag].re * y[n].re + x[n + lag].im * y[n].im;
+          im += x[n + lag].im * y[n].re - x[n + lag].re * y[n].im;
         }
+        *out++ = {re, im};
       }
+    }
   return all;
+}
+
+LineModel::Correlations LineModel::correlations_of(const Relation& relation, const Lines& lines) {
+  Correlations all;
+  for (const auto& [b, a] : line_pairs) {
+    const auto of_pair = correlations_of(relation[b], relation[a], lines);
+    all.insert(all.end(), of_pair.begin(), of_pair.end());
+  }
+  return all;
+}
+
+/// Fills the correlations of all relations, each pair of lines once.
+void LineModel::correlate() {
+  std::map<std::pair<Index, Index>, Correlations> of_pairs;
+  for (const auto& relation : relations_) {
+    Correlations all;
+    for (const auto& [b, a] : line_pairs) {
+      auto& of_pair = of_pairs[{relation[b], relation[a]}];
+      if (of_pair.empty()) of_pair = correlations_of(relation[b], relation[a], lines_);
+      all.insert(all.end(), of_pair.begin(), of_pair.end());
+    }
+    correlations_.push_back(std::move(all));
+  }
 }
 
 /// Returns B of a relation with these correlations.
@@ -325,6 +348,33 @@ double LineModel::cost(const Factors& h) const {
     for (const Index line : relations_[r]) sum -= for_line * logs[static_cast<std::size_t>(line)];
   }
   return sum;
+}
+
+/// Adds what each relation costs to the steps between its lines, where it is the same.
+std::vector<double> LineModel::costs_of_steps(const Factors& before, const Factors& after) const {
+  const auto count = static_cast<Index>(before.size());
+  std::vector<double> costs(static_cast<std::size_t>(count) + 2);
+  const double for_line = unknowns() / neighbours;
+  for (std::size_t r = 0; r < relations_.size(); ++r) {
+    Relation sorted = relations_[r];
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t s = 0; s <= neighbours; ++s) {
+      const Index low = s == 0 ? 0 : sorted[s - 1] + 1, high = s == neighbours ? count : sorted[s];
+      std::array<LineValue, neighbours> h;
+      double cost = 0;
+      for (std::size_t a = 0; a < neighbours; ++a) {
+        const Index line = relations_[r][a];
+        h[a] = (line >= low ? after : before)[static_cast<std::size_t>(line)];
+        cost -= for_line * std::log(std::max(norm(h[a]), 1e-300));
+      }
+      cost += unknowns() * std::log(square(blocks_[r], h));
+      costs[static_cast<std::size_t>(low)] += cost;
+      costs[static_cast<std::size_t>(high) + 1] -= cost;
+    }
+  }
+  for (std::size_t b = 1; b < costs.size(); ++b) costs[b] += costs[b - 1];
+  costs.pop_back();
+  return costs;
 }
 
 /// Minimizes a bound that touches the cost: sum_r n q_r / (q_r before), line by line, which has a closed form.

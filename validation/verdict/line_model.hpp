@@ -62,6 +62,8 @@ class LineModel {
   void learn(const Factors& h);
   /// Returns L of the R that was learned: of lines times h, but for a constant.
   double cost(const Factors& h) const;
+  /// Returns, for each line and the end, the cost of factors `before` it and `after` from it on.
+  std::vector<double> costs_of_steps(const Factors& before, const Factors& after) const;
   /// Returns L with the log det R of what was learned.
   double whole_cost() const { return whole_cost_; }
   /// Returns the h that minimizes cost(h) from `h` on: phases alone, or gains, too.
@@ -89,7 +91,9 @@ class LineModel {
   using Correlations = std::vector<Complex<double>>;  ///< [pair of places][coil][coil][lag]
 
   void relate();
-  Correlations correlations_of(const Relation& relation, const Lines& lines) const;
+  void correlate();
+  static Correlations correlations_of(std::int64_t b, std::int64_t a, const Lines& lines);
+  static Correlations correlations_of(const Relation& relation, const Lines& lines);
   Block block_of(const Correlations& of, std::size_t kind) const;
   double square(std::size_t relation, const Factors& h) const {
     const auto& lines = relations_[relation];
