@@ -167,7 +167,9 @@ class ArmOrders {
         if (next.empty()) break;
         s = std::move(next), now = least;
       }
-      if (now < best.misfit) best.misfit = now, best.source = s;
+      // Orders that are turned leave as much: the one that is nearest to what is told stays.
+      constexpr double clearly_less = 0.8;
+      if (now < clearly_less * best.misfit) best.misfit = now, best.source = s;
     }
     describe(best);
     return best;
