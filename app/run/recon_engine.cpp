@@ -110,7 +110,7 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   if (!report.verdict) return;
   Verdict& verdict = *report.verdict;
   const bool maps_are_given = scan.calibration || (scan.sensitivity_maps && !asks_to_find(coils.maps));
-  if (!maps_are_given) validation::drop_what_maps_follow(verdict);
+  if (!maps_are_given && report.converged) validation::drop_what_maps_follow(verdict);
   if (seeks_cause && validation::calls_for_a_cause(verdict)) {
     const auto begin = Clock::now();
     const bool is_alarm = verdict.judgement != Judgement::ordinary;
@@ -123,12 +123,14 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   }
   if (verdict.judgement != Judgement::unexplained) return;
   const auto& cause = verdict.cause;
+  const bool are_virtual_coils = std::ranges::any_of(
+      report.settings, [](const auto& setting) { return setting.first == "virtual coils"; });
+  const validation::RemedyFacts facts{checks.delays_are_corrected, scan.calibration.has_value(),
+                                      are_virtual_coils};
   report.messages.push_back(
       {"verdict", Severity::suspicion,
        verdict.sentence + (cause ? "" : "; unit, trajectory, maps, calibration or motion?"),
-       cause ? validation::remedy_of_cause(cause->code, checks.delays_are_corrected,
-                                           scan.calibration.has_value())
-             : ""});
+       cause ? validation::remedy_of_cause(cause->code, facts) : ""});
 }
 
 }  // namespace
