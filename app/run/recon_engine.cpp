@@ -132,7 +132,9 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   report.messages.push_back(
       {"verdict", Severity::suspicion,
        verdict.sentence + (cause ? "" : "; unit, trajectory, maps, calibration or motion?"),
-       cause ? validation::remedy_of_cause(cause->code, checks.delays_are_corrected) : ""});
+       cause ? validation::remedy_of_cause(cause->code, checks.delays_are_corrected,
+                                           scan.calibration.has_value())
+             : ""});
 }
 
 }  // namespace

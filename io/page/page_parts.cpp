@@ -42,14 +42,15 @@ double severity(const Json& certificate) {
 
 /// Returns how important a verdict is for a reader.
 int severity_of_verdict(const Json& verdict) {
-  constexpr const char* mildest_first[] = {"explained", "explained but for an ordinary rest", "untested",
-                                           "varies",    "not converged",     "unexplained"};
+  constexpr const char* mildest_first[] = {"explained",     "explained but for an ordinary rest",
+                                           "untested",      "varies",
+                                           "not converged", "unexplained"};
   const Json& found = field_of(verdict, "judgement");
   return static_cast<int>(std::ranges::find(mildest_first, found) - mildest_first);
 }
 
-/// Returns the warnings and suspicions of all images, with the number of the image where there are several; the same
-/// text comes once.
+/// Returns the suspicions and warnings of all images, suspicions first, with the number of the image where there are several;
+/// the same text comes once.
 Json doubts_of(const Json& images) {
   Json doubts = Json::array();
   for (std::size_t i = 0; i < images.size(); ++i)
@@ -61,6 +62,8 @@ Json doubts_of(const Json& images) {
                           {"severity", name_of(message.severity)},
                           {"text", line}});
     }
+  std::stable_partition(doubts.begin(), doubts.end(),
+                        [](const Json& doubt) { return doubt["severity"] != "warning"; });
   return doubts;
 }
 

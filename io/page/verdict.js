@@ -10,7 +10,7 @@ function verdict(r) {
   const figures = [part("image to samples (F)", c.forward_error), part("samples to image (Fᴴ)", c.adjoint_error), part("both, as solved (FᴴF)", c.normal_error)].filter(t => t).join(", ") || "missing";
   const many = images > 1 ? [(failed ? `${failed} of ${images} images failed` : `${certified} of ${images} images checked`) + "; of the worst, "] : [""];
   return make("div", {class: "verdict " + (c.passed ? "pass" : "fail"), role: c.passed ? "status" : "alert"},
-    c.passed ? "Certified: the operators that made this image are as exact as asked." : "Warning: the accuracy check of this result did not pass.",
+    c.passed ? "Certified: the operators that made this image are as exact as asked." + (is_alarm(r) ? " This is about arithmetic, not about the data." : "") : "Warning: the accuracy check of this result did not pass.",
     make("small", {}, `${many[0]}relative errors: ${figures} (allowed ${number(c.requested)})` + [c.true_residual === null ? null : `true residual ${number(c.true_residual, 2)}`, ...stop, ...time].filter(t => t).map(t => "; " + t).join("")));
 }
 /// Whether the verdict of the result is an alarm.
@@ -71,8 +71,8 @@ function rest_bars(label, xname, values, first, tip) {
   });
 }
 const span_of = values => { const a = share(Math.min(...values)), b = share(Math.max(...values)); return a === b ? a : `${a.slice(0, -2)} to ${b}`; };
-/// Returns the findings as sentences: the cause, else what a change of the model would explain; ordinary sources; what other
-/// readouts predict of one.
+/// Returns the findings as sentences: the cause, and what explains at least half as much; without one what a change of the model
+/// would explain, ordinary sources, and what other readouts predict of one.
 function findings(v) {
   const list = make("ul", {class: "findings"}), say = (text, strong) => list.append(make("li", {}, strong ? make("b", {}, text) : text));
   const is_finding = f => f && typeof f.text === "string", upper = text => text.charAt(0).toUpperCase() + text.slice(1);
@@ -80,8 +80,10 @@ function findings(v) {
   const changes = f => is_number(f.image_change) && f.image_change > 0 ? `undoing it changes the image by about ${percent(f.image_change)}` : null;
   const sentence = f => upper([f.text, changes(f), explains(f)].filter(t => t).join("; ") + ".");
   if (is_finding(v.cause)) say(sentence(v.cause), true);
-  const others = list_of(v.changes).filter(f => is_finding(f) && is_number(f.image_change) && f.image_change >= .02 && f.share_of_rest >= .1 && !(v.cause && f.code === v.cause.code));
+  const least = is_finding(v.cause) ? .5 * (v.cause.share_of_rest || 1) : .1;
+  const others = list_of(v.changes).filter(f => is_finding(f) && is_number(f.image_change) && f.image_change >= .02 && f.share_of_rest >= least && !(v.cause && f.code === v.cause.code));
   if (is_alarm({verdict: v})) others.slice(0, 2).forEach(f => say((v.cause ? "Less likely: " : "Would fit better: ") + sentence(f)));
+  if (is_finding(v.cause)) return list;
   const ordinary = list_of(v.ordinary).filter(is_finding);
   if (ordinary.length) say("Ordinary sources, each with the share of the power of what is left over that it explains near the centre of k-space: " + ordinary.map(f => `${f.text}, ${percent(f.share_of_rest)}`).join("; ") + ".");
   if (is_number(v.prediction_error)) say(`An image of three readouts in four predicts the fourth to within ${share(v.prediction_error)} beyond noise, near the centre of k-space.`);
@@ -104,7 +106,7 @@ function left_over(r) {
       m.tip = `${m.name}: ${share(m.unexplained)} of the signal there is left over` + (known && is_number(m.chi_squared) ? `, χ² ${number(m.chi_squared, 3)}` : "");
     });
     const beyond = m => m.share_of_energy * m.beyond_noise ** 2, most = shells.filter(m => is_number(m.beyond_noise)).reduce((a, m) => !a || beyond(m) > beyond(a) ? m : a, null);
-    const words = !most ? "Too few samples tell signal from noise." : most.beyond_noise > 0 ? `Most is left over beyond noise ${most.name}: ${share(most.beyond_noise)} of the signal there.` : "Nowhere is more left over than noise leaves.";
+    const words = !most ? "Too few samples tell signal from noise." : most.beyond_noise > 0 ? `Most is left over beyond noise ${most.name}: ${share(most.beyond_noise)} of the signal there.` : is_alarm(r) && !known ? "A mistake that leaves over as much everywhere counts as noise here." : "Nowhere is more left over than noise leaves.";
     panel(by_radius(shells), "By distance from the centre of k-space.", words);
   }
   const coils = list_of(v.by_coil).filter(is_part);

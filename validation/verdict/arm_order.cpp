@@ -142,13 +142,16 @@ class ArmOrders {
     Order best;
     best.misfit = std::numeric_limits<double>::infinity();
     constexpr int starts = 4;
-    for (int start = 0; start < starts && !(best.misfit < 0.2 * enough); ++start) {
+    // An order that is turned leaves as much, but for what the model cannot hold: it gains nothing where all is explained.
+    constexpr double clearly_less = 0.8;
+    const double explained = 0.2 * enough;
+    for (int start = 0; start < starts && !(best.misfit < explained); ++start) {
       Source s(told_);
       if (start > 0) std::shuffle(s.begin(), s.end(), generator);
       double now = left(s);
       for (Index sweep = 0; sweep < 3 * n_; ++sweep) {
         Source next;
-        double least = now * (1 - 1e-6);
+        double least = (now < explained ? clearly_less : 1 - 1e-6) * now;
         for (Index a = 0; a < n_; ++a)
           for (Index b = 0; b < n_; ++b) {
             if (a == b) continue;
@@ -167,8 +170,6 @@ class ArmOrders {
         if (next.empty()) break;
         s = std::move(next), now = least;
       }
-      // Orders that are turned leave as much: the one that is nearest to what is told stays.
-      constexpr double clearly_less = 0.8;
       if (now < clearly_less * best.misfit) best.misfit = now, best.source = s;
     }
     describe(best);

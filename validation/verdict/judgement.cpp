@@ -249,7 +249,7 @@ double ordinary_limit(double share, double most) {
   return std::min(most, unexplained_limit * std::pow(1 - share, -0.75));
 }
 
-std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
+std::string remedy_of_cause(std::string_view code, bool delays_are_sought, bool are_calibrated) {
   if (code == codes::folding) return option_words("map-sets", "auto");
   if (code == "unit") return "give the unit with " + option_words("trajectory-unit");
   if (code == codes::delays)
@@ -261,15 +261,18 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
     std::string text;
   };
   const Advice all[] = {
-      {"scale", "divide k by the stated factor (" + option_words("trajectory-scale", "X,Y,Z") +
-                    "), or check " + option_words("trajectory-unit") + " and " + option_words("fov-mm")},
+      {"scale", "multiply k by factors of its axes, " + option_words("trajectory-scale", "1.03,1") +
+                    " where k_x is 3 % too short, or check " + option_words("trajectory-unit") + " and " +
+                    option_words("fov-mm")},
       {"shear", "take the stated share off this component of k"},
       {"axes", "give the axes with " + option_words("trajectory-axes")},
       {"frequency", "demodulate the samples by this frequency, or give " + option_words("field-map")},
       {"field_map",
        "give the map by " + option_words("field-map") + " with " + option_words("field-map-unit")},
       {"motion", "gate the scan (" + option_words("gate") + ") or repeat it"},
-      {"sensitivity_maps", "find the maps in the scan: " + option_words("coils", "espirit")},
+      {"sensitivity_maps", are_calibrated
+                               ? "take a calibration of this scan, with its coils in the same order"
+                               : "find the maps in the scan: " + option_words("coils", "espirit")},
       {"coil", "leave the coil out: " + option_words("omit-coils", "N")},
       {"window", "store the samples as they were measured"},
       {"tone", "take the tone off the samples before they are stored"},

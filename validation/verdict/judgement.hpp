@@ -20,8 +20,8 @@ inline constexpr double varying_limit = 0.5;
 inline constexpr double coil_limit = 2;
 /// A voxel at the centre of the FOV brighter than all others by this factor: an offset of the receiver.
 inline constexpr double centre_limit = 3;
-/// A constant of the receiver with this share of |d|; objects reach 0.02.
-inline constexpr double offset_limit = 0.1;
+/// A constant of the receiver with this share of |d|: an alarm; and the most that samples of objects have at the edge of k-space.
+inline constexpr double offset_limit = 0.1, offset_of_objects = 0.02;
 /// A field map is wrong if the residual asks for a step of this share of it; the other sign gives -0.5.
 inline constexpr double field_map_limit = 0.3;
 /// Share of a cause that the samples show by themselves: no image explains them otherwise.
@@ -54,8 +54,9 @@ void drop_order(Verdict& verdict);
 /// would have been found with it, S'(r) = S(r / s), and another object, rho'(r) = rho(r / s), explains the samples as well.
 void drop_what_maps_follow(Verdict& verdict);
 
-/// Returns the remedy of a cause with this code; empty where no option and no advice answers it.
-std::string remedy_of_cause(std::string_view code, bool delays_are_sought);
+/// Returns the remedy of a cause with this code; empty where no option and no advice answers it. `are_calibrated`: maps come from
+/// calibration readouts of their own.
+std::string remedy_of_cause(std::string_view code, bool delays_are_sought, bool are_calibrated);
 
 /// Returns the change with this code; null where it was not tried.
 const Finding* change_of(const Verdict& verdict, std::string_view code);

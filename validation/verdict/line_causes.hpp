@@ -12,7 +12,7 @@ namespace fhd::validation {
 
 /// Returns the mistake of the lines without which they are likeliest. It counts if undoing it gains 5 nats beyond the logarithm of
 /// how many others were tried, or beyond one for each line where every line has a size of its own, and changes the image by
-/// more than 5 %. `share` is 1: lines alone show it. Codes: "phase", "signal", "motion", "ghost", "exchange". `unexplained` as in
+/// more than 5 %. `share` is 1: lines alone show it. Codes: "phase", "signal", "odd_readouts", "motion", "ghost", "exchange", "coil". `unexplained` as in
 /// Verdict: tests that need other lines are made above 2 %. Empty for other trajectories, for one coil, and in 3D.
 template <class T>
 std::optional<Finding> cause_in_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,

@@ -181,22 +181,30 @@ class LineFactors : LineTests {
         percent, 0, "%", change_by(ratio));
   }
 
-  /// Returns the logarithm of the gain that each line lacks beside the median of three lines on both sides.
-  std::vector<double> lacking(const Factors& h) const {
+  /// Returns, for each line, the median of values of three lines on both sides; 0 for lines that no neighbours tell.
+  std::vector<double> medians_beside(const std::vector<double>& values) const {
     constexpr std::size_t reach = 3;
     std::vector<std::size_t> order;
     for (Index j = 0; j < count(); ++j)
       if (model_.has(j)) order.push_back(at(j));
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return told().places[a] < told().places[b]; });
-    std::vector<double> lacks(at(count()));
+    std::vector<double> medians(at(count()));
     for (std::size_t i = 0; i < order.size(); ++i) {
       std::vector<double> beside;
       for (std::size_t o = i - std::min(i, reach); o < std::min(order.size(), i + reach + 1); ++o)
-        if (o != i) beside.push_back(std::log(norm(h[order[o]])) / 2);
-      lacks[order[i]] = std::log(norm(h[order[i]])) / 2 - middle_of(beside);
+        if (o != i) beside.push_back(values[order[o]]);
+      medians[order[i]] = middle_of(beside);
     }
-    return lacks;
+    return medians;
+  }
+  /// Returns the logarithm of the gain that each line lacks beside its neighbours.
+  std::vector<double> lacking(const Factors& h) const {
+    std::vector<double> logs;
+    for (const auto& of : h) logs.push_back(std::log(norm(of)) / 2);
+    const auto medians = medians_beside(logs);
+    for (Index j = 0; j < count(); ++j) logs[at(j)] = model_.has(j) ? logs[at(j)] - medians[at(j)] : 0;
+    return logs;
   }
 
   /// One line of another gain than those beside it, or without signal.
@@ -225,8 +233,11 @@ class LineFactors : LineTests {
       return true;
     }
     if (odd < 0) return false;
-    const double own = energy_[at(odd)], undone = own / gain / gain;
-    const double change = std::sqrt(own / (all_energy_ - own + undone)) * std::abs(1 - 1 / gain);
+    // A lost line holds noise, which tells no gain: its neighbours tell what it would hold.
+    const double own = energy_[at(odd)],
+                 undone = gain < lost ? medians_beside(energy_)[at(odd)] : own / gain / gain;
+    const double change =
+        std::abs(std::sqrt(undone) - std::sqrt(own)) / std::sqrt(all_energy_ - own + undone);
     const auto text = gain < lost ? fmt::format(
                                         "readout {} of {} (from 0) is lost or holds little but noise: it has "
                                         "{:.2g} times the signal of its neighbours",
@@ -235,7 +246,7 @@ class LineFactors : LineTests {
                                         "the signal of readout {} of {} (from 0) is {:.3g} times that of its "
                                         "neighbours: another gain, or interference",
                                         number(odd), count(), gain);
-    add(most - std::log(count()), "signal", text, gain, 0, "times", change);
+    add(most - std::log(count()), "odd_readouts", text, gain, 0, "times", change);
     return true;
   }
 

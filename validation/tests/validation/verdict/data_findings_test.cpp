@@ -159,14 +159,13 @@ TEST_P(DataFindings, tell_a_planted_mistake_with_its_size) {
   auto made = simulated(planted.kind, planted.matrix_size, planted.coils);
   planted.plant(made);
   const Verdict v = verdict_of(made.scan);
-  const auto* found = validation::change_of(v, planted.code);
-  ASSERT_NE(found, nullptr) << v.sentence;
-  EXPECT_NEAR(found->amount, planted.amount, planted.tolerance) << found->text;
-  ASSERT_TRUE(v.cause) << v.sentence << ", " << found->image_change << ", " << found->share;
+  ASSERT_TRUE(v.cause) << v.sentence;
   EXPECT_EQ(v.cause->code, planted.code) << v.cause->text;
+  EXPECT_NEAR(v.cause->amount, planted.amount, planted.tolerance) << v.cause->text;
   EXPECT_EQ(v.judgement, Verdict::Judgement::unexplained);
 }
 
+// The line at the centre has twice the signal of three lines on both sides: 0.02 of it is 0.04 of theirs.
 // A window at the ends is the mean of the last 24th of a readout: 0.08 at its end, 0.09 there.
 INSTANTIATE_TEST_SUITE_P(
     All, DataFindings,
@@ -208,10 +207,14 @@ INSTANTIATE_TEST_SUITE_P(
                 5,
                 0.1,
                 gains([](Index j) { return j % 12 == 5 ? 1e-3f : 1.f; })},
-        Planted{
-            "lost_centre", TrajectoryKind::cartesian, {64, 64, 1}, 4, "odd_readouts", 32, 0.1, gains([](Index j) {
-              return j == 32 ? 0.02f : 1.f;
-            })},
+        Planted{"lost_centre",
+                TrajectoryKind::cartesian,
+                {64, 64, 1},
+                4,
+                "odd_readouts",
+                0.04,
+                0.01,
+                gains([](Index j) { return j == 32 ? 0.02f : 1.f; })},
         Planted{"noise_in_readout",
                 TrajectoryKind::golden_radial,
                 {48, 48, 1},
