@@ -8,7 +8,7 @@ namespace fhd::validation {
 
 LineTests::LineTests(const Lines& coils)
     : coils_(coils),
-      combinations_(strongest_combinations(coils)),
+      combinations_(strongest_combinations(gram_of(coils), most_combinations)),
       model_(combined(coils, combinations_)),
       one_(at(coils.count), LineValue(1)) {
   if (model_.empty()) return;

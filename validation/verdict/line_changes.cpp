@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "recon/array/linear_algebra.hpp"
 #include "validation/verdict/line_tests.hpp"
 
 namespace fhd::validation {
@@ -26,13 +27,14 @@ class LineChanges : LineTests {
   }
 
  private:
-  /// A phase that is quadratic in time, as RF spoiling gives: two neighbours of a line differ from it by the same phase everywhere,
+  /// Tests a phase that is quadratic in time, as RF spoiling gives: two neighbours of a line differ from it by the same phase everywhere,
   /// so that only the covariance, learned anew, shows it.
   void quadratic_phase() {
     constexpr int step = 5, most = 355;
     const auto with = [&](double degrees) {
-      return factors([=](Index j) {
-        return phasor(-degrees * degree * static_cast<double>(j) * static_cast<double>(j + 1) / 2);
+      return factors([=, this](Index j) {
+        return phasor(-degrees * degree * static_cast<double>(number(j)) *
+                      static_cast<double>(number(j) + 1) / 2);
       });
     };
     LineModel again(model_);
@@ -48,7 +50,7 @@ class LineChanges : LineTests {
           return again.whole_cost();
         },
         best - step, best + step);
-    add(gained_by(with(degrees)) - std::log(most / step), "phase",
+    add(gained_by(with(degrees)) - std::log(most / step) - refined(step, deviation), "phase",
         fmt::format("the phase of the readouts is that of RF spoiling: each advances by {:.4g} degrees more "
                     "than the one before",
                     degrees),
@@ -74,12 +76,17 @@ class LineChanges : LineTests {
     const double change = change_by(changed);
     LineModel model(std::move(changed));
     model.learn(one_);
-    if (!model.empty()) add(model_.whole_cost() - model.whole_cost(), code, text, 0, 0, "", change);
+    if (const auto [nats, is_clear] = gained_by(model, model_); is_clear)
+      add(nats, code, text, 0, 0, "", change);
   }
 
   void swapped_neighbours() {
+    std::map<Index, Index> line_of;  // each number
+    for (Index j = 0; j < count(); ++j) line_of[number(j)] = j;
     Lines swapped(told());
-    for (Index j = 0; j < count(); ++j) put(swapped, j, std::min(j ^ 1, count() - 1));
+    for (Index j = 0; j < count(); ++j)
+      if (const auto partner = line_of.find(number(j) ^ 1); partner != line_of.end())
+        put(swapped, j, partner->second);
     learn_anew(std::move(swapped), "exchange", "the order of the readouts: each two neighbours are swapped");
   }
 
@@ -91,27 +98,28 @@ class LineChanges : LineTests {
     learn_anew(std::move(reversed), "exchange", "the order of the samples: every second readout is reversed");
   }
 
-  /// Returns lines of which every second one is moved by `samples`.
+  /// Returns lines of which every second one is moved by `samples`: by a phase in its Fourier transform, which keeps the noise.
   Lines shifted(double samples) const {
-    constexpr Index reach = 8;
     Lines lines(told());
-    std::array<double, 2 * reach + 1> weights{};
-    for (Index i = -reach; i <= reach; ++i) {
-      const double x = static_cast<double>(i) - samples;
-      weights[at(i + reach)] =
-          (x == 0 ? 1 : std::sin(pi * x) / (pi * x)) * std::pow(std::cos(pi * x / (2 * reach + 2)), 2);
+    const Index length = lines.length;
+    const auto size = static_cast<double>(length);
+    Factors
+        kernel;  // (1 / N) sum_f exp(i 2 pi f x / N), f from -N/2 on: at x = n - m + samples, from n - m = 1 - N on
+    for (Index apart = 1 - length; apart < length; ++apart) {
+      const double x = static_cast<double>(apart) + samples, sine = std::sin(pi * x / size);
+      const double of = std::abs(sine) < 1e-12 ? 1 : std::sin(pi * x) / (size * sine);
+      kernel.push_back(length % 2 == 0 && of != 1 ? of * phasor(-pi * x / size) : LineValue(of));
     }
     for (Index j = 0; j < count(); ++j)
       for (Index coil = 0; is_odd(j) && coil < lines.coils; ++coil)
-        for (Index n = 0; n < lines.length; ++n) {
+        for (Index n = 0; n < length; ++n) {
           LineValue sum{};
-          for (Index i = std::max(-reach, -n); i <= std::min(reach, lines.length - 1 - n); ++i)
-            sum += weights[at(i + reach)] * told().at(j, coil)[n + i];
+          for (Index m = 0; m < length; ++m) sum += kernel[at(n - m + length - 1)] * told().at(j, coil)[m];
           lines.at(j, coil)[n] = sum;
         }
     return lines;
   }
-  /// Every second line is some samples late, as the echoes of gradients of two signs are.
+  /// Tests whether every second line is some samples late, as the echoes of gradients of two signs are.
   void shifted_lines() {
     constexpr double first = 0.25;
     constexpr std::size_t enough = 48;
@@ -131,7 +139,7 @@ class LineChanges : LineTests {
                    step = samples / 2;
       const double best = curve > 0 ? samples + step * (a - c) / curve / 2 : samples,
                    deviation = curve > 0 ? std::abs(step) / std::sqrt(curve) : 0;
-      add(unmoved - least - std::log(16), "ghost",
+      add(unmoved - least - std::log(16) - refined(std::abs(step), deviation), "ghost",
           fmt::format("every second readout is {:.2g} \u00b1 {:.1g} samples {} (ghosts)", std::abs(best),
                       deviation, best < 0 ? "early" : "late"),
           best, deviation, "samples", change_by(shifted(best)));
@@ -141,11 +149,10 @@ class LineChanges : LineTests {
   /// Returns log(q / |w|^2) of each relation.
   std::vector<double> oddness() const {
     std::vector<double> odd;
-    const double unknowns = 15. * static_cast<double>(told().coils);
     for (std::size_t r = 0; r < model_.relations().size(); ++r) {
       double energy = 0;
       for (const Index line : model_.relations()[r]) energy += energy_[at(line)];
-      odd.push_back(model_.cost_of(r) / unknowns -
+      odd.push_back(model_.cost_of(r) / model_.nats_of_log() -
                     std::log(energy + 1e-3 * all_energy_ / static_cast<double>(count())));
     }
     return odd;
@@ -193,10 +200,10 @@ class LineChanges : LineTests {
     }
     return lines;
   }
+  static constexpr int angles = 24;  ///< of the phase behind a boundary that are tried
   /// Returns the cost of the relations of a boundary with the best phase of the lines behind it.
   std::pair<double, double> cost_behind(const Boundary& boundary, double voxels) const {
     const auto moved = moved_along(boundary.first, voxels, 0);
-    constexpr int angles = 24;
     std::pair<double, double> best{1e300, 0};
     std::array<double, angles> costs{};
     for (const auto r : boundary.relations) {
@@ -212,7 +219,7 @@ class LineChanges : LineTests {
       if (costs[at(i)] < best.first) best = {costs[at(i)], 2 * pi * i / angles};
     return best;
   }
-  /// A move along the lines from a readout on, beside any phase.
+  /// Tests a move along the lines from a readout on, beside any phase.
   void step_along() {
     constexpr std::array<double, 18> moves{-12, -10, -8, -6.5, -5, -4,  -3, -2, -1,
                                            1,   2,   3,  4,    5,  6.5, 8,  10, 12};
@@ -228,14 +235,14 @@ class LineChanges : LineTests {
       const auto [voxels, deviation] =
           least_between([&](double x) { return cost_behind(boundary, x).first; }, best - reach, best + reach);
       const auto [cost, angle] = cost_behind(boundary, voxels);
-      add(cost_of(boundary.relations) - cost - price, "motion",
+      add(cost_of(boundary.relations) - cost - price - std::log(angles) - refined(1, deviation), "motion",
           fmt::format("the object moved by {:.3g} \u00b1 {:.1g} voxels along {} after readout {} of {}",
-                      voxels, deviation, along(), number(boundary.first), count()),
+                      voxels, deviation, along(), number(boundary.first), readouts()),
           voxels, deviation, "voxels", change_by(moved_along(boundary.first, voxels, angle)));
     }
   }
 
-  /// Two lines, each at the place of the other.
+  /// Tests two lines, each at the place of the other.
   void exchanged_lines() {
     constexpr std::size_t most = 10;
     const auto odd = oddness();
@@ -275,50 +282,106 @@ class LineChanges : LineTests {
 
   // --- Coils ---
 
-  void conjugated_coil() {
-    for (Index coil = 0; coil < coils_.coils; ++coil) {
-      Lines changed(coils_);
-      for (Index j = 0; j < count(); ++j)
-        for (Index n = 0; n < changed.length; ++n) changed.at(j, coil)[n] = conj(changed.at(j, coil)[n]);
-      LineModel model(combined(changed, strongest_combinations(changed)));
-      model.learn(one_);
-      if (model.empty()) return;
-      // Another set of combinations has a covariance of its own: it has to gain a nat for each line.
-      add(model_.whole_cost() - model.whole_cost() - static_cast<double>(count()), "coil",
-          fmt::format("coil {} (from 0, as used) is conjugated", coil), static_cast<double>(coil), 0, "coil",
-          change_by(combined(changed, combinations_)));
+  /// Returns the coils that the others would describe better conjugated, from products summed over all lines: at most `most`.
+  std::vector<Index> likely_conjugated(const Array<LineValue>& gram, std::size_t most) const {
+    const Index coils = coils_.coils;
+    const auto left_over = [&](const Array<LineValue>& products, Index coil) {
+      const auto factor = inverse_cholesky_factor(Array<LineValue>(products));
+      double inverse = 0;
+      for (Index k = 0; factor && k < coils; ++k) inverse += norm((*factor)[k * coils + coil]);
+      return inverse > 0 ? 1 / inverse : 0;
+    };
+    std::vector<std::pair<double, Index>> order;
+    for (Index coil = 0; coil < coils; ++coil) {
+      Array<LineValue> conjugated(gram);
+      for (Index other = 0; other < coils; ++other) {
+        LineValue sum{};
+        for (Index j = 0; other != coil && j < count(); ++j)
+          for (Index n = 0; n < coils_.length; ++n) sum += coils_.at(j, coil)[n] * coils_.at(j, other)[n];
+        if (other != coil)
+          conjugated[coil * coils + other] = sum, conjugated[other * coils + coil] = conj(sum);
+      }
+      order.emplace_back(left_over(conjugated, coil) - left_over(gram, coil), coil);
     }
+    std::sort(order.begin(), order.end());
+    order.resize(std::min(order.size(), most));
+    std::vector<Index> likely;
+    for (const auto& of : order) likely.push_back(of.second);
+    return likely;
   }
 
-  /// A coil that has no signal before or after a readout.
+  /// Returns the nats gained by conjugating a coil, and whether they are clear, beside combinations of the others, which are the same for both.
+  std::pair<double, bool> gained_by_conjugating(Index coil, Array<LineValue> gram) const {
+    const Index coils = coils_.coils;
+    for (Index c = 0; c < coils; ++c) gram[coil * coils + c] = gram[c * coils + coil] = LineValue{};
+    const auto of_others = strongest_combinations(std::move(gram), std::min(coils, most_combinations) - 1);
+    Array<LineValue> combinations({of_others.extent(0) + 1, coils});
+    combinations[coil] = LineValue(1);
+    std::copy_n(of_others.data(), of_others.size(), combinations.data() + coils);
+    LineModel as_told(combined(coils_, combinations));
+    Lines changed(as_told.lines());
+    for (Index j = 0; j < count(); ++j)
+      for (Index n = 0; n < changed.length; ++n) changed.at(j, 0)[n] = conj(changed.at(j, 0)[n]);
+    LineModel conjugated(std::move(changed));
+    as_told.learn(one_), conjugated.learn(one_);
+    return gained_by(conjugated, as_told);
+  }
+
+  /// Tests whether a coil is conjugated. A head between two coils looks as likely with either of them conjugated, whose image
+  /// then lies where that of the other does: only what one coil gains beyond all others tells it.
+  void conjugated_coil() {
+    constexpr std::size_t most = 8;
+    constexpr double of_another = 0.5;  // of the gain, at most
+    const auto gram = gram_of(coils_);
+    double best = 0, second = 0;
+    Index coil = -1;
+    for (const Index tried : likely_conjugated(gram, most)) {
+      const auto [nats, is_clear] = gained_by_conjugating(tried, gram);
+      second = std::max(second, std::min(nats, best));
+      if (nats > best) best = nats, coil = is_clear ? tried : -1;
+    }
+    if (coil < 0 || second > of_another * best) return;
+    double all = 0;
+    for (Index c = 0; c < coils_.coils; ++c) all += gram[c * (coils_.coils + 1)].re;
+    add(best - std::log(static_cast<double>(coils_.coils)), "coil",
+        fmt::format("coil {} (from 0, as used) is conjugated", coil), static_cast<double>(coil), 0, "coil",
+        std::sqrt(gram[coil * (coils_.coils + 1)].re / all));
+  }
+
+  /// Tests whether a coil has no signal before or after a readout.
   void lost_coil() {
     constexpr double least_share = 0.03,
                      lost = 0.02;        // of the energy of all coils; of the share on the other side
     constexpr double least_part = 0.02;  // of the energy of the scan, before and after
     const Index fewest = count() / 8;
+    std::vector<double> all{0};
+    for (Index j = 0; j < count(); ++j) all.push_back(all.back() + coils_.energy(j));
     for (Index coil = 0; coil < coils_.coils; ++coil) {
-      std::vector<double> sum{0}, all{0};
+      std::vector<double> sum{0};
       for (Index j = 0; j < count(); ++j) {
-        double own = 0, of_all = 0;
-        for (Index c = 0; c < coils_.coils; ++c)
-          for (Index n = 0; n < coils_.length; ++n) (c == coil ? own : of_all) += norm(coils_.at(j, c)[n]);
-        sum.push_back(sum.back() + own), all.push_back(all.back() + own + of_all);
+        double own = 0;
+        for (Index n = 0; n < coils_.length; ++n) own += norm(coils_.at(j, coil)[n]);
+        sum.push_back(sum.back() + own);
       }
       double least = lost;
-      Index first = -1;
+      Index first = -1, lines = 0;
       for (Index b = fewest; b <= count() - fewest; ++b) {
         const double before = sum[at(b)] / all[at(b)],
                      after = (sum.back() - sum[at(b)]) / (all.back() - all[at(b)]);
         if (std::min(all[at(b)], all.back() - all[at(b)]) < least_part * all.back()) continue;
         if (std::max(before, after) > least_share &&
             std::min(before, after) < least * std::max(before, after))
-          least = std::min(before, after) / std::max(before, after), first = b;
+          least = std::min(before, after) / std::max(before, after), first = b,
+          lines = before < after ? b : count() - b;
       }
       if (first < 0) continue;
-      add(static_cast<double>(coils_.length), "coil",
+      // A line counts as one value, whose variance falls to `least`.
+      const double nats = static_cast<double>(lines) * (least - 1 - std::log(least)) -
+                          std::log(static_cast<double>(coils_.coils * count()));
+      add(nats, "coil",
           fmt::format("coil {} (from 0, as used) is lost in a part of the scan: its signal changes {:.2g} "
                       "times at readout {} of {}",
-                      coil, std::sqrt(least), number(first), count()),
+                      coil, std::sqrt(least), number(first), readouts()),
           static_cast<double>(coil), 0, "coil", std::sqrt(sum.back() / all.back()));
     }
   }

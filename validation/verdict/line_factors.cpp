@@ -36,24 +36,24 @@ class LineFactors : LineTests {
     const auto [angle, deviation] =
         least_between([&](double a) { return cost_with(with(a)); }, best - 10 * degree, best + 10 * degree);
     const double degrees = -std::remainder(angle, 2 * pi) / degree;
-    add(gained_by(factors(with(angle))) - std::log(tried), "phase",
+    add(gained_by(factors(with(angle))) - std::log(tried) - refined(10 * degree, deviation), "phase",
         fmt::format("the phase of every second readout differs by {:.3g} \u00b1 {:.1g} degrees",
                     std::abs(degrees), deviation / degree),
         degrees, deviation / degree, "degrees", change_by(factors(with(angle))));
   }
 
-  /// Motion across the lines as a sine of time.
+  /// Tests motion across the lines as a sine of time.
   void to_and_fro() {
     constexpr int directions = 8;
     constexpr std::array<double, 3> sizes{0.8, 1.7, 3};
     const auto with = [&](double size, double cycles, double start) {
       return [=, this](Index j) {
-        const double time = static_cast<double>(j) / static_cast<double>(count());
+        const double time = static_cast<double>(number(j)) / static_cast<double>(readouts());
         return phasor(turn_of(j) * size * std::sin(2 * pi * (cycles * time + start)));
       };
     };
     double least = as_told_, size = 0, cycles = 0, start = 0, tried = 0;
-    for (double f = 2; f < static_cast<double>(count()) / 6; f += 0.5)
+    for (double f = 2; f < static_cast<double>(readouts()) / 6; f += 0.5)
       for (int i = 0; i < directions; ++i)
         for (const double of : sizes) {
           ++tried;
@@ -61,25 +61,25 @@ class LineFactors : LineTests {
           if (cost < least) least = cost, size = of, cycles = f, start = static_cast<double>(i) / directions;
         }
     if (size == 0) return;
-    double deviation = 0;
+    double deviation = 0, of_start = 0, of_cycles = 0;
     for (int i = 0; i < 2; ++i) {
-      start =
-          least_between([&](double x) { return cost_with(with(size, cycles, x)); }, start - 0.1, start + 0.1)
-              .first;
-      cycles =
-          least_between([&](double x) { return cost_with(with(size, x, start)); }, cycles - 0.3, cycles + 0.3)
-              .first;
+      std::tie(start, of_start) =
+          least_between([&](double x) { return cost_with(with(size, cycles, x)); }, start - 0.1, start + 0.1);
+      std::tie(cycles, of_cycles) = least_between([&](double x) { return cost_with(with(size, x, start)); },
+                                                  cycles - 0.3, cycles + 0.3);
       std::tie(size, deviation) =
           least_between([&](double x) { return cost_with(with(x, cycles, start)); }, 0.3 * size, 1.7 * size);
     }
-    add(gained_by(factors(with(size, cycles, start))) - std::log(tried), "motion",
+    const double price = std::log(tried) + refined(1, deviation) + refined(0.5, of_cycles) +
+                         refined(1. / directions, of_start);
+    add(gained_by(factors(with(size, cycles, start))) - price, "motion",
         fmt::format("the object moved to and fro by {:.3g} \u00b1 {:.1g} voxels along {}, {:.2g} times "
                     "during the scan",
                     size, deviation, across(), cycles),
         size, deviation, "voxels", change_by(factors(with(size, cycles, start))));
   }
 
-  /// A move across the lines from a readout on.
+  /// Tests a move across the lines from a readout on.
   void step_across() {
     constexpr double most = 9, step = 0.75;
     const auto with = [&](Index first, double voxels) {
@@ -101,9 +101,9 @@ class LineFactors : LineTests {
       return again.whole_cost();
     };
     const auto [voxels, deviation] = least_between(whole, best > 0 ? 0 : 3 * best, best > 0 ? 3 * best : 0);
-    add(nats, "motion",
+    add(nats - refined(step, deviation), "motion",
         fmt::format("the object moved by {:.3g} \u00b1 {:.1g} voxels along {} after readout {} of {}", voxels,
-                    deviation, across(), number(first), count()),
+                    deviation, across(), number(first), readouts()),
         voxels, deviation, "voxels", change_by(factors(with(first, voxels))));
   }
 
@@ -207,7 +207,7 @@ class LineFactors : LineTests {
     return logs;
   }
 
-  /// One line of another gain than those beside it, or without signal.
+  /// Tests whether one line has another gain than those beside it, or no signal. Returns whether it adds a finding.
   bool odd_gain(const Factors& h, Index centre, double whole) {
     constexpr double least = 0.7, least_at_centre = 2.5, lost = 0.2;  // the gain has a cusp at the centre
     constexpr double clear = 0.35, many = 0.25;
@@ -241,15 +241,16 @@ class LineFactors : LineTests {
     const auto text = gain < lost ? fmt::format(
                                         "readout {} of {} (from 0) is lost or holds little but noise: it has "
                                         "{:.2g} times the signal of its neighbours",
-                                        number(odd), count(), gain)
+                                        number(odd), readouts(), gain)
                                   : fmt::format(
                                         "the signal of readout {} of {} (from 0) is {:.3g} times that of its "
                                         "neighbours: another gain, or interference",
-                                        number(odd), count(), gain);
+                                        number(odd), readouts(), gain);
     add(most - std::log(count()), "odd_readouts", text, gain, 0, "times", change);
     return true;
   }
 
+  /// Tests another gain from a readout on. Returns whether it adds a finding.
   bool gain_step(const Factors& even, double base, double least_nats) {
     constexpr std::array<double, 16> steps{.25, .33,  .4,   .5,   .6, .7,  .8, .9,
                                            1.1, 1.25, 1.43, 1.67, 2,  2.5, 3,  4};
@@ -277,9 +278,9 @@ class LineFactors : LineTests {
         0.05 / std::sqrt(std::max(1e-3, alone(first, log - 0.05) - 2 * best + alone(first, log + 0.05)));
     const double percent = 100 * (std::exp(-log) - 1);
     Factors undone = factors([&](Index j) { return LineValue(j >= first ? std::exp(log) : 1); });
-    add(nats, "signal",
+    add(nats - refined(0.15, deviation), "signal",
         fmt::format("the signal changes by {:.2g} \u00b1 {:.1g} % after readout {} of {}: another gain",
-                    percent, 100 * deviation * std::exp(-log), number(first), count()),
+                    percent, 100 * deviation * std::exp(-log), number(first), readouts()),
         percent, 100 * deviation * std::exp(-log), "%", change_by(undone));
     return true;
   }

@@ -68,15 +68,20 @@ std::vector<Index> places_of(const std::vector<double>& k) {
 
 }  // namespace
 
-Array<LineValue> strongest_combinations(const Lines& lines) {
-  constexpr Index most = 4;
-  const Index coils = lines.coils, kept = std::min(coils, most);
-  Array<LineValue> gram({coils, coils}), some({kept, coils});
+Array<LineValue> gram_of(const Lines& lines) {
+  const Index coils = lines.coils;
+  Array<LineValue> gram({coils, coils});
   for (Index line = 0; line < lines.count; ++line)
     for (Index a = 0; a < coils; ++a)
       for (Index b = 0; b < coils; ++b)
         for (Index n = 0; n < lines.length; ++n)
           gram[a * coils + b] += conj(lines.at(line, a)[n]) * lines.at(line, b)[n];
+  return gram;
+}
+
+Array<LineValue> strongest_combinations(Array<LineValue> gram, Index most) {
+  const Index coils = gram.extent(0);
+  Array<LineValue> some({std::min(coils, most), coils});
   const auto eigen = hermitian_eigen(std::move(gram));
   std::copy_n(eigen.vectors.data(), some.size(), some.data());
   return some;
@@ -120,8 +125,8 @@ std::optional<Lines> cartesian_lines(const VerifierInput<T>& e, const std::vecto
   for (const Index n : samples) lines.k_along.push_back(along[n]);
   lines.places = places_of(lines.k_line);
   if (lines.places.empty()) return {};
-  lines.coils = e.coil_count, lines.count = static_cast<Index>(lines.numbers.size()),
-  lines.length = static_cast<Index>(samples.size());
+  lines.readouts = readouts, lines.coils = e.coil_count,
+  lines.count = static_cast<Index>(lines.numbers.size()), lines.length = static_cast<Index>(samples.size());
   for (const Index number : lines.numbers) {
     const Index start = starts[static_cast<std::size_t>(number)];
     const bool is_reversed = std::abs(along[start] - along[0]) > 0.1;
@@ -324,7 +329,7 @@ bool LineModel::learn_kind(std::size_t kind, const Factors& h) {
       weights[r - first] = unknowns() / square(r, h);
     }
   }
-  whole_cost_ += static_cast<double>(end - first) * *log_det;
+  whole_cost_ += static_cast<double>(end - first) * *log_det / dependence;
   return true;
 }
 
@@ -342,9 +347,9 @@ double LineModel::cost(const Factors& h) const {
   std::vector<double> logs(h.size());
   for (std::size_t j = 0; j < h.size(); ++j) logs[j] = std::log(std::max(norm(h[j]), 1e-300));
   double sum = 0;
-  const double for_line = unknowns() / neighbours;
+  const double for_line = nats_of_log() / neighbours;
   for (std::size_t r = 0; r < relations_.size(); ++r) {
-    sum += unknowns() * std::log(square(r, h));
+    sum += nats_of_log() * std::log(square(r, h));
     for (const Index line : relations_[r]) sum -= for_line * logs[static_cast<std::size_t>(line)];
   }
   return sum;
@@ -354,7 +359,7 @@ double LineModel::cost(const Factors& h) const {
 std::vector<double> LineModel::costs_of_steps(const Factors& before, const Factors& after) const {
   const auto count = static_cast<Index>(before.size());
   std::vector<double> costs(static_cast<std::size_t>(count) + 2);
-  const double for_line = unknowns() / neighbours;
+  const double for_line = nats_of_log() / neighbours;
   for (std::size_t r = 0; r < relations_.size(); ++r) {
     Relation sorted = relations_[r];
     std::sort(sorted.begin(), sorted.end());
@@ -367,7 +372,7 @@ std::vector<double> LineModel::costs_of_steps(const Factors& before, const Facto
         h[a] = (line >= low ? after : before)[static_cast<std::size_t>(line)];
         cost -= for_line * std::log(std::max(norm(h[a]), 1e-300));
       }
-      cost += unknowns() * std::log(square(blocks_[r], h));
+      cost += nats_of_log() * std::log(square(blocks_[r], h));
       costs[static_cast<std::size_t>(low)] += cost;
       costs[static_cast<std::size_t>(high) + 1] -= cost;
     }
@@ -408,7 +413,7 @@ LineModel::Block LineModel::block_of(std::size_t relation, const Lines& changed)
 }
 
 double LineModel::cost_of(const Block& block, const std::array<LineValue, neighbours>& h) const {
-  return unknowns() * std::log(square(block, h));
+  return nats_of_log() * std::log(square(block, h));
 }
 
 template std::optional<Lines> cartesian_lines<float>(const VerifierInput<float>&, const std::vector<Index>&);

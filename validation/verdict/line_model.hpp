@@ -8,8 +8,8 @@
 //
 // is, up to a constant, minus the logarithm of the likelihood of lines whose strength varies (Tyler's estimator of R: a line
 // that is wrong weighs little in it). Lines that are multiplied by h_j have q_r = sum conj(h_a) h_b B_ab and
-// L - 2 sum log |h|. Differences of L are in nats. Positions overlap, so that L counts some dependent values; measured, an
-// unneeded change gains less than 2 nats where it should gain 1/2.
+// L - 2 sum log |h|. Relations share lines, so that L counts dependent values: measured, an unneeded change gains up to 2 where
+// it should gain 1/2. Costs are L / 4, and their differences nats.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -23,6 +23,7 @@ namespace fhd::validation {
 /// Lines of a 2D Cartesian scan near the centre of k-space, in the order of the file.
 struct Lines {
   std::int64_t coils = 0, count = 0, length = 0;
+  std::int64_t readouts = 0;            ///< of the scan, these lines and others
   std::vector<Complex<double>> values;  ///< [line][coil][sample]
   std::vector<std::int64_t> numbers;    ///< of the readouts, among all of the scan
   std::vector<std::int64_t> places;     ///< of the lines, in steps of the closest two
@@ -44,8 +45,10 @@ struct Lines {
 template <class T>
 std::optional<Lines> cartesian_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts);
 
-/// Returns the combinations [combination][coil] of the coils that hold most of the energy, at most four.
-Array<Complex<double>> strongest_combinations(const Lines& lines);
+/// Returns sum conj(d_a) d_b over all lines, [a][b].
+Array<Complex<double>> gram_of(const Lines& lines);
+/// Returns the combinations [combination][coil] of the coils that hold most of the energy, at most so many.
+Array<Complex<double>> strongest_combinations(Array<Complex<double>> gram, std::int64_t most);
 /// Returns lines of combinations of the coils.
 Lines combined(const Lines& lines, const Array<Complex<double>>& combinations);
 
@@ -60,11 +63,11 @@ class LineModel {
   bool empty() const { return relations_.empty(); }
   /// Finds R of the lines times h; makes the model empty where it cannot.
   void learn(const Factors& h);
-  /// Returns L of the R that was learned: of lines times h, but for a constant.
+  /// Returns the cost under the R that was learned: of lines times h, but for a constant.
   double cost(const Factors& h) const;
   /// Returns, for each line and the end, the cost of factors `before` it and `after` from it on.
   std::vector<double> costs_of_steps(const Factors& before, const Factors& after) const;
-  /// Returns L with the log det R of what was learned.
+  /// Returns the cost with the log det R of what was learned.
   double whole_cost() const { return whole_cost_; }
   /// Returns the h that minimizes cost(h) from `h` on: phases alone, or gains, too.
   Factors best_factors(Factors h, bool gains) const;
@@ -76,12 +79,13 @@ class LineModel {
   using Block = std::array<Complex<double>, neighbours * neighbours>;
   /// Returns B of a relation of lines with other values.
   Block block_of(std::size_t relation, const Lines& changed) const;
-  /// Returns n log q_r where the lines of the relation are multiplied by h.
+  /// Returns what a relation costs where its lines are multiplied by h: nats_of_log() log q_r.
   double cost_of(const Block& block, const std::array<Complex<double>, neighbours>& h) const;
   double cost_of(std::size_t relation, const Lines& changed) const {
     return cost_of(block_of(relation, changed), {1., 1., 1.});
   }
   double cost_of(std::size_t relation) const { return cost_of(blocks_[relation], {1., 1., 1.}); }
+  double nats_of_log() const { return unknowns() / dependence; }
 
  private:
   struct Use {
@@ -110,6 +114,7 @@ class LineModel {
 
   static constexpr std::int64_t positions = 5;
   static constexpr std::int64_t lags = 2 * positions - 1;
+  static constexpr double dependence = 4;  ///< values of L for each independent one
 
   Lines lines_;
   std::vector<double> energies_;      ///< [line]

@@ -26,10 +26,12 @@ class LineTests {
   explicit LineTests(const Lines& coils);
   bool empty() const { return model_.empty(); }
 
-  /// A change counts from this gain on, beyond the logarithm of how many were tried: in 0.7 % of right scans by chance.
-  static constexpr double sure_nats = 5;
+  /// A change counts from this gain on, beyond the logarithm of how many were tried: e^5 = 148 times as likely, beyond the
+  /// logarithm of 13 tests.
+  static constexpr double sure_nats = 5 + 2.6;
 
  protected:
+  static constexpr std::int64_t most_combinations = 4;  ///< of coils
   using Index = std::int64_t;
   using LineValue = Complex<double>;
   static constexpr double pi = std::numbers::pi, degree = std::numbers::pi / 180;
@@ -37,6 +39,7 @@ class LineTests {
   const Lines& told() const { return model_.lines(); }
   Index count() const { return told().count; }
   Index number(Index line) const { return told().numbers[at(line)]; }
+  Index readouts() const { return told().readouts; }
   bool is_odd(Index line) const { return number(line) % 2 == 1; }
   const char* across() const { return told().axis_across == 0 ? "x" : "y"; }
   const char* along() const { return told().axis_along == 0 ? "x" : "y"; }
@@ -73,6 +76,25 @@ class LineTests {
     for (std::size_t i = 0; i < changed.values.size(); ++i)
       along += conj(changed.values[i]) * told().values[i], square += norm(changed.values[i]);
     return std::sqrt(std::max(0.0, 1 - norm(along) / (square * all_energy_)));
+  }
+  /// Returns the nats that a value costs which was refined between others so far apart: as many differ by its deviation.
+  static double refined(double apart, double deviation) {
+    return deviation > 0 ? std::log(std::max(1.0, apart / deviation)) : 0;
+  }
+  /// Returns the nats gained by other lines, of the same coils, whose covariance was learned anew, and whether that is clear:
+  /// neither model holds the other, so that the gain scatters as its parts do (Vuong 1989, doi:10.2307/1912557).
+  static std::pair<double, bool> gained_by(const LineModel& other, const LineModel& as_told) {
+    constexpr double clear = 5;                       // standard deviations
+    constexpr double shared = LineModel::neighbours;  // relations hold a line
+    const auto all = static_cast<double>(as_told.relations().size());
+    if (other.empty() || as_told.empty() || other.relations().size() != as_told.relations().size()) return {};
+    double sum = 0, squares = 0;
+    for (std::size_t r = 0; r < as_told.relations().size(); ++r) {
+      const double gain = as_told.cost_of(r) - other.cost_of(r);
+      sum += gain, squares += gain * gain;
+    }
+    const double nats = as_told.whole_cost() - other.whole_cost();
+    return {nats, nats > clear * std::sqrt(shared * std::max(0.0, squares - sum * sum / all))};
   }
   void add(double nats, const char* code, std::string text, double amount, double uncertainty,
            const char* unit, double change) {
