@@ -172,7 +172,8 @@ void ReconEngine::make_reconstructors() {
 [[noreturn]] void explain_failure(const Error& error, const Scan& scan) {
   if (error.kind() == ErrorKind::failed || error.kind() == ErrorKind::input)
     if (const auto why = validation::cause_in_raw_samples(scan))
-      throw Error("k-space", "", why->text, validation::remedy_of_cause(why->code, false), error.kind());
+      throw Error("k-space", "", why->text, validation::remedy_of_cause(why->code, false, false),
+                  error.kind());
   throw;
 }
 
@@ -246,7 +247,13 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
     const ThreadLimit limit(threads);
     return warnings_of(group.volumes, group.series.get(), settings_);
   });
-  auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });
+  auto made = with_fallback(events, [&] {
+    try {
+      return reconstructions_of(group, events.progress);
+    } catch (const Error& error) {
+      explain_failure(error, first);
+    }
+  });
   const auto begin = Clock::now();
   const auto found = warnings.get();
   made.front().report.seconds += seconds_since(begin);
