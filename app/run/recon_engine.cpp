@@ -111,7 +111,7 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   if (!report.verdict) return;
   Verdict& verdict = *report.verdict;
   const bool maps_are_given = scan.calibration || (scan.sensitivity_maps && !asks_to_find(coils.maps));
-  if (!maps_are_given) validation::drop_what_maps_follow(verdict);
+  if (!maps_are_given && report.converged) validation::drop_what_maps_follow(verdict);
   const bool is_suspected =
       verdict.judgement == Judgement::unexplained || verdict.judgement == Judgement::varies;
   auto evident = is_suspected ? validation::cause_in_raw_samples(scan) : std::nullopt;
@@ -129,12 +129,14 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   }
   if (verdict.judgement != Judgement::unexplained) return;
   const auto& cause = verdict.cause;
+  const bool are_virtual_coils = std::ranges::any_of(
+      report.settings, [](const auto& setting) { return setting.first == "virtual coils"; });
+  const validation::RemedyFacts facts{checks.delays_are_corrected, scan.calibration.has_value(),
+                                      are_virtual_coils};
   report.messages.push_back(
       {"verdict", Severity::suspicion,
        verdict.sentence + (cause ? "" : "; unit, trajectory, maps, calibration or motion?"),
-       cause ? validation::remedy_of_cause(cause->code, checks.delays_are_corrected,
-                                           scan.calibration.has_value())
-             : ""});
+       cause ? validation::remedy_of_cause(cause->code, facts) : ""});
 }
 
 }  // namespace
@@ -172,8 +174,7 @@ void ReconEngine::make_reconstructors() {
 [[noreturn]] void explain_failure(const Error& error, const Scan& scan) {
   if (error.kind() == ErrorKind::failed || error.kind() == ErrorKind::input)
     if (const auto why = validation::cause_in_raw_samples(scan))
-      throw Error("k-space", "", why->text, validation::remedy_of_cause(why->code, false, false),
-                  error.kind());
+      throw Error("k-space", "", why->text, validation::remedy_of_cause(why->code, {}), error.kind());
   throw;
 }
 

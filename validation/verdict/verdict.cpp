@@ -231,15 +231,16 @@ struct Judged final : JudgedVolume {
   double unit = 1;  ///< of the samples
 };
 
-/// Returns whether a volume leaves over no more than another one in every shell, coil and readout, but for noise: of n complex
-/// values the sum of squares varies by 1 / sqrt(n).
+/// Returns whether a volume leaves over no more than another one in every shell, coil and readout, but for noise, and holds at least
+/// half of its signal there: of n complex values the sum of squares varies by 1 / sqrt(n).
 bool leaves_no_more(const Judged& volume, const Judged& other) {
   constexpr double little = 1.1, deviations = 5;
   const double scale = std::pow(other.unit / volume.unit, 2);
   const auto each = [&](const auto& parts, const auto& others) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const double most = little + deviations / std::sqrt(std::max(1.0, parts[i].count));
-      if (!(scale * parts[i].rest <= most * others[i].rest)) return false;
+      if (!(scale * parts[i].rest <= most * others[i].rest) || scale * parts[i].data < others[i].data / 2)
+        return false;
     }
     return true;
   };
