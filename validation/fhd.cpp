@@ -80,7 +80,7 @@ void add_findings(Report& report) {
   if (!is_alarm && !(report.verdict->unexplained > validation::unexplained_limit)) return;
   Message suspicion{"verdict", is_alarm ? Severity::suspicion : Severity::warning, report.verdict->sentence};
   if (const auto& cause = report.verdict->cause) {
-    suspicion.remedy = validation::remedy_of_cause(cause->code, false, false);
+    suspicion.remedy = validation::remedy_of_cause(cause->code, {});
   }
   report.messages.push_back(std::move(suspicion));
 }

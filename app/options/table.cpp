@@ -351,7 +351,8 @@ Rows coils_and_trajectory() {
                     "says: N, X,Y or X,Y,Z [1]",
                     set_trajectory_scale},
           text("--omit-readouts", FHD_FIELD(correction.omitted_readouts), "LIST",
-               "readouts of each volume to leave out, as the verdict counts them from 0, such as 0-3,7"),
+               "readouts of each volume to leave out, from 0, as a run without this option counts them, such "
+               "as 0-3,7"),
           text("--omit-coils", FHD_FIELD(correction.omitted_coils), "LIST",
                "coils to leave out, from 0, such as 0-3,7"),
           text("--girf", FHD_FIELD(correction.girf), "FILE",

@@ -137,7 +137,8 @@ void add_omitted_readouts(io::ScanFile& file, const std::string& omitted) {
     keep_samples(scan, samples);
     if (context.readout_length > 0) scan.readout_numbers = std::move(numbers);
     scan.messages.push_back(
-        {"omitted", Severity::note, fmt::format("readouts {} were left out, as asked for", omitted)});
+        {"omitted", Severity::note,
+         fmt::format("readouts {} were left out, as asked for; others are counted without them", omitted)});
   });
 }
 

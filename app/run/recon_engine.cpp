@@ -18,6 +18,7 @@
 #include "validation/doctor/diagnosis.hpp"
 #include "validation/verdict/causes.hpp"
 #include "validation/verdict/judgement.hpp"
+#include "validation/verdict/raw_samples.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd::app {
@@ -110,8 +111,13 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   if (!report.verdict) return;
   Verdict& verdict = *report.verdict;
   const bool maps_are_given = scan.calibration || (scan.sensitivity_maps && !asks_to_find(coils.maps));
-  if (!maps_are_given) validation::drop_what_maps_follow(verdict);
-  if (seeks_cause && validation::calls_for_a_cause(verdict)) {
+  if (!maps_are_given && report.converged) validation::drop_what_maps_follow(verdict);
+  const bool is_suspected =
+      verdict.judgement == Judgement::unexplained || verdict.judgement == Judgement::varies;
+  auto evident = is_suspected ? validation::cause_in_raw_samples(scan) : std::nullopt;
+  if (evident) {
+    validation::blame(std::move(*evident), verdict);
+  } else if (seeks_cause && validation::calls_for_a_cause(verdict)) {
     const auto begin = Clock::now();
     const bool is_alarm = verdict.judgement != Judgement::ordinary;
     auto cause = validation::likeliest_cause(scan, coils, verdict.cause, is_alarm);
@@ -123,12 +129,14 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   }
   if (verdict.judgement != Judgement::unexplained) return;
   const auto& cause = verdict.cause;
+  const bool are_virtual_coils = std::ranges::any_of(
+      report.settings, [](const auto& setting) { return setting.first == "virtual coils"; });
+  const validation::RemedyFacts facts{checks.delays_are_corrected, scan.calibration.has_value(),
+                                      are_virtual_coils};
   report.messages.push_back(
       {"verdict", Severity::suspicion,
        verdict.sentence + (cause ? "" : "; unit, trajectory, maps, calibration or motion?"),
-       cause ? validation::remedy_of_cause(cause->code, checks.delays_are_corrected,
-                                           scan.calibration.has_value())
-             : ""});
+       cause ? validation::remedy_of_cause(cause->code, facts) : ""});
 }
 
 }  // namespace
@@ -161,6 +169,14 @@ void ReconEngine::make_reconstructors() {
 }
 
 // --- Where the work is done
+
+/// Throws the error of a reconstruction that failed; where the samples of the file show why, that they do.
+[[noreturn]] void explain_failure(const Error& error, const Scan& scan) {
+  if (error.kind() == ErrorKind::failed || error.kind() == ErrorKind::input)
+    if (const auto why = validation::cause_in_raw_samples(scan))
+      throw Error("k-space", "", why->text, validation::remedy_of_cause(why->code, {}), error.kind());
+  throw;
+}
 
 /// Returns work(), done on the CPU where the GPU fails and the user left the choice.
 template <class Work>

@@ -29,6 +29,10 @@ void check_density(const Scan& scan, std::int64_t readout_length, Findings& find
 void check_coils(const Scan& scan, Findings& findings);
 /// Checks the noise readouts. `dead`: coils without a value, ascending.
 void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findings& findings);
+/// Returns whether coils and samples are transposed: as told, the centre of k-space is not three times as strong as its edge, and
+/// read the other way round it is thirty times as strong. An image has 10^3 and more, values in another order have about 1:
+/// thirty is the geometric mean.
+bool is_transposed(const Scan& scan);
 /// Checks that the energy lies at the centre of k-space. `energy`: see energies.
 void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
                   Findings& findings);

@@ -66,26 +66,79 @@ std::optional<double> readout_shift(const Scan& scan, std::int64_t readout_lengt
 }  // namespace fhd
 
 namespace fhd::doctor {
+namespace {
 
-void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
-                  Findings& findings) {
-  const auto samples = scan.kspace.sample_count();
-  double inner = 0, outer = 0;
-  std::int64_t inner_count = 0, outer_count = 0;
-  for (std::int64_t m = 0; m < samples; ++m) {
+/// Returns the energy of a sample at the centre of k-space over that at its edge; NaN where no sample lies at the centre.
+double centre_over_edge(const Scan& scan, const std::vector<double>& energy) {
+  double inner = 0, outer = 0, inner_count = 0, outer_count = 0;
+  for (std::int64_t m = 0; m < scan.kspace.sample_count(); ++m) {
     const double e = energy[static_cast<std::size_t>(m)], radius = normalised_radius(scan, m);
     if (radius < 0.2) inner += e, ++inner_count;
     if (radius > 0.5) outer += e, ++outer_count;
   }
-  if (inner_count == 0) {
+  if (inner_count == 0) return NAN;
+  return outer_count == 0 || outer == 0 ? INFINITY : inner / inner_count / (outer / outer_count);
+}
+
+/// Returns whether neighbours at i and i + 1 resemble each other where their rows lie apart in the file, i = coils - 1, ..., as much as
+/// elsewhere: the coherence of their phases in each coil. Samples of one time in several coils resemble each other as well, but
+/// the last one and the first one of the next time less.
+template <class Source>
+bool resemble_across_rows(const Array<Complex<float>>& values, std::int64_t samples, std::int64_t coils,
+                          const Source& source) {
+  constexpr double alike = 0.7;  // neighbours two samples apart reach half
+  double within = 0, across = 0;
+  for (std::int64_t coil = 0; coil < coils; ++coil) {
+    std::array<Complex<double>, 2> sum{};
+    for (std::int64_t i = coil * samples; i + 1 < (coil + 1) * samples; ++i) {
+      const auto product = conj(Complex<double>(values[source(i)])) * Complex<double>(values[source(i + 1)]);
+      const double size = std::sqrt(norm(product));
+      if (size > 0) sum[i % coils == coils - 1] += 1 / size * product;
+    }
+    within += std::sqrt(norm(sum[0])) / static_cast<double>(coils - 1), across += std::sqrt(norm(sum[1]));
+  }
+  return across > alike * within;
+}
+
+}  // namespace
+
+bool is_transposed(const Scan& scan) {
+  constexpr double strong = 30, weak = 3;
+  const auto& values = scan.kspace.values;
+  const std::int64_t coils = scan.kspace.coil_count(), samples = scan.kspace.sample_count();
+  if (coils < 2 || !(centre_over_edge(scan, energies(scan.kspace)) < weak)) return false;
+  const auto is_strong = [&](const auto& source) {
+    std::vector<double> of_coil, energy(static_cast<std::size_t>(samples));
+    for (std::int64_t coil = 0; coil < coils; ++coil) {
+      for (std::int64_t m = 0; m < samples; ++m)
+        energy[static_cast<std::size_t>(m)] = norm(Complex<double>(values[source(coil * samples + m)]));
+      of_coil.push_back(centre_over_edge(scan, energy));
+    }
+    return median(std::move(of_coil)) > strong;
+  };
+  if (is_strong([&](std::int64_t i) { return i % samples * coils + i / samples; })) return true;
+  const auto source = [&](std::int64_t i) { return i % coils * samples + i / coils; };
+  return is_strong(source) && resemble_across_rows(values, samples, coils, source);
+}
+
+void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
+                  Findings& findings) {
+  const auto samples = scan.kspace.sample_count();
+  const double ratio = centre_over_edge(scan, energy);
+  if (std::isnan(ratio)) {
     findings.add(Severity::warning, "centre",
                  "No sample lies near the centre of k-space, which holds the contrast of the image.",
                  "check " + option_words("trajectory-unit") + ", or whether the file's k-space is centred");
     return;
   }
-  const double ratio = outer_count == 0 || outer == 0 ? INFINITY
-                                                      : (inner / static_cast<double>(inner_count)) /
-                                                            (outer / static_cast<double>(outer_count));
+  if (is_transposed(scan)) {
+    findings.add(
+        Severity::warning, "order",
+        "Coils and samples are transposed: read the other way round, the values have their energy at the "
+        "centre of k-space.",
+        "store the samples as [coil][sample]");
+    return;
+  }
   // An image of a thing has 10^3 and more; noise alone has 1.
   if (ratio < 2) {
     findings.add(

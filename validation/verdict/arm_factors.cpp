@@ -195,9 +195,39 @@ std::optional<Finding> phases_in_words(const Factors& g) {
       rms, change);
 }
 
+/// Returns the readouts that hold no signal beside others of one gain, at most a quarter of all.
+std::optional<Finding> empty_readouts(const ArmModel& model, const Factors& g) {
+  constexpr double nothing = 0.1, least_spread = 0.1;
+  const auto sizes = sizes_of(g);
+  const double middle = median_of(sizes);
+  std::vector<double> others;
+  std::string list;
+  double first = 0, count = 0;
+  for (std::size_t j = 0; j < sizes.size(); ++j) {
+    if (!(sizes[j] < nothing * middle)) {
+      others.push_back(sizes[j]);
+      continue;
+    }
+    const Index number = model.arms().numbers[j];
+    if (count++ == 0) first = static_cast<double>(number);
+    constexpr double most_told = 8;
+    if (count <= most_told) list += fmt::format("{}{}", list.empty() ? "" : ", ", number);
+  }
+  if (count == 0 || 4 * count > static_cast<double>(sizes.size()) || spread_of(others) > least_spread)
+    return {};
+  return Finding{"odd_readouts",
+                 fmt::format("{:.0f} of {} readouts hold no signal: {} (from 0)", count, sizes.size(), list),
+                 first,
+                 0,
+                 "readouts",
+                 1,
+                 1};
+}
+
 /// Returns gains that change at random, or of one readout; empty where they change smoothly, as contrast does, or readouts are lost.
 std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
   constexpr double bright = 3, least_spread = 0.1, lost = 0.2, random = 0.6;
+  if (auto empty = empty_readouts(model, g)) return empty;
   if (is_contrast(g)) {
     if (share_of_flips(g) < 0.5) return {};
     return Finding{
@@ -242,6 +272,26 @@ std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
       "%",
       1,
       spread};
+}
+
+/// Returns whether samples at k = 0 hold less than others about it, which no object has in all coils: their sum there is
+/// the sum of all voxels.
+bool is_dark_at_centre(const ArmSamples& arms) {
+  constexpr double at_centre = 0.2, about = 2;  // cycles/FOV
+  double least = about, dark = 0, dark_count = 0, all = 0, count = 0;
+  for (Index arm = 0; arm < arms.arms; ++arm)
+    for (Index i = 0; i < arms.places; ++i) least = std::min(least, arms.radius(arm, i));
+  for (Index arm = 0; arm < arms.arms; ++arm)
+    for (Index i = 0; i < arms.places; ++i) {
+      const double radius = arms.radius(arm, i);
+      if (radius > about) continue;
+      double square = 0;
+      for (Index c = 0; c < arms.coils; ++c)
+        square += norm(arms.data[(arm * arms.places + i) * arms.coils + c]);
+      all += square, ++count;
+      if (radius <= std::max(at_centre, least)) dark += square, ++dark_count;
+    }
+  return dark_count > 0 && dark * count < all * dark_count;
 }
 
 /// Returns |k| of a place against the radius of k-space, along the first `axes` axes.
@@ -297,17 +347,20 @@ bool is_contrast(const Factors& factors) {
   return is_of_signs(factors) && spread_of(sizes_of(factors)) > least_contrast;
 }
 
-std::optional<Finding> density_of_arms(const ArmModel& model, const std::array<int, 3>& matrix_size,
-                                       double radius, double misfit_as_told) {
+std::optional<Finding> density_of_arms(const ArmSamples& arms, const std::array<int, 3>& matrix_size,
+                                       double radius) {
+  if (!is_dark_at_centre(arms)) return {};
+  const ArmModel told(arms, radius);
+  const auto w = told.arranged(arms.data);
+  const double most = most_left_of_energy * told.misfit(w);
   bool is_found = false;
   for (const int power : {1, 2})
-    for (int axes = 2; axes <= model.arms().axes && !is_found; ++axes) {
+    for (int axes = 2; axes <= arms.axes && !is_found; ++axes) {
       std::vector<double> weights;
-      for (std::size_t place = 0; place < model.arms().k.size(); ++place)
-        weights.push_back(std::pow(relative_radius(model.arms(), matrix_size, place, axes), power));
-      const ArmModel weighted(model.arms(), radius, weights);
-      is_found = weighted.is_tested() &&
-                 weighted.misfit(weighted.arranged(model.arms().data)) < most_left_of_energy * misfit_as_told;
+      for (std::size_t place = 0; place < arms.k.size(); ++place)
+        weights.push_back(std::pow(relative_radius(arms, matrix_size, place, axes), power));
+      const ArmModel weighted(arms, radius, weights);
+      is_found = weighted.is_tested() && weighted.misfit(w) < most;
     }
   if (!is_found) return {};
   return Finding{"window",

@@ -78,7 +78,7 @@ class ArmMotion {
   std::vector<Shift> step() const {
     const Index coils = model_.arms().coils, voxels = model_.voxels(), unknowns = axes_ * spans_;
     const auto w = placed(shifts_), p = model_.predicted(model_.folded(w));
-    // Changes v of the prediction by a shift, -i 2 pi k p; E^H v, [voxel][unknown and coil]; products with each other and r.
+    // Changes v of the prediction by a shift, -i 2 pi k p; A^H v, [voxel][unknown and coil]; products with each other and r.
     Matrix y({voxels, unknowns * coils}), v({model_.rows(), coils});
     std::vector<double> onto(static_cast<std::size_t>(unknowns)),
         bare(static_cast<std::size_t>(unknowns * axes_));
@@ -99,7 +99,6 @@ class ArmMotion {
         model_.add_adjoint(
             arm, [&](Index row) { return v.data() + row * coils; }, 1, u * coils, y);
       }
-    y = model_.solved(y);
     Matrix folded({unknowns, voxels * coils});
     for (Index q = 0; q < voxels; ++q)
       for (Index u = 0; u < unknowns; ++u)

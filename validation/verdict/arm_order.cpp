@@ -29,13 +29,14 @@ struct Order {
 
 class ArmOrders {
  public:
-  ArmOrders(const ArmModel& model, const Matrix& data) : model_(model), data_(data), n_(model.arms().arms) {
+  ArmOrders(const ArmModel& model, const Matrix& data, double noise)
+      : model_(model), data_(data), n_(model.arms().arms), noise_(noise) {
     told_.resize(static_cast<std::size_t>(n_));
     std::iota(told_.begin(), told_.end(), Index{0});
   }
 
   std::optional<ArmCause> operator()() const {
-    const double most = most_left_of_energy * misfit(told_);
+    const double told = misfit(told_), most = beyond_noise(most_left_of_energy, told);
     Order best;
     best.misfit = most;
     const auto consider = [&](Order order) {
@@ -43,9 +44,10 @@ class ArmOrders {
     };
     for (auto& order : named()) consider(std::move(order));
     for (const Index by : {1, -1, 2, -2}) consider(moved(by));
-    // A free order leaves less than one with a name, if only by what is noise.
-    constexpr double clearly = 0.5;
-    const double limit = best.source.empty() ? most : clearly * best.misfit;
+    // A free order leaves less than one with a name, if only by what is noise. One of many fits a little by chance.
+    constexpr double clearly = 0.5, most_of_free = 0.1;
+    const double limit =
+        best.source.empty() ? beyond_noise(most_of_free, told) : beyond_noise(clearly, best.misfit);
     if (auto free = n_ <= few_arms ? by_exchanges(limit) : by_assignment(limit); free.misfit < limit)
       best = std::move(free);
     if (best.source.empty()) return {};
@@ -58,6 +60,11 @@ class ArmOrders {
  private:
   static constexpr Index few_arms = 24;
 
+  /// Returns a share of a misfit, beyond noise.
+  double beyond_noise(double share, double misfit) const {
+    const double noise = std::min(noise_, misfit);
+    return noise + share * (misfit - noise);
+  }
   double misfit(const Source& source) const { return model_.misfit(model_.arranged(data_, source)); }
   static std::size_t at(Index l) { return static_cast<std::size_t>(l); }
 
@@ -82,12 +89,12 @@ class ArmOrders {
 
   /// Returns the best order in which from some readout on each holds the samples of `by` places later.
   Order moved(Index by) const {
-    // Places whose samples were lost, or to which none are moved, are left out. The sum y = E^H w follows the first readout.
-    Matrix y({model_.voxels(), model_.arms().coils});
+    // Places whose samples were lost, or to which none are moved, are left out. The sum z = A^H w follows the first readout.
+    Matrix z({model_.voxels(), model_.arms().coils});
     double all = 0;
     const auto add = [&](Index l, Index a, double sign) {
       if (a < 0 || a >= n_ || l >= n_) return;
-      add_arm(l, a, sign, 0, y);
+      add_arm(l, a, sign, 0, z);
       all += sign * energy_of_arm(l, a);
     };
     for (Index l = std::max<Index>(0, by); l < n_; ++l) add(l, l - by, 1);
@@ -98,7 +105,7 @@ class ArmOrders {
         std::vector<Index> missing;
         for (Index l = first; l < std::min(n_, first + by); ++l) missing.push_back(l);
         for (Index l = n_ + std::min<Index>(0, by); l < n_; ++l) missing.push_back(l);
-        if (const double left = model_.misfit_without(missing, model_.solved(y), all); left < best.misfit)
+        if (const double left = model_.misfit_without(missing, z, all); left < best.misfit)
           best.misfit = left, best.first = first;
       }
       add(first, first, 1);
@@ -116,12 +123,11 @@ class ArmOrders {
   Order by_exchanges(double enough) const {
     const Index coils = model_.arms().coils, size = model_.voxels() * coils;
     const Index pairs = n_ * n_;
-    Matrix of_pairs({pairs, size});  // (L^-1 E_l^H d_a), [place and arm][voxel and coil]
+    Matrix of_pairs({pairs, size});  // A_l^H d_a, [place and arm][voxel and coil]
     std::vector<double> energies;
     for (Index l = 0; l < n_; ++l) {
       Matrix y({model_.voxels(), n_ * coils});
       for (Index a = 0; a < n_; ++a) add_arm(l, a, 1, a * coils, y), energies.push_back(energy_of_arm(l, a));
-      y = model_.solved(y);
       for (Index a = 0; a < n_; ++a)
         for (Index i = 0; i < size; ++i)
           of_pairs[(l * n_ + a) * size + i] = y[i / coils * n_ * coils + a * coils + i % coils];
@@ -176,7 +182,7 @@ class ArmOrders {
     return best;
   }
 
-  /// Adds E_l^H d_a to y from a column on.
+  /// Adds A_l^H d_a to y from a column on.
   void add_arm(Index l, Index a, double sign, Index column, Matrix& y) const {
     const Index coils = model_.arms().coils;
     model_.add_adjoint(
@@ -252,13 +258,15 @@ class ArmOrders {
   const ArmModel& model_;
   const Matrix& data_;
   Index n_;
+  double noise_;
   Source told_;
 };
 
 }  // namespace
 
-std::optional<ArmCause> order_of_arms(const ArmModel& model, const Matrix& data) {
-  return ArmOrders(model, data)();
+std::optional<ArmCause> order_of_arms(const ArmModel& model, const Matrix& data, double noise) {
+  if (!model.arms().is_whole) return {};
+  return ArmOrders(model, data, noise)();
 }
 
 }  // namespace fhd::validation

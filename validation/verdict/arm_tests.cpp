@@ -61,26 +61,32 @@ ArmComparison<T>::ArmComparison(const VerifierInput<T>& input, const std::vector
                                 double noise_variance)
     : e_(input),
       starts_(starts),
-      radius_(input.matrix_size[2] > 1 ? 3 : 6),
+      radius_(input.matrix_size[2] > 1 ? 2 : 4),
       noise_(std::min(noise_variance, noise_by_differences(input, starts))),
       arms_(arms_of(input, starts, radius_)) {
   if (arms_.places == 0 || !all_meet(arms_)) return;
+  density_ = density_of_arms(arms_, e_.matrix_size, radius_);
+  if (density_) return;
+  const auto contradicts = [&](const ArmModel& model) {
+    return model.is_tested() && is_left(model, model.misfit(model.arranged(arms_.data)));
+  };
+  if (!contradicts(ArmModel(arms_, radius_ / 2))) return;  // most scans are right, and need no more
   model_.emplace(arms_, radius_);
-  if (!model_->is_tested() || !is_left(model_->misfit(model_->arranged(arms_.data)))) model_.reset();
+  if (!contradicts(*model_)) model_.reset();
   data_ = arms_.data;
 }
 
 template <class T>
 ArmFindings ArmComparison<T>::factors() {
+  if (density_) return {density_, 1};
   if (!model_) return {};
   const double as_told = model_->misfit(model_->arranged(arms_.data));
-  if (auto density = density_of_arms(*model_, e_.matrix_size, radius_, as_told))
-    return {std::move(density), 1};
   const auto factors = factors_that_explain(as_told);
   if (factors.empty()) return {};
   ArmFindings found{factors_in_words(*model_, factors), 1};
   data_ = data_over(arms_, factors), is_as_measured_ = false;
-  if (is_contrast(factors)) found.numbers = arms_.numbers, found.contrast = factors;
+  if (is_contrast(factors) && !(found.cause && found.cause->code == "odd_readouts"))
+    found.numbers = arms_.numbers, found.contrast = factors;
   return found;
 }
 
@@ -88,29 +94,33 @@ template <class T>
 ArmFindings ArmComparison<T>::search() const {
   if (!model_) return {};
   const double before = model_->misfit(model_->arranged(data_));
-  if (!is_left(before)) return {};
-  auto best = order_of_arms(*model_, data_);
+  if (!is_left(*model_, before)) return {};
+  auto best = order_of_arms(*model_, data_, noise(*model_));
   const auto consider = [&](std::optional<ArmCause> cause) {
     if (cause && (!best || cause->misfit < best->misfit)) best = std::move(cause);
   };
   consider(motion_of_arms(*model_, data_, e_.matrix_size));
-  if (is_as_measured_) consider(delay_of_arms(e_, starts_, radius_, before));
+  if (is_as_measured_) consider(delay_of_arms(e_, starts_, before));
   if (!best) return {};
-  const double beyond = before - std::min(noise(), before / 2);
-  return {std::move(best->finding), std::min(1.0, (before - best->misfit) / beyond)};
+  const double beyond = before - std::min(noise(*model_), before / 2),
+               share = std::min(1.0, (before - best->misfit) / beyond);
+  // A coil that changes, or maps, may explain as much as a delay: samples alone do not show it.
+  constexpr double most_share = 0.99;
+  if (!(best->finding.share > 0)) best->finding.share = std::min(most_share, share);
+  return {std::move(best->finding), share};
 }
 
 template <class T>
-double ArmComparison<T>::noise() const {
-  return noise_ * model_->freedom() * static_cast<double>(arms_.coils);
+double ArmComparison<T>::noise(const ArmModel& model) const {
+  return noise_ * model.freedom() * static_cast<double>(arms_.coils);
 }
 
 /// Returns whether more is left over than noise, and than mistakes leave that change an image by 10 %.
 template <class T>
-bool ArmComparison<T>::is_left(double misfit) const {
+bool ArmComparison<T>::is_left(const ArmModel& model, double misfit) const {
   constexpr double noise_like = 2;        // of the noise, whose estimate is uncertain
   constexpr double of_no_account = 1e-5;  // of |d|^2
-  return misfit > noise_like * noise() && misfit > of_no_account * energy(model_->arranged(arms_.data));
+  return misfit > noise_like * noise(model) && misfit > of_no_account * energy(model.arranged(arms_.data));
 }
 
 template <class T>

@@ -23,9 +23,9 @@ std::vector<Complex<double>> factors_of_rows(const ArmModel& model,
 std::optional<Finding> factors_in_words(const ArmModel& model, const std::vector<Complex<double>>& factors);
 /// Returns whether factors are those of contrast: their sizes change, and their phases by 180 degrees alone.
 bool is_contrast(const std::vector<Complex<double>>& factors);
-/// Returns that samples were multiplied by a density compensation, |k| or |k|^2; code "window".
-std::optional<Finding> density_of_arms(const ArmModel& model, const std::array<int, 3>& matrix_size,
-                                       double radius, double misfit_as_told);
+/// Returns that samples were multiplied by a density compensation, |k| or |k|^2, and are nothing at k = 0; code "window".
+std::optional<Finding> density_of_arms(const ArmSamples& arms, const std::array<int, 3>& matrix_size,
+                                       double radius);
 
 /// A cause, and the misfit that it leaves.
 struct ArmCause {
@@ -33,16 +33,17 @@ struct ArmCause {
   double misfit = 0;
 };
 /// Returns the order of the arms that leaves least of `data`, which is [arm][place][coil] as in ArmSamples; code "order" where some are lost or stored twice, else
-/// "exchange".
-std::optional<ArmCause> order_of_arms(const ArmModel& model, const Array<Complex<double>>& data);
+/// "exchange". `noise`: the misfit of noise.
+std::optional<ArmCause> order_of_arms(const ArmModel& model, const Array<Complex<double>>& data,
+                                      double noise);
 /// Returns how the object moves from readout to readout; code "motion". `matrix_size`: for sizes in voxels.
 std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Array<Complex<double>>& data,
                                        const std::array<int, 3>& matrix_size);
 
-/// Returns delays of gradients by axis, at most 8 samples; code codes::delays. Of 2D scans alone.
+/// Returns delays of gradients by axis, below 7 samples; code codes::delays. Of 2D scans alone.
 template <class T>
 std::optional<ArmCause> delay_of_arms(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
-                                      double radius, double misfit_as_told);
+                                      double misfit_as_told);
 
 struct ArmFindings {
   std::optional<Finding> cause{};  ///< why arms contradict each other, where something explains it
@@ -63,14 +64,15 @@ class ArmComparison {
   ArmFindings search() const;
 
  private:
-  double noise() const;
-  bool is_left(double misfit) const;
+  double noise(const ArmModel& model) const;
+  bool is_left(const ArmModel& model, double misfit) const;
   std::vector<Complex<double>> factors_that_explain(double as_told) const;
 
   const VerifierInput<T>& e_;
   const std::vector<std::int64_t>& starts_;
   double radius_, noise_;
   ArmSamples arms_;
+  std::optional<Finding> density_{};
   std::optional<ArmModel> model_{};  ///< none where arms do not meet, or agree
   Array<Complex<double>> data_{};    ///< without contrast
   bool is_as_measured_ = true;

@@ -30,6 +30,16 @@ std::vector<Index> readouts_of_one_length(const std::vector<Index>& starts) {
   return found;
 }
 
+/// Keeps every n-th value, so that at most `most` stay; returns whether all do.
+bool thin_out(std::vector<Index>& values, Index most) {
+  const auto count = static_cast<Index>(values.size()),
+             stride = std::max<Index>(1, (count + most - 1) / most);
+  for (Index i = 0; i * stride < count; ++i)
+    values[static_cast<std::size_t>(i)] = values[static_cast<std::size_t>(i * stride)];
+  values.resize(static_cast<std::size_t>((count + stride - 1) / stride));
+  return stride == 1;
+}
+
 /// Mixes the coils to the few that hold most of the data.
 void compress_arms(ArmSamples& arms) {
   if (arms.coils <= most_arm_coils) return;
@@ -57,95 +67,117 @@ double ArmSamples::radius(Index arm, Index place) const {
 }
 
 template <class T>
-ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, double radius,
-                   const std::array<double, 3>& delays, Index values) {
+std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<T>& e,
+                                                const std::vector<Index>& starts,
+                                                const std::array<double, 3>& delays) {
+  const Index all = e.trajectory.sample_count();
+  std::vector<std::array<double, 3>> positions;
+  for (const Index number : arms.numbers) {
+    const Index first = starts[static_cast<std::size_t>(number)],
+                last = starts[static_cast<std::size_t>(number) + 1] - first - 1;
+    for (const Index n : arms.samples) {
+      auto& k = positions.emplace_back();
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        if (e.matrix_size[axis] < 2) continue;
+        const double *told = e.trajectory.k.data() + static_cast<Index>(axis) * all + first,
+                     at = static_cast<double>(n) - delays[axis];
+        const Index low =
+            std::clamp(static_cast<Index>(std::floor(at)), Index{0}, std::max<Index>(0, last - 1));
+        k[axis] = told[low] + (at - static_cast<double>(low)) * (told[std::min(low + 1, last)] - told[low]);
+      }
+    }
+  }
+  return positions;
+}
+
+template <class T>
+ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, double radius, Index values) {
+  constexpr Index most_arms = 400;
   ArmSamples arms;
   arms.numbers = readouts_of_one_length(starts);
+  if (static_cast<Index>(arms.numbers.size()) < fewest_arms) return {};
+  arms.is_whole = thin_out(arms.numbers, most_arms);
   arms.arms = static_cast<Index>(arms.numbers.size());
-  if (arms.arms < fewest_arms) return {};
+  const auto start = [&](Index arm) {
+    return starts[static_cast<std::size_t>(arms.numbers[static_cast<std::size_t>(arm)])];
+  };
   const Index all = e.trajectory.sample_count(),
-              length = starts[static_cast<std::size_t>(arms.numbers[0]) + 1] -
-                       starts[static_cast<std::size_t>(arms.numbers[0])];
+              length = starts[static_cast<std::size_t>(arms.numbers[0]) + 1] - start(0);
   arms.axes = static_cast<int>(
       std::count_if(e.matrix_size.begin(), e.matrix_size.end(), [](int n) { return n > 1; }));
-  const auto position = [&](Index arm, Index n) {
-    const Index first = starts[static_cast<std::size_t>(arms.numbers[static_cast<std::size_t>(arm)])];
-    std::array<double, 3> k{};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      if (e.matrix_size[axis] < 2) continue;
-      const double* told = e.trajectory.k.data() + static_cast<Index>(axis) * all + first;
-      const double at = static_cast<double>(n) - delays[axis];
-      const Index low =
-          std::clamp(static_cast<Index>(std::floor(at)), Index{0}, std::max<Index>(0, length - 2));
-      k[axis] =
-          told[low] + (at - static_cast<double>(low)) * (told[std::min(low + 1, length - 1)] - told[low]);
-    }
-    return k;
-  };
-  std::vector<Index> places;
   Index inside = 0;
   for (Index n = 0; n < length; ++n) {
     Index count = 0;
     for (Index arm = 0; arm < arms.arms; ++arm) {
-      const auto k = position(arm, n);
-      count += k[0] * k[0] + k[1] * k[1] + k[2] * k[2] <= radius * radius;
+      double square = 0;
+      for (Index axis = 0; axis < 3; ++axis)
+        if (e.matrix_size[static_cast<std::size_t>(axis)] > 1)
+          square += std::pow(e.trajectory.k[axis * all + start(arm) + n], 2);
+      count += square <= radius * radius;
     }
-    if (count > 0) places.push_back(n), inside += count;
+    if (count > 0) arms.samples.push_back(n), inside += count;
   }
-  const Index stride = std::max<Index>(1, (inside + values - 1) / values);
-  for (std::size_t i = 0; i * static_cast<std::size_t>(stride) < places.size(); ++i)
-    places[i] = places[i * static_cast<std::size_t>(stride)];
-  places.resize((places.size() + static_cast<std::size_t>(stride) - 1) / static_cast<std::size_t>(stride));
-  arms.places = static_cast<Index>(places.size()), arms.coils = e.coil_count;
+  thin_out(arms.samples,
+           std::max<Index>(1, static_cast<Index>(arms.samples.size()) * values / std::max(values, inside)));
+  arms.places = static_cast<Index>(arms.samples.size()), arms.coils = e.coil_count;
+  arms.k = positions_of(arms, e, starts, {});
   arms.data = Matrix({arms.arms, arms.places, arms.coils});
   for (Index arm = 0; arm < arms.arms; ++arm)
-    for (Index i = 0; i < arms.places; ++i) {
-      const Index n = places[static_cast<std::size_t>(i)],
-                  m = starts[static_cast<std::size_t>(arms.numbers[static_cast<std::size_t>(arm)])] + n;
-      arms.k.push_back(position(arm, n));
+    for (Index i = 0; i < arms.places; ++i)
       for (Index c = 0; c < arms.coils; ++c) {
-        const auto d = sample_of(e, c * all + m);
+        const auto d = sample_of(e, c * all + start(arm) + arms.samples[static_cast<std::size_t>(i)]);
         arms.data[(arm * arms.places + i) * arms.coils + c] = {d.real(), d.imag()};
       }
-    }
   if (arms.places > 0) compress_arms(arms);
   return arms;
 }
 
-template ArmSamples arms_of(const VerifierInput<float>&, const std::vector<Index>&, double,
-                            const std::array<double, 3>&, Index);
-template ArmSamples arms_of(const VerifierInput<double>&, const std::vector<Index>&, double,
-                            const std::array<double, 3>&, Index);
+template ArmSamples arms_of(const VerifierInput<float>&, const std::vector<Index>&, double, Index);
+template ArmSamples arms_of(const VerifierInput<double>&, const std::vector<Index>&, double, Index);
+template std::vector<std::array<double, 3>> positions_of(const ArmSamples&, const VerifierInput<float>&,
+                                                         const std::vector<Index>&,
+                                                         const std::array<double, 3>&);
+template std::vector<std::array<double, 3>> positions_of(const ArmSamples&, const VerifierInput<double>&,
+                                                         const std::vector<Index>&,
+                                                         const std::array<double, 3>&);
 
 // --- The model ---
 
+ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const std::vector<double>& weights) {
+  // Wrapped objects are up to 1.5 times as long as the FOV; in 3D as many voxels would take seconds.
+  const double field = axes > 2 ? 1.25 : 1.5;
+  SmallGrid grid{{1, 1, 1}, {1, 1, 1}};
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes); ++axis)
+    grid.n[axis] = 2 * static_cast<int>(std::ceil(field * radius)) + 2, grid.field[axis] = field;
+  const Index rows = static_cast<Index>(k.size()), count = grid.count();
+  if (rows < count / 2) return;
+  encoding = encoding_matrix(k, grid);
+  for (Index i = 0; !weights.empty() && i < encoding.size(); ++i)
+    encoding[i] = weights[static_cast<std::size_t>(i / count)] * encoding[i];
+  auto normal = weights.empty() ? gram_matrix(k, grid) : matrix_product(adjoint(encoding), encoding);
+  const double lambda = arm_damping * energy(encoding) / static_cast<double>(count);
+  for (Index p = 0; p < count; ++p) normal[p * count + p].re += lambda;
+  auto inverse = inverse_cholesky_factor(std::move(normal));
+  if (!inverse) return;
+  factor = std::move(*inverse);
+  freedom = static_cast<double>(rows - count) + lambda * energy(factor);  // rows less the trace of H
+}
+
 ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights) : arms_(arms) {
   SmallPositions k;
+  std::vector<double> of_rows;
   for (Index arm = 0; arm < arms.arms; ++arm) {
     starts_.push_back(rows());
-    for (Index i = 0; i < arms.places; ++i)
-      if (arms.radius(arm, i) <= radius) places_.push_back(i), k.push_back(arms.k[arms.at(arm, i)]);
+    for (Index i = 0; i < arms.places; ++i) {
+      if (!(arms.radius(arm, i) <= radius)) continue;
+      places_.push_back(i), k.push_back(arms.k[arms.at(arm, i)]);
+      if (!weights.empty()) of_rows.push_back(weights[arms.at(arm, i)]);
+    }
   }
   starts_.push_back(rows());
-  SmallGrid grid{{1, 1, 1}, {1, 1, 1}};
-  for (int axis = 0; axis < arms.axes; ++axis)
-    grid.n[static_cast<std::size_t>(axis)] = 2 * static_cast<int>(std::ceil(radius)) + 2;
-  if (rows() < grid.count() / 2) return;
-  auto encoding = encoding_matrix(k, grid);
-  if (!weights.empty())
-    for (Index arm = 0; arm < arms.arms; ++arm)
-      for (Index row = first_row(arm); row < end_row(arm); ++row)
-        for (Index p = 0; p < grid.count(); ++p)
-          encoding[row * grid.count() + p] *= weights[arms.at(arm, place(row))];
-  auto normal = weights.empty() ? gram_matrix(k, grid) : matrix_product(adjoint(encoding), encoding);
-  const double lambda = arm_damping * energy(encoding) / static_cast<double>(grid.count());
-  for (Index p = 0; p < grid.count(); ++p) normal[p * grid.count() + p].re += lambda;
-  auto factor = inverse_cholesky_factor(std::move(normal));
-  if (!factor) return;
-  factor_ = std::move(*factor), back_ = adjoint(factor_);
-  encoding_ = std::move(encoding);
-  freedom_ =
-      static_cast<double>(rows() - grid.count()) + lambda * energy(factor_);  // rows less the trace of H
+  const ArmImages images(k, arms.axes, radius, of_rows);
+  if (images.factor.empty()) return;
+  a_ = matrix_product(images.encoding, adjoint(images.factor)), freedom_ = images.freedom;
 }
 
 Matrix ArmModel::arranged(const Matrix& data, const std::vector<Index>& source) const {
@@ -165,13 +197,8 @@ Matrix ArmModel::arranged(const Matrix& data) const {
   return arranged(data, told);
 }
 
-Matrix ArmModel::folded(const Matrix& w) const {
-  return matrix_product(factor_, adjoint(matrix_product(adjoint(w), encoding_)));
-}
-Matrix ArmModel::solved(const Matrix& y) const { return matrix_product(factor_, y); }
-Matrix ArmModel::predicted(const Matrix& z) const {
-  return matrix_product(encoding_, matrix_product(back_, z));
-}
+Matrix ArmModel::folded(const Matrix& w) const { return adjoint(matrix_product(adjoint(w), a_)); }
+Matrix ArmModel::predicted(const Matrix& z) const { return matrix_product(a_, z); }
 
 Matrix ArmModel::rest(const Matrix& w) const {
   Matrix r = predicted(folded(w));
@@ -187,17 +214,20 @@ double ArmModel::misfit_without(const std::vector<Index>& missing, const Matrix&
   Index n = 0;
   for (const Index arm : missing) n += end_row(arm) - first_row(arm);
   if (n == 0) return whole;
-  Matrix part({n, voxels()});  // E_M
+  Matrix part({n, voxels()});  // A_M
   auto* to = part.data();
   for (const Index arm : missing)
-    to = std::copy(encoding_.data() + first_row(arm) * voxels(), encoding_.data() + end_row(arm) * voxels(),
-                   to);
-  const auto across = matrix_product(part, back_);
-  auto block = matrix_product(across, adjoint(across));
+    to = std::copy(a_.data() + first_row(arm) * voxels(), a_.data() + end_row(arm) * voxels(), to);
+  const bool is_short = n < voxels();
+  auto block = is_short ? matrix_product(part, adjoint(part)) : matrix_product(adjoint(part), part);
+  const Index size = block.extent(0);
   constexpr double regular = 1 + 1e-9;
-  for (Index i = 0; i < n * n; ++i) block[i] = Complex<double>(i % (n + 1) == 0 ? regular : 0.0) - block[i];
+  for (Index i = 0; i < size * size; ++i)
+    block[i] = Complex<double>(i % (size + 1) == 0 ? regular : 0.0) - block[i];
   const auto factor = inverse_cholesky_factor(std::move(block));
-  return factor ? whole - energy(matrix_product(*factor, matrix_product(across, z))) : whole;
+  if (!factor) return whole;
+  return is_short ? whole - energy(matrix_product(*factor, matrix_product(part, z)))
+                  : energy_of_w - energy(matrix_product(*factor, z));
 }
 
 }  // namespace fhd::validation

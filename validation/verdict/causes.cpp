@@ -255,18 +255,6 @@ class Alternatives {
               [=](Index m) { return (readouts - 1 - m / length) * length + m % length; });
     add_order("the order of the samples: readouts and samples are transposed",
               [=](Index m) { return m % length * readouts + m / length; });
-    if (scan_.kspace.coil_count() > 1)
-      add("the order of the samples: coils and samples are transposed", [](Scan& scan) {
-        const auto told = scan.kspace.values;
-        const Index coils = scan.kspace.coil_count(), all = sample_count(scan);
-        for (Index i = 0; i < coils * all; ++i) scan.kspace.values[i] = told[i % all * coils + i / all];
-      });
-    if (scan_.kspace.coil_count() > 1)
-      add("the order of the samples: samples and coils are transposed", [](Scan& scan) {
-        const auto told = scan.kspace.values;
-        const Index coils = scan.kspace.coil_count(), all = sample_count(scan);
-        for (Index i = 0; i < coils * all; ++i) scan.kspace.values[i] = told[i % coils * all + i / coils];
-      });
   }
 
   void readouts() {

@@ -144,7 +144,7 @@ void compress(CentralSamples& s) {
   // Rows of data are d^T: the matrix is conj(C) with C = sum d d^H, and its vectors u make u^T d for d.
   Matrix mix({coils, kept});
   for (Index c = 0; c < coils; ++c)
-    for (Index j = 0; j < kept; ++j) mix[c * kept + j] = eigen.vectors[c * coils + j];
+    for (Index j = 0; j < kept; ++j) mix[c * kept + j] = eigen.vectors[j * coils + c];
   s.data = matrix_product(s.data, mix), s.rest = matrix_product(s.rest, mix);
   Matrix across({kept, coils});
   for (Index c = 0; c < coils; ++c)

@@ -249,13 +249,13 @@ double ordinary_limit(double share, double most) {
   return std::min(most, unexplained_limit * std::pow(1 - share, -0.75));
 }
 
-std::string remedy_of_cause(std::string_view code, bool delays_are_sought, bool are_calibrated) {
+std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts) {
   if (code == codes::folding) return option_words("map-sets", "auto");
   if (code == "unit") return "give the unit with " + option_words("trajectory-unit");
   if (code == codes::delays)
-    return delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
-                                   " X,Y in samples: auto does not find it"
-                             : option_words("trajectory-correction", "auto");
+    return facts.delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
+                                         " X,Y in samples: auto does not find it"
+                                   : option_words("trajectory-correction", "auto");
   struct Advice {
     std::string_view code;
     std::string text;
@@ -270,10 +270,13 @@ std::string remedy_of_cause(std::string_view code, bool delays_are_sought, bool 
       {"field_map",
        "give the map by " + option_words("field-map") + " with " + option_words("field-map-unit")},
       {"motion", "gate the scan (" + option_words("gate") + ") or repeat it"},
-      {"sensitivity_maps", are_calibrated
+      {"sensitivity_maps", facts.are_calibrated
                                ? "take a calibration of this scan, with its coils in the same order"
                                : "find the maps in the scan: " + option_words("coils", "espirit")},
-      {"coil", "leave the coil out: " + option_words("omit-coils", "N")},
+      {"coil", (facts.are_virtual_coils ? "find its number among the coils of the file (" +
+                                              option_words("compress", "off") + "), and leave it out: "
+                                        : std::string("leave the coil out: ")) +
+                   option_words("omit-coils", "N")},
       {"window", "store the samples as they were measured"},
       {"tone", "take the tone off the samples before they are stored"},
       {"spikes", "leave the readouts with spikes out: " + option_words("omit-readouts", "LIST")},

@@ -54,9 +54,14 @@ void drop_order(Verdict& verdict);
 /// would have been found with it, S'(r) = S(r / s), and another object, rho'(r) = rho(r / s), explains the samples as well.
 void drop_what_maps_follow(Verdict& verdict);
 
-/// Returns the remedy of a cause with this code; empty where no option and no advice answers it. `are_calibrated`: maps come from
-/// calibration readouts of their own.
-std::string remedy_of_cause(std::string_view code, bool delays_are_sought, bool are_calibrated);
+/// What a remedy depends on, beside its cause.
+struct RemedyFacts {
+  bool delays_are_sought = false;  ///< --trajectory-correction auto
+  bool are_calibrated = false;     ///< maps come from calibration readouts of their own
+  bool are_virtual_coils = false;  ///< coils are compressed
+};
+/// Returns the remedy of a cause with this code; empty where no option and no advice answers it.
+std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts);
 
 /// Returns the change with this code; null where it was not tried.
 const Finding* change_of(const Verdict& verdict, std::string_view code);

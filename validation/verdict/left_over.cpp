@@ -109,7 +109,12 @@ double offset_of(const VerifierInput<T>& e, const EnergyTable& table) {
   const Index samples = e.trajectory.sample_count();
   double square = 0;
   std::vector<double> re, im;
-  const Index step = 1 + samples / 20'000;
+  // Steps of the golden ratio: readouts have periods, and places in them.
+  const Index most = std::min<Index>(samples, 20'000);
+  const auto chosen = [&](Index i) {
+    return static_cast<Index>(std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0) *
+                              static_cast<double>(samples));
+  };
   const auto median =
       [](std::vector<double>& values) {  // a mean would count the few samples of the centre in wrong places
         if (values.empty()) return 0.0;
@@ -119,8 +124,8 @@ double offset_of(const VerifierInput<T>& e, const EnergyTable& table) {
       };
   for (Index coil = 0; coil < e.coil_count; ++coil) {
     re.clear(), im.clear();
-    for (Index m = 0; m < samples; m += step)
-      if (shell_radii[table.shell_of[static_cast<std::size_t>(m)]] >= 1) {
+    for (Index i = 0; i < most; ++i)
+      if (const Index m = chosen(i); shell_radii[table.shell_of[static_cast<std::size_t>(m)]] >= 1) {
         const Value d = sample_of(e, coil * samples + m);
         re.push_back(d.real()), im.push_back(d.imag());
       }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "validation/verdict/energies.hpp"
+#include "validation/verdict/linear_prediction.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -83,15 +84,16 @@ std::optional<Finding> wrapped_samples(const VerifierInput<T>& e, const std::vec
   if (range.evenness() < least_evenness) return {};
   const double most = range.most();
   const Index all = e.trajectory.sample_count();
-  double found = 0;
-  for (Index coil = 0; coil < e.coil_count; ++coil)
-    for (std::size_t j = 0; j + 1 < starts.size(); ++j)
-      for (Index m = coil * all + starts[j] + 2; m < coil * all + starts[j + 1]; ++m) {
-        const auto a = sample_of(e, m - 2), b = sample_of(e, m - 1), c = sample_of(e, m);
-        found += is_wrapped(a.real(), b.real(), c.real(), most);
-        found += is_wrapped(a.imag(), b.imag(), c.imag(), most);
-      }
-  if (found < fewest) return {};
+  double found = 0, missed = 0;
+  for (Index coil = 0; coil < e.coil_count; ++coil) {
+    const LinearPrediction prediction(starts, [&](Index m) { return sample_of(e, coil * all + m); });
+    prediction.for_each_miss([&](auto miss, auto a, auto b, auto c) {
+      found += is_wrapped(a.real(), b.real(), c.real(), most);
+      found += is_wrapped(a.imag(), b.imag(), c.imag(), most);
+      missed += std::max(std::abs(miss.real()), std::abs(miss.imag())) > most;
+    });
+  }
+  if (found < fewest || missed == 0) return {};
   return Finding{"wrapped",
                  fmt::format("samples wrap at the end of the receiver's range (overflow of integers): {:.0f} "
                              "of them jump by nearly all of it",

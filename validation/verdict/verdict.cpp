@@ -166,11 +166,14 @@ void take_off_contrast(const ArmFindings& arms, CentralSamples& s) {
   if (model.is_regular()) s.rest = model.rest();
 }
 
-/// Takes the cause that arms show, unless a test explains more, or the same with a better size, or samples show another one. What
-/// was found in readouts that are out of order or moved goes.
+/// Takes the cause that arms show, unless a test explains more, or the same with a better size, or samples show another one: a lost
+/// readout, which has another energy in any order. What else was found in readouts that are out of order or moved goes.
 void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict& v) {
   constexpr double nearly_all = 0.8;
-  const auto is_of_samples = [](const Finding& f) { return f.code == "imaginary" || f.code == "spikes"; };
+  const auto is_of_samples = [](const Finding& f) {
+    return f.code == "imaginary" || f.code == "spikes" || f.code == "wrapped" ||
+           (f.code == "odd_readouts" && f.share >= shown_by_samples);
+  };
   if (!arms.cause || std::any_of(in_data.begin(), in_data.end(), is_of_samples)) return;
   in_data.clear();
   const bool is_same = v.cause && v.cause->code == arms.cause->code;
@@ -228,15 +231,16 @@ struct Judged final : JudgedVolume {
   double unit = 1;  ///< of the samples
 };
 
-/// Returns whether a volume leaves over no more than another one in every shell, coil and readout, but for noise: of n complex
-/// values the sum of squares varies by 1 / sqrt(n).
+/// Returns whether a volume leaves over no more than another one in every shell, coil and readout, but for noise, and holds at least
+/// half of its signal there: of n complex values the sum of squares varies by 1 / sqrt(n).
 bool leaves_no_more(const Judged& volume, const Judged& other) {
   constexpr double little = 1.1, deviations = 5;
   const double scale = std::pow(other.unit / volume.unit, 2);
   const auto each = [&](const auto& parts, const auto& others) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const double most = little + deviations / std::sqrt(std::max(1.0, parts[i].count));
-      if (!(scale * parts[i].rest <= most * others[i].rest)) return false;
+      if (!(scale * parts[i].rest <= most * others[i].rest) || scale * parts[i].data < others[i].data / 2)
+        return false;
     }
     return true;
   };

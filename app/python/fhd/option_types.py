@@ -155,7 +155,7 @@ class ArrayOptions(TypedDict, total=False):
     """factors of k-space positions, for gradients that play less or more than the trajectory says: N, X,Y or X,Y,Z
     [1]"""
     omit_readouts: int | Sequence[int] | str | None
-    """readouts of each volume to leave out, as the verdict counts them from 0, such as 0-3,7"""
+    """readouts of each volume to leave out, from 0, as a run without this option counts them, such as 0-3,7"""
     omit_coils: int | Sequence[int] | str | None
     """coils to leave out, from 0, such as 0-3,7"""
     girf: Path | None
