@@ -248,7 +248,13 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
     const ThreadLimit limit(threads);
     return warnings_of(group.volumes, group.series.get(), settings_);
   });
-  auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });
+  auto made = with_fallback(events, [&] {
+    try {
+      return reconstructions_of(group, events.progress);
+    } catch (const Error& error) {
+      explain_failure(error, first);
+    }
+  });
   const auto begin = Clock::now();
   const auto found = warnings.get();
   made.front().report.seconds += seconds_since(begin);

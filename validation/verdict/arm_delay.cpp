@@ -27,8 +27,7 @@ class ArmDelays {
   Delays operator()() {
     best_ = misfit({});
     told_ = best_;
-    for (int delay = -farthest; delay <= farthest; delay += 2)
-      try_at({double(delay), double(delay), double(delay)});
+    for (int delay = -farthest; delay <= farthest; delay += 2) try_at({double(delay), double(delay), 0});
     for (const double step : {1.5, 1.0, 0.5, 0.25})
       for (std::size_t axis = 0; axis < 3; ++axis)
         if (e_.matrix_size[axis] > 1) refine(axis, step);
@@ -49,8 +48,11 @@ class ArmDelays {
     const auto moved = positions_of(arms_, e_, starts_, delays);
     std::vector<std::array<double, 3>> k;
     std::vector<Index> kept;
+    const double latest = *std::max_element(delays.begin(), delays.end());
     for (std::size_t i = 0; i < moved.size(); ++i)
-      if (std::hypot(moved[i][0], moved[i][1], moved[i][2]) <= radius + margin)
+      if (std::hypot(moved[i][0], moved[i][1], moved[i][2]) <= radius + margin &&
+          latest <=
+              static_cast<double>(arms_.samples[i % arms_.samples.size()]))  // k before the first is not told
         k.push_back(moved[i]), kept.push_back(static_cast<Index>(i));
     const auto rows = static_cast<double>(k.size());
     const ArmImages images(k, arms_.axes, radius + margin);

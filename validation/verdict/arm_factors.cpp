@@ -5,6 +5,7 @@
 #include <complex>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "validation/verdict/arm_tests.hpp"
 
@@ -195,39 +196,9 @@ std::optional<Finding> phases_in_words(const Factors& g) {
       rms, change);
 }
 
-/// Returns the readouts that hold no signal beside others of one gain, at most a quarter of all.
-std::optional<Finding> empty_readouts(const ArmModel& model, const Factors& g) {
-  constexpr double nothing = 0.1, least_spread = 0.1;
-  const auto sizes = sizes_of(g);
-  const double middle = median_of(sizes);
-  std::vector<double> others;
-  std::string list;
-  double first = 0, count = 0;
-  for (std::size_t j = 0; j < sizes.size(); ++j) {
-    if (!(sizes[j] < nothing * middle)) {
-      others.push_back(sizes[j]);
-      continue;
-    }
-    const Index number = model.arms().numbers[j];
-    if (count++ == 0) first = static_cast<double>(number);
-    constexpr double most_told = 8;
-    if (count <= most_told) list += fmt::format("{}{}", list.empty() ? "" : ", ", number);
-  }
-  if (count == 0 || 4 * count > static_cast<double>(sizes.size()) || spread_of(others) > least_spread)
-    return {};
-  return Finding{"odd_readouts",
-                 fmt::format("{:.0f} of {} readouts hold no signal: {} (from 0)", count, sizes.size(), list),
-                 first,
-                 0,
-                 "readouts",
-                 1,
-                 1};
-}
-
 /// Returns gains that change at random, or of one readout; empty where they change smoothly, as contrast does, or readouts are lost.
 std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
   constexpr double bright = 3, least_spread = 0.1, lost = 0.2, random = 0.6;
-  if (auto empty = empty_readouts(model, g)) return empty;
   if (is_contrast(g)) {
     if (share_of_flips(g) < 0.5) return {};
     return Finding{
@@ -334,6 +305,36 @@ std::vector<Complex<double>> factors_of_rows(const ArmModel& model, const Factor
   return of_rows;
 }
 
+std::optional<ArmCause> empty_arms(const ArmModel& model) {
+  constexpr double nothing = 0.01;  // of the energy
+  constexpr std::size_t most_told = 8;
+  const ArmSamples& arms = model.arms();
+  const Index each = arms.places * arms.coils;
+  std::vector<double> energies(static_cast<std::size_t>(arms.arms));
+  for (Index i = 0; i < arms.data.size(); ++i)
+    energies[static_cast<std::size_t>(i / each)] += norm(arms.data[i]);
+  const double usual = median_of(energies);
+  auto w = model.arranged(arms.data);
+  std::vector<Index> empty;
+  std::string list;
+  for (Index arm = 0; arm < arms.arms; ++arm) {
+    if (!(energies[static_cast<std::size_t>(arm)] < nothing * usual)) continue;
+    std::fill(w.data() + model.first_row(arm) * arms.coils, w.data() + model.end_row(arm) * arms.coils,
+              Complex<double>());
+    if (empty.size() < most_told)
+      list += fmt::format("{}{}", list.empty() ? "" : ", ", arms.numbers[static_cast<std::size_t>(arm)]);
+    empty.push_back(arm);
+  }
+  if (empty.empty() || 4 * static_cast<Index>(empty.size()) > arms.arms) return {};
+  Finding finding;
+  finding.code = "odd_readouts", finding.unit = "readouts", finding.share = finding.image_change = 1;
+  finding.amount = static_cast<double>(empty.size());
+  finding.text =
+      fmt::format("readouts {} (from 0) are empty: {} of {} hold no signal", list, empty.size(), arms.arms);
+  const double left = model.misfit_without(empty, model.folded(w), energy(w));
+  return ArmCause{std::move(finding), left};
+}
+
 double misfit_with(const ArmModel& model, const Factors& factor_of_row) {
   const auto r = model.rest(divided(model, factor_of_row));
   double sum = 0;
@@ -350,7 +351,8 @@ bool is_contrast(const Factors& factors) {
 std::optional<Finding> density_of_arms(const ArmSamples& arms, const std::array<int, 3>& matrix_size,
                                        double radius) {
   if (!is_dark_at_centre(arms)) return {};
-  const ArmModel told(arms, radius);
+  constexpr double field = 1;  // a wide image nearly holds what |k| makes of one
+  const ArmModel told(arms, radius, {}, field);
   const auto w = told.arranged(arms.data);
   const double most = most_left_of_energy * told.misfit(w);
   bool is_found = false;
@@ -359,7 +361,7 @@ std::optional<Finding> density_of_arms(const ArmSamples& arms, const std::array<
       std::vector<double> weights;
       for (std::size_t place = 0; place < arms.k.size(); ++place)
         weights.push_back(std::pow(relative_radius(arms, matrix_size, place, axes), power));
-      const ArmModel weighted(arms, radius, weights);
+      const ArmModel weighted(arms, radius, weights, field);
       is_found = weighted.is_tested() && weighted.misfit(w) < most;
     }
   if (!is_found) return {};

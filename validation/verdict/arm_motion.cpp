@@ -144,14 +144,14 @@ class ArmMotion {
 }  // namespace
 
 std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Matrix& data,
-                                       const std::array<int, 3>& matrix_size) {
+                                       const std::array<int, 3>& matrix_size, double noise) {
   const double before = model.misfit(model.arranged(data));
   ArmMotion motion(model, data);
   const double freedom = model.freedom() * static_cast<double>(2 * model.arms().coils),
                left = freedom - static_cast<double>(motion.unknowns());
   if (left < 0.5 * freedom || !motion.solve()) return {};
   const double misfit = motion.misfit() * freedom / left;
-  if (!(misfit < most_left_of_energy * before)) return {};
+  if (!(misfit < beyond_noise(most_left_of_energy, before, noise))) return {};
   // The ends of most shifts along each axis, in voxels.
   std::array<double, 3> middle{}, least{}, most{};
   int axis_of_most = 0;

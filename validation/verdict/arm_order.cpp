@@ -36,7 +36,7 @@ class ArmOrders {
   }
 
   std::optional<ArmCause> operator()() const {
-    const double told = misfit(told_), most = beyond_noise(most_left_of_energy, told);
+    const double told = misfit(told_), most = beyond_noise(most_left_of_energy, told, noise_);
     Order best;
     best.misfit = most;
     const auto consider = [&](Order order) {
@@ -46,8 +46,8 @@ class ArmOrders {
     for (const Index by : {1, -1, 2, -2}) consider(moved(by));
     // A free order leaves less than one with a name, if only by what is noise. One of many fits a little by chance.
     constexpr double clearly = 0.5, most_of_free = 0.1;
-    const double limit =
-        best.source.empty() ? beyond_noise(most_of_free, told) : beyond_noise(clearly, best.misfit);
+    const double limit = best.source.empty() ? beyond_noise(most_of_free, told, noise_)
+                                             : beyond_noise(clearly, best.misfit, noise_);
     if (auto free = n_ <= few_arms ? by_exchanges(limit) : by_assignment(limit); free.misfit < limit)
       best = std::move(free);
     if (best.source.empty()) return {};
@@ -60,11 +60,6 @@ class ArmOrders {
  private:
   static constexpr Index few_arms = 24;
 
-  /// Returns a share of a misfit, beyond noise.
-  double beyond_noise(double share, double misfit) const {
-    const double noise = std::min(noise_, misfit);
-    return noise + share * (misfit - noise);
-  }
   double misfit(const Source& source) const { return model_.misfit(model_.arranged(data_, source)); }
   static std::size_t at(Index l) { return static_cast<std::size_t>(l); }
 

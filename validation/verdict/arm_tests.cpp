@@ -81,12 +81,14 @@ ArmFindings ArmComparison<T>::factors() {
   if (density_) return {density_, 1};
   if (!model_) return {};
   const double as_told = model_->misfit(model_->arranged(arms_.data));
+  if (auto empty = empty_arms(*model_);
+      empty && empty->misfit < beyond_noise(most_left_of_energy, as_told, noise(*model_)))
+    return {std::move(empty->finding), 1};
   const auto factors = factors_that_explain(as_told);
   if (factors.empty()) return {};
   ArmFindings found{factors_in_words(*model_, factors), 1};
   data_ = data_over(arms_, factors), is_as_measured_ = false;
-  if (is_contrast(factors) && !(found.cause && found.cause->code == "odd_readouts"))
-    found.numbers = arms_.numbers, found.contrast = factors;
+  if (is_contrast(factors)) found.numbers = arms_.numbers, found.contrast = factors;
   return found;
 }
 
@@ -94,12 +96,16 @@ template <class T>
 ArmFindings ArmComparison<T>::search() const {
   if (!model_) return {};
   const double before = model_->misfit(model_->arranged(data_));
-  if (!is_left(*model_, before)) return {};
+  // Contrast is no factor of a whole readout alone: so much of |d|^2 stays beside factors.
+  constexpr double beside_factors = 1e-4;
+  if (!is_left(*model_, before) ||
+      (!is_as_measured_ && before < beside_factors * energy(model_->arranged(data_))))
+    return {};
   auto best = order_of_arms(*model_, data_, noise(*model_));
   const auto consider = [&](std::optional<ArmCause> cause) {
     if (cause && (!best || cause->misfit < best->misfit)) best = std::move(cause);
   };
-  consider(motion_of_arms(*model_, data_, e_.matrix_size));
+  consider(motion_of_arms(*model_, data_, e_.matrix_size, noise(*model_)));
   if (is_as_measured_) consider(delay_of_arms(e_, starts_, before));
   if (!best) return {};
   const double beyond = before - std::min(noise(*model_), before / 2),

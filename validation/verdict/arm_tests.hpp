@@ -1,5 +1,6 @@
 #pragma once
 // Tests what explains arms that contradict each other (arms.hpp): a factor of each readout, another order, a moving object.
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -27,18 +28,25 @@ bool is_contrast(const std::vector<Complex<double>>& factors);
 std::optional<Finding> density_of_arms(const ArmSamples& arms, const std::array<int, 3>& matrix_size,
                                        double radius);
 
+/// Returns a share of a misfit, beyond noise.
+inline double beyond_noise(double share, double misfit, double noise) {
+  noise = std::min(noise, misfit);
+  return noise + share * (misfit - noise);
+}
 /// A cause, and the misfit that it leaves.
 struct ArmCause {
   Finding finding;
   double misfit = 0;
 };
+/// Returns readouts without signal, at most a quarter of all, and the misfit of the others; code "odd_readouts".
+std::optional<ArmCause> empty_arms(const ArmModel& model);
 /// Returns the order of the arms that leaves least of `data`, which is [arm][place][coil] as in ArmSamples; code "order" where some are lost or stored twice, else
 /// "exchange". `noise`: the misfit of noise.
 std::optional<ArmCause> order_of_arms(const ArmModel& model, const Array<Complex<double>>& data,
                                       double noise);
-/// Returns how the object moves from readout to readout; code "motion". `matrix_size`: for sizes in voxels.
+/// Returns how the object moves from readout to readout; code "motion". `matrix_size`: for sizes in voxels; `noise` as above.
 std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Array<Complex<double>>& data,
-                                       const std::array<int, 3>& matrix_size);
+                                       const std::array<int, 3>& matrix_size, double noise);
 
 /// Returns delays of gradients by axis, below 7 samples; code codes::delays. Of 2D scans alone.
 template <class T>

@@ -143,9 +143,10 @@ template std::vector<std::array<double, 3>> positions_of(const ArmSamples&, cons
 
 // --- The model ---
 
-ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const std::vector<double>& weights) {
+ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const std::vector<double>& weights,
+                     double field) {
   // Wrapped objects are up to 1.5 times as long as the FOV; in 3D as many voxels would take seconds.
-  const double field = axes > 2 ? 1.25 : 1.5;
+  if (!(field > 0)) field = axes > 2 ? 1.25 : 1.5;
   SmallGrid grid{{1, 1, 1}, {1, 1, 1}};
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes); ++axis)
     grid.n[axis] = 2 * static_cast<int>(std::ceil(field * radius)) + 2, grid.field[axis] = field;
@@ -163,7 +164,8 @@ ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const std
   freedom = static_cast<double>(rows - count) + lambda * energy(factor);  // rows less the trace of H
 }
 
-ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights) : arms_(arms) {
+ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights, double field)
+    : arms_(arms) {
   SmallPositions k;
   std::vector<double> of_rows;
   for (Index arm = 0; arm < arms.arms; ++arm) {
@@ -175,7 +177,7 @@ ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<doub
     }
   }
   starts_.push_back(rows());
-  const ArmImages images(k, arms.axes, radius, of_rows);
+  const ArmImages images(k, arms.axes, radius, of_rows, field);
   if (images.factor.empty()) return;
   a_ = matrix_product(images.encoding, adjoint(images.factor)), freedom_ = images.freedom;
 }

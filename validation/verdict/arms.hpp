@@ -47,17 +47,18 @@ struct ArmImages {
   using Matrix = Array<Complex<double>>;
   Matrix encoding, factor;  ///< E, [row][voxel]; L^-1, empty: too few rows
   double freedom = 0;       ///< values of a coil less those that an image explains
-  /// Computes E and L. `weights`: factors of the rows of E; empty: 1.
+  /// Computes E and L. `weights`: factors of the rows of E; empty: 1. `field`: length of the images, in FOVs; 0: as wide as
+  /// time allows.
   ArmImages(const std::vector<std::array<double, 3>>& k, int axes, double radius,
-            const std::vector<double>& weights = {});
+            const std::vector<double>& weights = {}, double field = 0);
 };
 
 class ArmModel {
  public:
   using Matrix = Array<Complex<double>>;
 
-  /// The model of the places within `radius`. `arms` must outlive it. `weights` [arm and place]: factors of the rows of E.
-  ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights = {});
+  /// The model of the places within `radius`. `arms` must outlive it. `weights` [arm and place], `field`: as of ArmImages.
+  ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights = {}, double field = 0);
 
   /// Returns whether samples overlap enough to contradict each other: half of them are more than images need.
   bool is_tested() const { return freedom_ > 0.5 * static_cast<double>(rows()); }

@@ -103,17 +103,35 @@ Index nearest_voxel(const SmallGrid& grid, Index of, const std::array<int, 3>& n
   return at;
 }
 
-/// Returns maps [coil][voxel] at the voxels of the grid, each the nearest one; ones without maps.
+/// Returns maps [coil][voxel] at the voxels of the grid, by linear interpolation between the voxels that have maps, or 0 where most have
+/// none; ones without maps. Those of the nearest voxels would be stretched as by a k that is 1 % too short, where they are rounded.
 template <class T>
-Matrix nearest_maps(const VerifierInput<T>& e, const SmallGrid& grid) {
+Matrix maps_on(const VerifierInput<T>& e, const SmallGrid& grid) {
   Matrix maps({e.coil_count, grid.count()});
+  for (auto& value : maps) value = e.maps ? 0 : 1;
   const auto& n = e.matrix_size;
   const Index voxels = Index{n[0]} * n[1] * n[2];
-  for (Index q = 0; q < grid.count(); ++q) {
-    const Index at = nearest_voxel(grid, q, n);
+  for (Index q = 0; e.maps && q < grid.count(); ++q) {
+    double all = 0;
+    for (unsigned corner = 0; corner < 8; ++corner) {
+      double weight = 1;
+      Index at = 0;
+      for (std::size_t axis = 3; axis-- > 0;) {
+        const double place = grid.position(q, axis) * n[axis] + n[axis] / 2, below = std::floor(place);
+        const bool is_above = (corner >> axis) % 2 == 1;
+        weight *= is_above ? place - below : 1 - (place - below);
+        at = at * n[axis] + std::clamp<Index>(static_cast<Index>(below) + is_above, 0, n[axis] - 1);
+      }
+      double size = 0;
+      for (Index coil = 0; weight > 0 && coil < e.coil_count; ++coil)
+        size += static_cast<double>(norm(e.maps[coil * voxels + at]));
+      if (!(size > 0)) continue;
+      all += weight;
+      for (Index coil = 0; coil < e.coil_count; ++coil)
+        maps[coil * grid.count() + q] += weight * Complex<double>(e.maps[coil * voxels + at]);
+    }
     for (Index coil = 0; coil < e.coil_count; ++coil)
-      maps[coil * grid.count() + q] =
-          e.maps ? Complex<double>(e.maps[coil * voxels + at]) : Complex<double>(1, 0);
+      maps[coil * grid.count() + q] = (all < 0.5 ? 0 : 1 / all) * maps[coil * grid.count() + q];
   }
   return maps;
 }
@@ -208,7 +226,7 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
       s.rest[i * e.coil_count + coil] = rest_at(e, coil * all + m);
     }
   }
-  s.maps = nearest_maps(e, s.grid), s.has_maps = e.maps != nullptr;
+  s.maps = maps_on(e, s.grid), s.has_maps = e.maps != nullptr;
   if (e.field_map) {
     for (Index q = 0; q < s.grid.count(); ++q)
       s.field.push_back((*e.field_map)[nearest_voxel(s.grid, q, e.matrix_size)]);
