@@ -152,7 +152,7 @@ class LineChanges : LineTests {
     for (std::size_t r = 0; r < model_.relations().size(); ++r) {
       double energy = 0;
       for (const Index line : model_.relations()[r]) energy += energy_[at(line)];
-      odd.push_back(model_.cost_of(r) / model_.nats_of_log() -
+      odd.push_back(model_.cost_of(r) / model_.unknowns() -
                     std::log(energy + 1e-3 * all_energy_ / static_cast<double>(count())));
     }
     return odd;

@@ -131,6 +131,8 @@ class LineFactors : LineTests {
 
   // --- Gains ---
 
+  static constexpr double too_many = 4;  ///< nats of a needless gain, for each of one that L should give it
+
   /// Gains that are symmetric about a place, the logarithms of gains over those of the mirror image, and the cost.
   struct Mirrored {
     Factors even;
@@ -168,7 +170,7 @@ class LineFactors : LineTests {
         best = std::move(other);
     auto& [even, beside, base] = best;
     if (beside.size() < 8) return;
-    const double whole = base - model_.cost(h);
+    const double whole = (base - model_.cost(h)) / too_many;
     constexpr double clear = 0.35;
     if (odd_gain(h, centre, whole) || gain_step(even, base, clear * whole)) return;
     for (auto& value : beside) value = std::abs(value);
@@ -224,7 +226,7 @@ class LineFactors : LineTests {
       odd_ones += is_strong;
       Factors without(h);
       without[at(j)] = std::exp(-lacks[at(j)]) * h[at(j)];
-      if (const double nats = model_.cost(without) - model_.cost(h); nats > most)
+      if (const double nats = (model_.cost(without) - model_.cost(h)) / too_many; nats > most)
         most = nats, odd = j, gain = std::exp(-lacks[at(j)]);
     }
     if (odd_ones > many * all) {
@@ -261,9 +263,9 @@ class LineFactors : LineTests {
       for (Index b = 3; b + 3 <= count(); ++b)
         if (costs[at(b)] < least) least = costs[at(b)], gain = of, first = b;
     }
-    const double nats =
-        base - least - std::log(static_cast<double>(steps.size()) * static_cast<double>(count()));
-    if (nats < sure_nats || base - least < least_nats) return false;
+    const double nats = (base - least) / too_many -
+                        std::log(static_cast<double>(steps.size()) * static_cast<double>(count()));
+    if (nats < sure_nats || (base - least) / too_many < least_nats) return false;
     // The curve holds a part of the step already: its size is that beside gains of one.
     const auto alone = [&](Index from, double log) {
       return cost_with([&](Index j) { return LineValue(j >= from ? std::exp(log) : 1); });
@@ -275,7 +277,8 @@ class LineFactors : LineTests {
         if (const double size = (gain < 1 ? -0.05 : 0.05) * i, cost = alone(from, size); cost < best)
           best = cost, log = size, first = from;
     const double deviation =
-        0.05 / std::sqrt(std::max(1e-3, alone(first, log - 0.05) - 2 * best + alone(first, log + 0.05)));
+        0.05 * std::sqrt(too_many) /
+        std::sqrt(std::max(1e-3, alone(first, log - 0.05) - 2 * best + alone(first, log + 0.05)));
     const double percent = 100 * (std::exp(-log) - 1);
     Factors undone = factors([&](Index j) { return LineValue(j >= first ? std::exp(log) : 1); });
     add(nats - refined(0.15, deviation), "signal",

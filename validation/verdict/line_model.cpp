@@ -329,7 +329,7 @@ bool LineModel::learn_kind(std::size_t kind, const Factors& h) {
       weights[r - first] = unknowns() / square(r, h);
     }
   }
-  whole_cost_ += static_cast<double>(end - first) * *log_det / dependence;
+  whole_cost_ += static_cast<double>(end - first) * *log_det;
   return true;
 }
 
@@ -347,9 +347,9 @@ double LineModel::cost(const Factors& h) const {
   std::vector<double> logs(h.size());
   for (std::size_t j = 0; j < h.size(); ++j) logs[j] = std::log(std::max(norm(h[j]), 1e-300));
   double sum = 0;
-  const double for_line = nats_of_log() / neighbours;
+  const double for_line = unknowns() / neighbours;
   for (std::size_t r = 0; r < relations_.size(); ++r) {
-    sum += nats_of_log() * std::log(square(r, h));
+    sum += unknowns() * std::log(square(r, h));
     for (const Index line : relations_[r]) sum -= for_line * logs[static_cast<std::size_t>(line)];
   }
   return sum;
@@ -359,7 +359,7 @@ double LineModel::cost(const Factors& h) const {
 std::vector<double> LineModel::costs_of_steps(const Factors& before, const Factors& after) const {
   const auto count = static_cast<Index>(before.size());
   std::vector<double> costs(static_cast<std::size_t>(count) + 2);
-  const double for_line = nats_of_log() / neighbours;
+  const double for_line = unknowns() / neighbours;
   for (std::size_t r = 0; r < relations_.size(); ++r) {
     Relation sorted = relations_[r];
     std::sort(sorted.begin(), sorted.end());
@@ -372,7 +372,7 @@ std::vector<double> LineModel::costs_of_steps(const Factors& before, const Facto
         h[a] = (line >= low ? after : before)[static_cast<std::size_t>(line)];
         cost -= for_line * std::log(std::max(norm(h[a]), 1e-300));
       }
-      cost += nats_of_log() * std::log(square(blocks_[r], h));
+      cost += unknowns() * std::log(square(blocks_[r], h));
       costs[static_cast<std::size_t>(low)] += cost;
       costs[static_cast<std::size_t>(high) + 1] -= cost;
     }
@@ -413,7 +413,7 @@ LineModel::Block LineModel::block_of(std::size_t relation, const Lines& changed)
 }
 
 double LineModel::cost_of(const Block& block, const std::array<LineValue, neighbours>& h) const {
-  return nats_of_log() * std::log(square(block, h));
+  return unknowns() * std::log(square(block, h));
 }
 
 template std::optional<Lines> cartesian_lines<float>(const VerifierInput<float>&, const std::vector<Index>&);

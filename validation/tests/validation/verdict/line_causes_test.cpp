@@ -16,11 +16,13 @@ namespace {
 using Index = std::int64_t;
 using Lines = data::Simulation;
 
-Lines simulated_lines(double noise = 30) {
+Lines simulated_lines(double noise = 30, int coils = 6,
+                      data::PhantomKind phantom = data::PhantomKind::shepp_logan, int matrix = 64) {
   data::SimulationSettings settings;
   settings.trajectory.kind = data::TrajectoryKind::cartesian;
-  settings.trajectory.matrix_size = {64, 64, 1};
-  settings.coil_count = 6;
+  settings.trajectory.matrix_size = {matrix, matrix, 1};
+  settings.phantom = phantom;
+  settings.coil_count = coils;
   settings.snr = noise;
   return data::simulate(settings);
 }
@@ -143,6 +145,25 @@ TEST(LineCausesOfRightLines, are_none) {
     const auto found = cause_in(simulated_lines(noise));
     EXPECT_FALSE(found) << found->text;
   }
+}
+
+// A line that is moved between samples must not lose noise, and two coils look likelier with one of them conjugated.
+TEST(LineCausesOfRightLines, are_none_in_noise) {
+  for (const auto phantom : {data::PhantomKind::resolution, data::PhantomKind::anatomy})
+    for (const int coils : {2, 4})
+      for (const double noise : {3., 10.}) {
+        const auto found = cause_in(simulated_lines(noise, coils, phantom));
+        EXPECT_FALSE(found) << found->text;
+      }
+}
+
+// The lines that are kept of more than 160 begin with an odd readout here.
+TEST(LineCausesOfManyLines, are_told_by_number) {
+  auto made = simulated_lines(30, 4, data::PhantomKind::shepp_logan, 190);
+  from([](Index j) { return j ^ 1; })(made);
+  const auto found = cause_in(made);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->code, "exchange") << found->text;
 }
 
 }  // namespace
