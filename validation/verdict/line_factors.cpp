@@ -131,7 +131,7 @@ class LineFactors : LineTests {
 
   // --- Gains ---
 
-  static constexpr double too_many = 4;  ///< nats of a needless gain, for each of one that L should give it
+  static constexpr double too_many = 2;  ///< nats told for each of a gain, beside its price of one a line
 
   /// Gains that are symmetric about a place, the logarithms of gains over those of the mirror image, and the cost.
   struct Mirrored {

@@ -10,7 +10,7 @@
 // that is wrong weighs little in it). Lines that are multiplied by h_j have q_r = sum conj(h_a) h_b B_ab and
 // L - 2 sum log |h|. Differences of L are in nats. Measured on right scans of 2 to 8 coils at SNR 3 to 30, an unneeded phase of
 // each line gains 0.1 where it should gain 1/2: L counts fewer values than a line holds. An unneeded gain of each gains 0.8 to
-// 1.7, as the strength of lines varies: tests of gains divide by 4.
+// 1.7, as the strength of lines varies: tests of gains divide by 2.
 #include <array>
 #include <cstdint>
 #include <optional>
