@@ -36,8 +36,9 @@ class ArmDelays {
   double share_left() const { return told_ > 0 ? best_ / told_ : 1; }
 
  private:
-  static constexpr double radius = 2.5, margin = 1;  ///< cycles/FOV
-  static constexpr Index enough = 700;               ///< samples
+  static constexpr double radius = 4, margin = 1;  ///< cycles/FOV
+  static constexpr double field = 1;               ///< a wide image follows delays
+  static constexpr Index enough = 700;             ///< samples
 
   /// Returns the misfit over the energy, of a value of those that contradict each other and of all, so that samples that
   /// leave the centre by a delay are no gain; infinite beyond the farthest delays.
@@ -55,7 +56,7 @@ class ArmDelays {
               static_cast<double>(arms_.samples[i % arms_.samples.size()]))  // k before the first is not told
         k.push_back(moved[i]), kept.push_back(static_cast<Index>(i));
     const auto rows = static_cast<double>(k.size());
-    const ArmImages images(k, arms_.axes, radius + margin);
+    const ArmImages images(k, arms_.axes, radius + margin, {}, field);
     if (!(images.freedom > 0.5 * rows)) return none;
     const Index coils = arms_.coils;
     Array<Complex<double>> conjugated({coils, static_cast<Index>(kept.size())});

@@ -245,9 +245,8 @@ std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
       spread};
 }
 
-/// Returns whether samples at k = 0 hold less than others about it, which no object has in all coils: their sum there is
-/// the sum of all voxels.
-bool is_dark_at_centre(const ArmSamples& arms) {
+/// Returns the energy of samples at k = 0 over that of others about it. It is 1 or more: the sum of all voxels is nothing in no coil.
+double brightness_at_centre(const ArmSamples& arms) {
   constexpr double at_centre = 0.2, about = 2;  // cycles/FOV
   double least = about, dark = 0, dark_count = 0, all = 0, count = 0;
   for (Index arm = 0; arm < arms.arms; ++arm)
@@ -262,7 +261,13 @@ bool is_dark_at_centre(const ArmSamples& arms) {
       all += square, ++count;
       if (radius <= std::max(at_centre, least)) dark += square, ++dark_count;
     }
-  return dark_count > 0 && dark * count < all * dark_count;
+  return dark_count > 0 && all > 0 ? dark * count / (all * dark_count) : 1;
+}
+
+/// Returns whether readouts begin at the centre, where a filter darkens samples, too.
+bool begin_at_centre(const ArmSamples& arms) {
+  constexpr Index first_samples = 12;
+  return arms.samples.front() < first_samples;
 }
 
 /// Returns |k| of a place against the radius of k-space, along the first `axes` axes.
@@ -350,11 +355,15 @@ bool is_contrast(const Factors& factors) {
 
 std::optional<Finding> density_of_arms(const ArmSamples& arms, const std::array<int, 3>& matrix_size,
                                        double radius) {
-  if (!is_dark_at_centre(arms)) return {};
+  const double brightness = brightness_at_centre(arms);
+  if (!(brightness < 1)) return {};
   constexpr double field = 1;  // a wide image nearly holds what |k| makes of one
   const ArmModel told(arms, radius, {}, field);
   const auto w = told.arranged(arms.data);
-  const double most = most_left_of_energy * told.misfit(w);
+  // Spokes through the centre agree by their noise with either; nothing at k = 0 and arms that agree are a weight alone.
+  constexpr double black = 0.02, agree = 0.02;
+  const double most =
+      brightness < black && !begin_at_centre(arms) ? agree * energy(w) : most_left_of_energy * told.misfit(w);
   bool is_found = false;
   for (const int power : {1, 2})
     for (int axes = 2; axes <= arms.axes && !is_found; ++axes) {
