@@ -38,7 +38,8 @@ Counts count(const std::vector<Message>& findings) {
 }
 
 bool is_usable(Counts counts, bool strict) {
-  return counts[Severity::problem] == 0 && (!strict || counts[Severity::warning] == 0);
+  return counts[Severity::problem] == 0 &&
+         (!strict || (counts[Severity::warning] == 0 && counts[Severity::suspicion] == 0));
 }
 
 nlohmann::ordered_json as_json(const std::string& path, const std::vector<Message>& findings, bool strict) {
