@@ -20,7 +20,7 @@
 
 namespace fhd::app {
 
-/// What is wrong with the readouts of a scan, in the order in which it is corrected (app/run/corrections.hpp).
+/// Says what is wrong with the readouts of a scan, in the order in which it is corrected (app/run/corrections.hpp).
 struct ReadoutCorrection {
   std::string omitted_readouts, omitted_coils;  ///< their numbers from 0, "0-3,7"; empty: none
   std::array<double, 3> scale{1, 1, 1};         ///< factors of k-space positions along x, y, z

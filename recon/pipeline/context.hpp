@@ -71,7 +71,7 @@ struct VerifierSizes {
   double threads = 1;    ///< how many times faster than one thread
 };
 
-/// What a verifier keeps of a volume, for others with the same E.
+/// Holds what a verifier keeps of a volume, for others with the same E.
 struct JudgedVolume {
   virtual ~JudgedVolume() = default;
 };

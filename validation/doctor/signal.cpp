@@ -321,7 +321,7 @@ Clipping clipping_of(const KSpace& kspace) {
 }
 
 void check_clipping(const Scan& scan, Findings& findings) {
-  // As much may be cut off as was kept: an image that is off by the root of a tenth.
+  // The receiver may cut off as much as it keeps: then an image is off by the root of a tenth.
   constexpr double harmful = 0.1;
   const auto found = clipping_of(scan.kspace);
   if (found.count == 0) return;

@@ -116,8 +116,7 @@ class ArmOrders {
 
   /// Exchanges pairs and moves single arms while that leaves less, from the order told and from random ones.
   Order by_exchanges(double enough) const {
-    const Index coils = model_.arms().coils, size = model_.voxels() * coils;
-    const Index pairs = n_ * n_;
+    const Index coils = model_.arms().coils, size = model_.voxels() * coils, pairs = n_ * n_;
     Matrix of_pairs({pairs, size});  // A_l^H d_a, [place and arm][voxel and coil]
     std::vector<double> energies;
     for (Index l = 0; l < n_; ++l) {

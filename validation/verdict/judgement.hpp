@@ -54,7 +54,7 @@ void drop_order(Verdict& verdict);
 /// would have been found with it, S'(r) = S(r / s), and another object, rho'(r) = rho(r / s), explains the samples as well.
 void drop_what_maps_follow(Verdict& verdict);
 
-/// What a remedy depends on, beside its cause.
+/// Says what a remedy depends on, beside its cause.
 struct RemedyFacts {
   bool delays_are_sought = false;  ///< --trajectory-correction auto
   bool are_calibrated = false;     ///< maps come from calibration readouts of their own

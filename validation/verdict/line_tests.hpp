@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of lines share (line_factors.cpp, line_changes.cpp): the lines, their model, and what a change of them gains.
+// Holds what the tests of lines share (line_factors.cpp, line_changes.cpp): the lines, their model, and what a change of them gains.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

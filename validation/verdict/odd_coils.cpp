@@ -14,7 +14,7 @@ namespace {
 using Index = std::int64_t;
 using Matrix = MapFit::Matrix;
 
-/// What others predict of a coil is its image where it explains this share of it.
+/// The prediction of a coil by others is its image where it explains this share of it.
 constexpr double alike = 0.8;
 
 /// Sums over samples of predictions p and data d.

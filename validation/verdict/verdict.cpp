@@ -224,7 +224,7 @@ Verdict weigh(const VerifierInput<T>& input, EnergyTable& table) {
 
 namespace {
 
-/// What is known of a volume.
+/// Holds what is known of a volume.
 struct Judged final : JudgedVolume {
   Verdict verdict;
   EnergyTable table;

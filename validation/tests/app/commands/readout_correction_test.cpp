@@ -1,4 +1,4 @@
-// What is wrong with the readouts of a scan, corrected as a user asks: --omit-readouts, --omit-coils, --trajectory-scale.
+// Corrects the readouts of a scan as a user asks: --omit-readouts, --omit-coils, --trajectory-scale.
 #include <gtest/gtest.h>
 
 #include <string>
