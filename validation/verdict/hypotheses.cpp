@@ -331,8 +331,7 @@ class Tests {
       best = std::move(fit);
     if (!best || best->share < limit_of(*best) || best->certainty() < certain) return {};
     if (leaves_too_much(*best, told)) return {};
-    if (best->hypothesis->when == When::step && move_boundary(*best, told))
-      if (auto fit = refined(*best, told); fit && fit->score() > best->score()) best = std::move(fit);
+    if (best->hypothesis->when == When::step) move_boundary(*best, told);
     size_by_samples(*best);
     const auto changed = told.image_of(told.change_of(best->hypothesis->of(best->sizes)));
     auto finding = finding_of(*best, relative_change(changed, told.image()));
@@ -414,28 +413,36 @@ class Tests {
     return !common || (each && each->score() > common->score()) ? each : common;
   }
 
-  /// Moves the first readout of a step to where the rest is least; returns whether it moved.
-  bool move_boundary(const Fit& fit, const CentreModel& told) {
+  /// Moves the first readout of a step to where the rest is least, at most to the next block, or by one readout, and solves anew, if
+  /// that explains more: a readout on the wrong side changes the sizes, with which it seems to lie on the right one.
+  void move_boundary(Fit& fit, const CentreModel& told) {
     const Hypothesis& h = *fit.hypothesis;
     const auto block = static_cast<std::size_t>(h.block);
     const CentreModel model(s_, data_, h.of(fit.sizes), &told);
     const CentreModel changed(s_, data_, Pattern(s_.group_count(), h.of(fit.sizes).back()));
-    if (!model.is_regular()) return false;
+    if (!model.is_regular()) return;
     const auto without = told.rest_of(model.image()), with = changed.rest_of(model.image());
     std::vector<double> gain(static_cast<std::size_t>(s_.readout_count));  // of the change, by readout
     const Index coils = s_.data.extent(1);
     for (Index i = 0; i < without.size(); ++i)
       gain[static_cast<std::size_t>(s_.readouts[static_cast<std::size_t>(i / coils)])] +=
           norm(without[i]) - norm(with[i]);
-    Index best = s_.block_starts[block];
-    double sum = 0, most = -std::numeric_limits<double>::infinity();
+    Index best = s_.block_starts[block + 1];
+    double sum = 0, most = 0;
     for (Index j = s_.block_starts[block + 1]; j-- > s_.block_starts[block - 1] + 1;) {
       sum += gain[static_cast<std::size_t>(j)];
       if (sum > most) most = sum, best = j;
     }
-    const bool moves = best != s_.block_starts[block];
-    s_.block_starts[block] = best;
-    return moves;
+    Index& start = s_.block_starts[block];
+    Index kept = start;
+    for (const Index tried : {best, best - 1, best + 1}) {
+      if (tried == kept || tried <= s_.block_starts[block - 1] || tried > s_.block_starts[block + 1])
+        continue;
+      start = tried;
+      if (auto moved = refined(fit, told); moved && moved->score() > fit.score())
+        fit = std::move(*moved), kept = tried;
+    }
+    start = kept;
   }
 
   std::optional<Fit> refined(const Fit& first, const CentreModel& told) const {
