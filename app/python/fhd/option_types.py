@@ -113,8 +113,8 @@ class ArrayOptions(TypedDict, total=False):
     """larger: weaker edges of the prior count too [1]"""
     lambda_: float | Literal["auto"] | None
     """weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: that of the least estimated error, or the
-    default where the noise is not known [0.05 of the mean eigenvalue; of a Cartesian scan with gaps, from what a first
-    image leaves of the samples]"""
+    default where the noise is not known [0.05 of the mean eigenvalue; of a single Cartesian image with gaps, from what
+    a first image leaves of the samples]"""
     iterations: int | None
     """of the solver, at most; 100 with wavelet, tv, tgv [30]"""
     tolerance: float | None
