@@ -22,7 +22,7 @@ namespace fhd::app {
 /// nothing was. The summary's readout_length is that of the volume read last: 0 where single samples were left out. Throws
 /// Error where no coil is left; reading a volume does where it has no such readout, or none is left.
 void correct_readouts(const std::vector<io::ScanFile*>& files, const ReadoutCorrection& correction,
-                        BeyondMatrix leaves = BeyondMatrix::samples);
+                      BeyondMatrix leaves = BeyondMatrix::samples);
 
 inline constexpr double default_smoothing_voxels = 2;
 

@@ -43,8 +43,7 @@ std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std:
                                   const std::string& command_line) {
   const RunOptions& options = settings->options;
   const bool frames = options.frames.asks();
-  correct_readouts({file.get()}, options.correction,
-                     frames ? BeyondMatrix::columns : BeyondMatrix::samples);
+  correct_readouts({file.get()}, options.correction, frames ? BeyondMatrix::columns : BeyondMatrix::samples);
   if (options.field_map == FieldMapChoice::off) set_field_map(*file, {});
   if (!frames) take_maps_from_series(*file, options.maps_from, settings->settings);
   ScanResults results(path, file->summary(), options.selection, command_line);

@@ -350,7 +350,7 @@ class Walk {
     stage("first image", out_.solves * start_iterations * (normal + vectors(0)), {}, unknowns() * 1e-7);
     // An iteration applies A and A^H of the terms in each inner one, and sums up planes.
     const double inner = inner_iterations(preconditioned) / 2.,  // at most, and usually
-                 passes = (3 + (terms.auxiliary > 0 ? 2 * inner : 0)) * terms.passes + 10 * terms.planes;
+        passes = (3 + (terms.auxiliary > 0 ? 2 * inner : 0)) * terms.passes + 10 * terms.planes;
     out_.iteration = inner * (normal + (1 + terms.auxiliary) * vectors(0)) + normal + copied(passes * image) +
                      Work(WorkUnit::region, 60) + work_of_blocks();
     if (searches_strength(

@@ -152,7 +152,8 @@ Finding phase_finding(std::string text, double amount, double change) {
   return {"phase", std::move(text), amount, 0, "degrees", 1, change};
 }
 
-/// Returns what phases differ from readout to readout; empty where they agree but for signs that last, as an inversion has.
+/// Returns what phases differ from readout to readout; empty where they agree but for signs that last, as an
+/// inversion has.
 std::optional<Finding> phases_in_words(const Factors& g) {
   constexpr double degrees = 180 / std::numbers::pi;
   const double change = change_by_phases(g);
@@ -196,7 +197,8 @@ std::optional<Finding> phases_in_words(const Factors& g) {
       rms, change);
 }
 
-/// Returns gains that change at random, or of one readout; empty where they change smoothly, as contrast does, or readouts are lost.
+/// Returns gains that change at random, or of one readout; empty where they change smoothly, as contrast does, or
+/// readouts are lost.
 std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
   constexpr double bright = 3, least_spread = 0.1, lost = 0.2, random = 0.6;
   if (is_contrast(g)) {
@@ -245,7 +247,8 @@ std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
       spread};
 }
 
-/// Returns the energy of samples at k = 0 over that of others about it. It is 1 or more: the sum of all voxels is nothing in no coil.
+/// Returns the energy of samples at k = 0 over that of others about it. It is 1 or more: the sum of all voxels is
+/// nothing in no coil.
 double brightness_at_centre(const ArmSamples& arms) {
   constexpr double at_centre = 0.2, about = 2;  // cycles/FOV
   double least = about, dark = 0, dark_count = 0, all = 0, count = 0;

@@ -22,7 +22,8 @@ Matrix data_over(const ArmSamples& arms, const std::vector<Complex<double>>& fac
   return data;
 }
 
-/// Returns the variance of white noise by fourth differences along readouts, where it is least: at most what signal adds to noise.
+/// Returns the variance of white noise by fourth differences along readouts, where it is least: at most what signal
+/// adds to noise.
 template <class T>
 double noise_by_differences(const VerifierInput<T>& e, const std::vector<Index>& starts) {
   constexpr Index parts = 8, some_readouts = 16;

@@ -1,7 +1,7 @@
 #pragma once
-// Arms: the parts of the readouts near the centre of k-space, where the readouts of radial and spiral scans meet. Each coil has a
-// small image of its own there, so that no map takes part: arms that agree are explained by these images, whatever the maps are.
-// The images are wider than the FOV, for objects that go on beyond it.
+// Arms: the parts of the readouts near the centre of k-space, where the readouts of radial and spiral scans meet.
+// Each coil has a small image of its own there, so that no map takes part: arms that agree are explained by these
+// images, whatever the maps are. The images are wider than the FOV, for objects that go on beyond it.
 //
 //     E^H E + lambda = L L^H, A = E L^-H, H = A A^H
 //     misfit(w) = min over x of |w - E x|^2 + lambda |x|^2 = w^H (1 - H) w = |w|^2 - |z|^2, z = A^H w
@@ -30,8 +30,8 @@ struct ArmSamples {
   double radius(std::int64_t arm, std::int64_t place) const;
 };
 
-/// Returns the arms within `radius` cycles/FOV, of some `values` samples and at most four virtual coils, which hold most of the
-/// data; none where fewer than 4 readouts are of one length, of more than 400 readouts some.
+/// Returns the arms within `radius` cycles/FOV, of some `values` samples and at most four virtual coils, which hold
+/// most of the data; none where fewer than 4 readouts are of one length, of more than 400 readouts some.
 template <class T>
 ArmSamples arms_of(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts, double radius,
                    std::int64_t values = 1500);
@@ -47,8 +47,8 @@ struct ArmImages {
   using Matrix = Array<Complex<double>>;
   Matrix encoding, factor;  ///< E, [row][voxel]; L^-1, empty: too few rows
   double freedom = 0;       ///< values of a coil less those that an image explains
-  /// Computes E and L. `weights`: factors of the rows of E; empty: 1. `field`: length of the images, in FOVs; 0: as wide as
-  /// time allows.
+  /// Computes E and L. `weights`: factors of the rows of E; empty: 1. `field`: length of the images, in FOVs; 0: as
+  /// wide as time allows.
   ArmImages(const std::vector<std::array<double, 3>>& k, int axes, double radius,
             const std::vector<double>& weights = {}, double field = 0);
 };
@@ -57,7 +57,8 @@ class ArmModel {
  public:
   using Matrix = Array<Complex<double>>;
 
-  /// The model of the places within `radius`. `arms` must outlive it. `weights` [arm and place], `field`: as of ArmImages.
+  /// The model of the places within `radius`. `arms` must outlive it. `weights` [arm and place], `field`: as of
+  /// ArmImages.
   ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights = {}, double field = 0);
 
   /// Returns whether samples overlap enough to contradict each other: half of them are more than images need.
@@ -80,7 +81,8 @@ class ArmModel {
   /// Returns the misfit without the rows M of some arms, of z and |w|^2 where w is 0 in these rows:
   /// |w|^2 - z^H (1 - A_M^H A_M)^-1 z = |w|^2 - |z|^2 - r^H (1 - A_M A_M^H)^-1 r, r = A_M z.
   double misfit_without(const std::vector<std::int64_t>& missing, const Matrix& z, double energy) const;
-  /// Adds A_l^H d, times a factor, of rows of arm l to y [voxel][columns], where d(row) points to `coils` values, from `column` on.
+  /// Adds A_l^H d, times a factor, of rows of arm l to y [voxel][columns], where d(row) points to `coils` values,
+  /// from `column` on.
   template <class Data>
   void add_adjoint(std::int64_t arm, const Data& d, double factor, std::int64_t column, Matrix& y) const {
     const std::int64_t coils = arms_.coils, width = y.extent(1);

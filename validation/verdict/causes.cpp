@@ -300,8 +300,8 @@ Finding refined_delay(const Scan& scan, const CoilSettings& coils, const Starts&
           best, uncertainty, "samples"};
 }
 
-/// Returns the misfit with a second set of maps, where a voxel holds more than one place; infinite where none is found, or
-/// the maps are not one set by espirit.
+/// Returns the misfit with a second set of maps, where a voxel holds more than one place; infinite where none is
+/// found, or the maps are not one set by espirit.
 double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
   const bool finds_one_set = (coils.maps == CoilMaps::automatic || coils.maps == CoilMaps::espirit) &&
                              coils.map_sets == MapSetCount::one && !scan.sensitivity_maps &&

@@ -1,13 +1,13 @@
 #pragma once
-// Reconstructs the centre of k-space alone, with maps found anew where a scan has none: enough to see in milliseconds whether a
-// model explains its data.
+// Reconstructs the centre of k-space alone, with maps found anew where a scan has none: enough to see in milliseconds
+// whether a model explains its data.
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
 
 namespace fhd::validation {
 
-/// Returns |d - E rho| / |d| of an image of the centre of k-space, noise included; infinite where there is no such image, or where
-/// any model explains the samples.
+/// Returns |d - E rho| / |d| of an image of the centre of k-space, noise included; infinite where there is no such
+/// image, or where any model explains the samples.
 double misfit_of_centre(const Scan& scan, const CoilSettings& coils);
 
 }  // namespace fhd::validation

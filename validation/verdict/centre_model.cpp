@@ -60,8 +60,8 @@ void thin_out_at_random(std::size_t most, std::vector<Index>& numbers) {
   std::sort(numbers.begin(), numbers.end());
 }
 
-/// Finds how much of r' = d - E rho - a E rho of samples does not change from one sample to the next as noise does; a: the factor
-/// that explains most, because lambda makes an image a little darker than its data.
+/// Finds how much of r' = d - E rho - a E rho of samples does not change from one sample to the next as noise does;
+/// a: the factor that explains most, because lambda makes an image a little darker than its data.
 template <class T>
 void find_lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers, CentralSamples& s) {
   const Index all = e.trajectory.sample_count();
@@ -103,8 +103,9 @@ Index nearest_voxel(const SmallGrid& grid, Index of, const std::array<int, 3>& n
   return at;
 }
 
-/// Returns maps [coil][voxel] at the voxels of the grid, by linear interpolation between the voxels that have maps, or 0 where most have
-/// none; ones without maps. Those of the nearest voxels would be stretched as by a k that is 1 % too short, where they are rounded.
+/// Returns maps [coil][voxel] at the voxels of the grid, by linear interpolation between the voxels that have maps,
+/// or 0 where most have none; ones without maps. Those of the nearest voxels would be stretched as by a k that is 1 %
+/// too short, where they are rounded.
 template <class T>
 Matrix maps_on(const VerifierInput<T>& e, const SmallGrid& grid) {
   Matrix maps({e.coil_count, grid.count()});

@@ -1,13 +1,13 @@
 #pragma once
-// The centre of k-space as a least-squares problem small enough to be solved at once: few voxels, few samples, at most four
-// (virtual) coils, dense matrices. With E the encoding, x the image, H = E (E^H E + lambda)^-1 E^H:
+// The centre of k-space as a least-squares problem small enough to be solved at once: few voxels, few samples, at
+// most four (virtual) coils, dense matrices. With E the encoding, x the image, H = E (E^H E + lambda)^-1 E^H:
 //
 //     misfit  Q(d) = min over x of |d - E x|^2 + lambda |x|^2 = d^H (1 - H) d
 //     a change of the model by theta: d ~ E x + theta v;  what no image absorbs of it: v^H (1 - H) v, Re v^H (1 - H) d
 //
 // (variable projection: Golub and Pereyra, Inverse Problems 19:R1 (2003)). An element is a kind of change, such as "the
-// object moved along x", in one group of samples: the readouts of even or of odd numbers in one of a few blocks of time. One
-// Gram matrix of all elements holds every hypothesis that is a pattern of them.
+// object moved along x", in one group of samples: the readouts of even or of odd numbers in one of a few blocks of
+// time. One Gram matrix of all elements holds every hypothesis that is a pattern of them.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace fhd::validation {
 
-/// Kinds of changes of the model by a size theta, of sample m at k with prediction p; those of an axis follow each other as
-/// x, y, z:
+/// Kinds of changes of the model by a size theta, of sample m at k with prediction p; those of an axis follow each
+/// other as x, y, z:
 ///
 ///   shift    the object lies theta FOVs further along an axis        p exp(-i 2 pi k theta)
 ///   phase    radians                                                 p exp(i theta)
@@ -60,8 +60,9 @@ struct CentralSamples {
   SmallGrid grid{};
   bool has_maps = false;  ///< without maps, a scale or a turn of all of k-space is another object
 
-  double radius = 0;         ///< cycles/FOV
-  double lasting_rest = 0;   ///< |r'| / |d| of all samples inside, r' = d - (1 + a) E rho, without what looks like noise
+  double radius = 0;  ///< cycles/FOV
+  double lasting_rest =
+      0;  ///< |r'| / |d| of all samples inside, r' = d - (1 + a) E rho, without what looks like noise
   double lasting_share = 0;  ///< its square over |r'|^2
 
   bool empty() const { return numbers.empty(); }
@@ -74,8 +75,9 @@ struct CentralSamples {
   }
 };
 
-/// Returns the samples within `radius` cycles/FOV of the centre (0: 6, in 3D 3), `most` of them at most; none where they are too
-/// few, or where the model is not one image with maps (or one coil). `time` as VerifierInput::sample_time_s, of every sample.
+/// Returns the samples within `radius` cycles/FOV of the centre (0: 6, in 3D 3), `most` of them at most; none where
+/// they are too few, or where the model is not one image with maps (or one coil). `time` as
+/// VerifierInput::sample_time_s, of every sample.
 template <class T>
 CentralSamples central_samples(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
                                const std::vector<double>& time, int radius = 0, std::size_t most = 1200);
@@ -143,8 +145,8 @@ class CentreModel {
   double misfit_ = 0;
 };
 
-/// Samples near the centre, and the problem with the model as it is told, solved when it is first asked for: it is the costly
-/// part of every test that begins with it.
+/// Samples near the centre, and the problem with the model as it is told, solved when it is first asked for: it is
+/// the costly part of every test that begins with it.
 class Centre {
  public:
   explicit Centre(CentralSamples samples) : samples_(std::move(samples)) {}

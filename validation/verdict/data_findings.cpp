@@ -27,10 +27,11 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
   const auto nearest = nearest_readouts(thinned);
   if (auto imaginary = imaginary_part(whole, is_unexplained)) return {std::move(*imaginary)};
   if (is_unexplained)
-    if (auto order = order_by_neighbours(thinned, nearest); !order.empty()) return order;
+    if (auto order = order_by_energies(thinned)) return {std::move(*order)};
   constexpr double nothing = 0.9;  // left over where the signal changes sign from readout to readout
   std::vector<Finding> found;
-  if (v.unexplained <= nothing) found = order_of_readouts(thinned);
+  if (v.unexplained <= nothing)
+    if (auto moved = order_of_readouts(thinned)) found.push_back(std::move(*moved));
   const bool is_moved_in_stack = thinned.axes == 3 && !found.empty();  // to planes of another energy
   if (!is_moved_in_stack && v.unexplained <= nothing)
     if (auto odd = odd_energies(thinned, nearest)) return {std::move(*odd)};

@@ -11,8 +11,8 @@ namespace {
 using Value = std::complex<double>;
 using Index = std::int64_t;
 
-/// Returns the volume of k-space, in voxels (1 cycle/FOV along every axis of more than one voxel), inside the ellipsoid of
-/// this normalised radius, cut at the box |k| <= N/2.
+/// Returns the volume of k-space, in voxels (1 cycle/FOV along every axis of more than one voxel), inside the
+/// ellipsoid of this normalised radius, cut at the box |k| <= N/2.
 double cells_within(double radius, const std::array<int, 3>& matrix_size) {
   constexpr double unit_ball[] = {1, 2, std::numbers::pi, 4 * std::numbers::pi / 3};
   int axes = 0;

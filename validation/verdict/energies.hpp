@@ -1,6 +1,6 @@
 #pragma once
-// Sums up what an image explains of its samples: by shells of k-space, by coils and by readouts. With d the samples, p = E rho
-// and r = d - p.
+// Sums up what an image explains of its samples: by shells of k-space, by coils and by readouts. With d the samples,
+// p = E rho and r = d - p.
 #include <array>
 #include <complex>
 #include <cstdint>
@@ -63,8 +63,8 @@ struct EnergyTable {
   std::vector<std::array<Energies, shell_radii.size()>> coil_shells;  ///< [coil]
   Energies total;
 
-  /// Returns whether a shell tells noise from signal. Corners are left out: maps carry what is measured there beyond the edge
-  /// of the matrix, and beyond.
+  /// Returns whether a shell tells noise from signal. Corners are left out: maps carry what is measured there beyond
+  /// the edge of the matrix, and beyond.
   bool tells(std::size_t shell) const {
     return shell_radii[shell] <= 1 && shells[shell].data > 0 &&
            freedom[shell] >= std::max(32.0, (1 - 1 / 1.2) * shells[shell].count);

@@ -68,8 +68,9 @@ double relative_change(const Matrix& change, const Matrix& image) {
   return all > 0 ? std::sqrt(std::max(0.0, energy_of(change) - norm(along) / all) / all) : 0;
 }
 
-/// Estimates how much of the image a change concerns, |change of rho| / |rho|: by the phase that it gives samples, shell by
-/// shell of k-space, each with the energy of the image there, times what the small image takes of it at the centre.
+/// Estimates how much of the image a change concerns, |change of rho| / |rho|: by the phase that it gives samples,
+/// shell by shell of k-space, each with the energy of the image there, times what the small image takes of it at the
+/// centre.
 template <class T>
 class ImageChange {
  public:
@@ -197,8 +198,8 @@ class Tests {
 
   HypothesisTests operator()() {
     HypothesisTests result;
-    // Half of the least that a planted mistake with a cause left over. A mistake changes neighbours alike, so that it explains at
-    // most what lasts, and `share` counts half of the rest as noise at most.
+    // Half of the least that a planted mistake with a cause left over. A mistake changes neighbours alike, so that it
+    // explains at most what lasts, and `share` counts half of the rest as noise at most.
     constexpr double of_no_account = 0.0045, least_share = 0.35 / 2;
     if (s_.empty() || s_.lasting_rest < of_no_account || s_.lasting_share < least_share) return result;
     if (!centre_.model() || centre_.model()->freedom() < 0.1 * static_cast<double>(s_.data.size()))
@@ -349,9 +350,9 @@ class Tests {
     return finding;
   }
 
-  /// Takes the sizes that the samples themselves tell, if a change of them explains more than a change of what the image of the whole
-  /// scan left over: that image has absorbed a part of the change (k that is 5 % too short would be told as 4.4 %). It explains less
-  /// where the small image does not hold the object.
+  /// Takes the sizes that the samples themselves tell, if a change of them explains more than a change of what the
+  /// image of the whole scan left over: that image has absorbed a part of the change (k that is 5 % too short would
+  /// be told as 4.4 %). It explains less where the small image does not hold the object.
   void size_by_samples(Fit& fit) const {
     const CentreModel told(s_, s_.data, Pattern(s_.group_count()), centre_.model());
     const auto own = refined(fit, told, s_.data);
@@ -375,8 +376,8 @@ class Tests {
     return largest < (kind < change::delay ? most_turned : kind < change::scale ? most_delayed : most_scaled);
   }
 
-  /// Returns whether much is left over, of which the small image explains nine tenths: then it explains as much of anything. Scans of
-  /// few planes do so to 95 % and more, others to 70 % at most.
+  /// Returns whether much is left over, of which the small image explains nine tenths: then it explains as much of
+  /// anything. Scans of few planes do so to 95 % and more, others to 70 % at most.
   bool absorbs_too_much(const CentreModel& told) const {
     constexpr double much = 0.15, fewest_left = 0.1;
     return s_.lasting_rest > much &&
@@ -413,8 +414,9 @@ class Tests {
     return !common || (each && each->score() > common->score()) ? each : common;
   }
 
-  /// Moves the first readout of a step to where the rest is least, at most to the next block, or by one readout, and solves anew, if
-  /// that explains more: a readout on the wrong side changes the sizes, with which it seems to lie on the right one.
+  /// Moves the first readout of a step to where the rest is least, at most to the next block, or by one readout, and
+  /// solves anew, if that explains more: a readout on the wrong side changes the sizes, with which it seems to lie on
+  /// the right one.
   void move_boundary(Fit& fit, const CentreModel& told) {
     const Hypothesis& h = *fit.hypothesis;
     const auto block = static_cast<std::size_t>(h.block);

@@ -1,6 +1,7 @@
 #pragma once
-// Tests of named hypotheses about what is wrong with a scan, on the centre of k-space: sizes by least squares beside the image
-// (centre_model.hpp), uncertainties from what is left over, readout by readout, and how much of the image depends on it.
+// Tests of named hypotheses about what is wrong with a scan, on the centre of k-space: sizes by least squares beside
+// the image (centre_model.hpp), uncertainties from what is left over, readout by readout, and how much of the image
+// depends on it.
 #include <cstdint>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace fhd::validation {
 inline constexpr double image_change_limit = 0.05;
 /// ... its size is above its uncertainty by this factor, ...
 inline constexpr double certain = 5;
-/// ... and it explains this share of what is left over beyond noise near the centre of k-space: some changes explain 0.4 of what
-/// scans in vivo leave over.
+/// ... and it explains this share of what is left over beyond noise near the centre of k-space: some changes explain
+/// 0.4 of what scans in vivo leave over.
 inline constexpr double share_limit = 0.45;
 
 struct HypothesisTests {
@@ -21,8 +22,8 @@ struct HypothesisTests {
   std::optional<Finding> cause;  ///< a mistake, solved for its size
 };
 
-/// Tests the hypotheses on `centre`. `noise_variance` is E |n|^2 of a sample in the unit of the scaled samples, 0 where not
-/// known; `time` as that of central_samples. Nothing is found where the centre of k-space cannot tell.
+/// Tests the hypotheses on `centre`. `noise_variance` is E |n|^2 of a sample in the unit of the scaled samples, 0
+/// where not known; `time` as that of central_samples. Nothing is found where the centre of k-space cannot tell.
 template <class T>
 HypothesisTests test_hypotheses(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
                                 const std::vector<double>& time, double noise_variance, Centre& centre);

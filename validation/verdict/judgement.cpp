@@ -17,8 +17,8 @@ using Judgement = Verdict::Judgement;
 
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0); }
 
-/// Returns whether the noise that was estimated in the shell of k-space that leaves least is more than all that was measured, which
-/// noise is not: what is left over lies in some samples, a readout or a coil, and is no noise of all.
+/// Returns whether the noise that was estimated in the shell of k-space that leaves least is more than all that was
+/// measured, which noise is not: what is left over lies in some samples, a readout or a coil, and is no noise of all.
 bool is_too_much_noise(const Verdict& v) { return !v.noise_is_measured && v.noise_share > 1; }
 
 /// Returns what is left over, in words.
@@ -74,8 +74,8 @@ double share_outside(const Verdict& v) {
   return 0;
 }
 
-/// Returns whether tissue outside the FOV explains nearly as much as a cause that was tested does: it looks like k that is too
-/// short, or turned, and, where no alarm is due, in another order.
+/// Returns whether tissue outside the FOV explains nearly as much as a cause that was tested does: it looks like k
+/// that is too short, or turned, and, where no alarm is due, in another order.
 bool looks_like_outside(const Finding& cause, const Verdict& v) {
   constexpr double nearly = 0.9;
   const bool looks_alike = cause.code == "scale" || cause.code == "readout_scale" || cause.code == "turn" ||
@@ -84,9 +84,10 @@ bool looks_like_outside(const Finding& cause, const Verdict& v) {
   return looks_alike && cause.share > 0 && share_outside(v) > nearly * cause.share;
 }
 
-/// Returns whether ordinary sources account for what a cause would explain. An object that goes on beyond the FOV looks like k
-/// that is too short, or mirrored, fits the coil nearest to it worst, and leaves no noise by which a window shows; to one coil it
-/// always looks so. Contrast changes the signal of readouts a little, and fewer than 8 readouts tell no time of a change.
+/// Returns whether ordinary sources account for what a cause would explain. An object that goes on beyond the FOV
+/// looks like k that is too short, or mirrored, fits the coil nearest to it worst, and leaves no noise by which a
+/// window shows; to one coil it always looks so. Contrast changes the signal of readouts a little, and fewer than 8
+/// readouts tell no time of a change.
 bool is_ordinary(const Finding& cause, const Verdict& v) {
   constexpr double little = 0.1;
   constexpr std::size_t few_readouts = 8;
@@ -195,7 +196,8 @@ std::string likeliest_two(const std::vector<Finding>& sources) {
   return words;
 }
 
-/// Makes the data unexplained, or, where a gain for each readout would explain them and no other cause is known, an average.
+/// Makes the data unexplained, or, where a gain for each readout would explain them and no other cause is known, an
+/// average.
 void alarm(Verdict& v) {
   const auto* signal = change_of(v, "signal");
   if (signal && signal->share > varying_limit && (!v.cause || v.cause->code == "signal")) {
@@ -285,6 +287,7 @@ std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts) {
       {"clipping", "measure again with a lower receiver gain"},
       {"wrapped", "store the samples with more bits, or with a lower gain"},
       {"imaginary", "store both parts of the samples, with one gain"},
+      {"transposed", "store k-space with the samples of a coil side by side, [coil][sample]"},
       {"order", "store readouts in the order of the trajectory"},
       {"exchange", "store readouts in the order of the trajectory"},
       {"ghost", "align the echoes of gradients of both signs before they are stored"},

@@ -19,8 +19,8 @@ Misfit misfit_of(double where, const Energies& part, const Energies& total) {
   return {where, part.data / positive(total.data), std::sqrt(part.rest / positive(part.data)), 0, part.count};
 }
 
-/// Returns what a coil leaves over beyond noise of its own, over |d|: a coil may be noisier than the others. As estimate_noise, from
-/// the shell that leaves least.
+/// Returns what a coil leaves over beyond noise of its own, over |d|: a coil may be noisier than the others. As
+/// estimate_noise, from the shell that leaves least.
 double beyond_own_noise(const EnergyTable& table, std::size_t coil) {
   const auto& shells = table.coil_shells[coil];
   double noise = std::numeric_limits<double>::infinity(), beyond = 0, data = 0;

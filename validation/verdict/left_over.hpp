@@ -5,8 +5,8 @@
 
 namespace fhd::validation {
 
-/// Fills noise_variance and noise_is_measured: from noise readouts; else, or where a shell leaves less, the least that a shell
-/// leaves over for each value more than its unknowns.
+/// Fills noise_variance and noise_is_measured: from noise readouts; else, or where a shell leaves less, the least
+/// that a shell leaves over for each value more than its unknowns.
 template <class T>
 void estimate_noise(const VerifierInput<T>& input, const EnergyTable& table, Verdict& verdict);
 

@@ -1,6 +1,7 @@
 #pragma once
-// Finds what is wrong with the lines of a Cartesian scan of several coils from the lines themselves (line_model.hpp): phases, gains,
-// motion, ghosts and orders. Maps that are found in the scan absorb much of these, so that little of them is left over.
+// Finds what is wrong with the lines of a Cartesian scan of several coils from the lines themselves (line_model.hpp):
+// phases, gains, motion, ghosts and orders. Maps that are found in the scan absorb much of these, so that little of
+// them is left over.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -10,10 +11,11 @@
 
 namespace fhd::validation {
 
-/// Returns the mistake of the lines without which they are likeliest. It counts if undoing it gains 5 nats beyond the logarithm of
-/// how many others were tried, or beyond one for each line where every line has a size of its own, and changes the image by
-/// more than 5 %. `share` is 1: lines alone show it. Codes: "phase", "signal", "odd_readouts", "motion", "ghost", "exchange", "coil". `unexplained` as in
-/// Verdict: tests that need other lines are made above 2 %. Empty for other trajectories, for one coil, and in 3D.
+/// Returns the mistake of the lines without which they are likeliest. It counts if undoing it gains 5 nats beyond the
+/// logarithm of how many others were tried, or beyond one for each line where every line has a size of its own, and
+/// changes the image by more than 5 %. `share` is 1: lines alone show it. Codes: "phase", "signal", "odd_readouts",
+/// "motion", "ghost", "exchange", "coil". `unexplained` as in Verdict: tests that need other lines are made above 2
+/// %. Empty for other trajectories, for one coil, and in 3D.
 template <class T>
 std::optional<Finding> cause_in_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
                                       double unexplained);

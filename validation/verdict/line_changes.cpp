@@ -27,8 +27,8 @@ class LineChanges : LineTests {
   }
 
  private:
-  /// Tests a phase that is quadratic in time, as RF spoiling gives: two neighbours of a line differ from it by the same phase everywhere,
-  /// so that only the covariance, learned anew, shows it.
+  /// Tests a phase that is quadratic in time, as RF spoiling gives: two neighbours of a line differ from it by the
+  /// same phase everywhere, so that only the covariance, learned anew, shows it.
   void quadratic_phase() {
     constexpr int step = 5, most = 355;
     const auto with = [&](double degrees) {
@@ -97,7 +97,8 @@ class LineChanges : LineTests {
     learn_anew(std::move(reversed), "exchange", "the order of the samples: every second readout is reversed");
   }
 
-  /// Returns lines of which every second one is moved by `samples`: by a phase in its Fourier transform, which keeps the noise.
+  /// Returns lines of which every second one is moved by `samples`: by a phase in its Fourier transform, which keeps
+  /// the noise.
   Lines shifted(double samples) const {
     Lines lines(told());
     const Index length = lines.length;
@@ -281,7 +282,8 @@ class LineChanges : LineTests {
 
   // --- Coils ---
 
-  /// Returns the coils that the others would describe better conjugated, from products summed over all lines: at most `most`.
+  /// Returns the coils that the others would describe better conjugated, from products summed over all lines: at most
+  /// `most`.
   std::vector<Index> likely_conjugated(const Array<LineValue>& gram, std::size_t most) const {
     const Index coils = coils_.coils;
     const auto left_over = [&](const Array<LineValue>& products, Index coil) {
@@ -309,7 +311,8 @@ class LineChanges : LineTests {
     return likely;
   }
 
-  /// Returns the nats gained by conjugating a coil, and whether they are clear, beside combinations of the others, which are the same for both.
+  /// Returns the nats gained by conjugating a coil, and whether they are clear, beside combinations of the others,
+  /// which are the same for both.
   std::pair<double, bool> gained_by_conjugating(Index coil, Array<LineValue> gram) const {
     const Index coils = coils_.coils;
     for (Index c = 0; c < coils; ++c) gram[coil * coils + c] = gram[c * coils + coil] = LineValue{};
@@ -326,8 +329,8 @@ class LineChanges : LineTests {
     return gained_by(conjugated, as_told);
   }
 
-  /// Tests whether a coil is conjugated. A head between two coils looks as likely with either of them conjugated, whose image
-  /// then lies where that of the other does: only what one coil gains beyond all others tells it.
+  /// Tests whether a coil is conjugated. A head between two coils looks as likely with either of them conjugated,
+  /// whose image then lies where that of the other does: only what one coil gains beyond all others tells it.
   void conjugated_coil() {
     constexpr std::size_t most = 8;
     constexpr double of_another = 0.5;  // of the gain, at most

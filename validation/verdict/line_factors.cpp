@@ -1,4 +1,5 @@
-// Tests factors of the lines of a Cartesian scan: h_j that make them likelier say that line j was measured with the factor 1 / h_j.
+// Tests factors of the lines of a Cartesian scan: h_j that make them likelier say that line j was measured with the
+// factor 1 / h_j.
 #include <fmt/format.h>
 
 #include <array>

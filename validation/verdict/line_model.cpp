@@ -18,8 +18,8 @@ using LineValue = Complex<double>;
 constexpr std::array<std::array<std::size_t, 2>, 6> line_pairs{
     {{0, 0}, {1, 1}, {2, 2}, {1, 0}, {2, 1}, {2, 0}}};
 
-/// Returns the axis along which all readouts run at the same positions, in either direction as in EPI, while the other one
-/// stays; -1: there is none.
+/// Returns the axis along which all readouts run at the same positions, in either direction as in EPI, while the
+/// other one stays; -1: there is none.
 int axis_along(const Trajectory& trajectory, const std::vector<Index>& starts) {
   constexpr double tolerance = 1e-3;  // cycles/FOV
   const Index all = trajectory.sample_count(), length = starts[1] - starts[0];
@@ -254,8 +254,8 @@ double LineModel::square(const Block& block, const std::array<LineValue, neighbo
   return std::max(sum, 1e-300);
 }
 
-/// Calls visit(number in correlations, row, column) for the elements of R that a correlation stands for, once for each pair
-/// of lines.
+/// Calls visit(number in correlations, row, column) for the elements of R that a correlation stands for, once for
+/// each pair of lines.
 template <class Visit>
 void LineModel::for_each_element(const Visit& visit) const {
   const Index coils = lines_.coils;
@@ -300,7 +300,8 @@ std::optional<double> LineModel::invert(std::size_t kind, const Correlations& me
   return log_det;
 }
 
-/// Finds R^-1 of the relations of a kind by Tyler's iteration, and adds log det R to whole_cost_. Returns whether it could.
+/// Finds R^-1 of the relations of a kind by Tyler's iteration, and adds log det R to whole_cost_. Returns whether it
+/// could.
 bool LineModel::learn_kind(std::size_t kind, const Factors& h) {
   constexpr int iterations = 3;
   const std::size_t first = kinds_[kind], end = kinds_[kind + 1],

@@ -1,16 +1,17 @@
 #pragma once
-// Describes neighbouring lines of a Cartesian scan of several coils by each other, without an image and without maps: coils see
-// one object through smooth sensitivities, so that samples of a few lines and positions next to each other have a covariance of
-// low rank, the same everywhere in k-space (Griswold 2002, doi:10.1002/mrm.10171; Zhang 2011, doi:10.1002/mrm.22763). With w the
-// samples of all coils at 5 positions of 3 neighbouring lines, summed over the positions p of a line,
+// Describes neighbouring lines of a Cartesian scan of several coils by each other, without an image and without maps:
+// coils see one object through smooth sensitivities, so that samples of a few lines and positions next to each other
+// have a covariance of low rank, the same everywhere in k-space (Griswold 2002, doi:10.1002/mrm.10171; Zhang 2011,
+// doi:10.1002/mrm.22763). With w the samples of all coils at 5 positions of 3 neighbouring lines, summed over the
+// positions p of a line,
 //
 //     q_r = sum_p w^H R^-1 w,   L = sum_r n log q_r + log det R   (n = 3 * 5 * coils unknowns of w),
 //
-// is, up to a constant, minus the logarithm of the likelihood of lines whose strength varies (Tyler's estimator of R: a line
-// that is wrong weighs little in it). Lines that are multiplied by h_j have q_r = sum conj(h_a) h_b B_ab and
-// L - 2 sum log |h|. Differences of L are in nats. Measured on right scans of 2 to 8 coils at SNR 3 to 30, an unneeded phase of
-// each line gains 0.1 where it should gain 1/2: L counts fewer values than a line holds. An unneeded gain of each gains 0.8 to
-// 1.7, as the strength of lines varies: tests of gains divide by 2.
+// is, up to a constant, minus the logarithm of the likelihood of lines whose strength varies (Tyler's estimator of R:
+// a line that is wrong weighs little in it). Lines that are multiplied by h_j have q_r = sum conj(h_a) h_b B_ab and L
+// - 2 sum log |h|. Differences of L are in nats. Measured on right scans of 2 to 8 coils at SNR 3 to 30, an unneeded
+// phase of each line gains 0.1 where it should gain 1/2: L counts fewer values than a line holds. An unneeded gain of
+// each gains 0.8 to 1.7, as the strength of lines varies: tests of gains divide by 2.
 #include <array>
 #include <cstdint>
 #include <optional>

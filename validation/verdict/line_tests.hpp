@@ -1,5 +1,6 @@
 #pragma once
-// Holds what the tests of lines share (line_factors.cpp, line_changes.cpp): the lines, their model, and what a change of them gains.
+// Holds what the tests of lines share (line_factors.cpp, line_changes.cpp): the lines, their model, and what a change
+// of them gains.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -26,8 +27,8 @@ class LineTests {
   explicit LineTests(const Lines& coils);
   bool empty() const { return model_.empty(); }
 
-  /// A change counts from this gain on, beyond the logarithm of how many were tried: e^5 = 148 times as likely, beyond the
-  /// logarithm of 13 tests.
+  /// A change counts from this gain on, beyond the logarithm of how many were tried: e^5 = 148 times as likely,
+  /// beyond the logarithm of 13 tests.
   static constexpr double sure_nats = 5 + 2.6;
 
  protected:
@@ -56,7 +57,8 @@ class LineTests {
   double cost_with(const F& of) const {
     return model_.cost(factors(of));
   }
-  /// Returns the nats gained by these factors where the covariance is learned anew: it hides a part of what is wrong in all lines.
+  /// Returns the nats gained by these factors where the covariance is learned anew: it hides a part of what is wrong
+  /// in all lines.
   double gained_by(const Factors& h) const {
     LineModel again(model_);
     again.learn(h);
@@ -81,8 +83,9 @@ class LineTests {
   static double refined(double apart, double deviation) {
     return deviation > 0 ? std::log(std::max(1.0, apart / deviation)) : 0;
   }
-  /// Returns the nats gained by other lines, of the same coils, whose covariance was learned anew, and whether that is clear:
-  /// neither model holds the other, so that the gain scatters as its parts do (Vuong 1989, doi:10.2307/1912557).
+  /// Returns the nats gained by other lines, of the same coils, whose covariance was learned anew, and whether that
+  /// is clear: neither model holds the other, so that the gain scatters as its parts do (Vuong 1989,
+  /// doi:10.2307/1912557).
   static std::pair<double, bool> gained_by(const LineModel& other, const LineModel& as_told) {
     constexpr double clear = 5;                       // standard deviations
     constexpr double shared = LineModel::neighbours;  // relations hold a line

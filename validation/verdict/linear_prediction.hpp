@@ -6,7 +6,8 @@
 
 namespace fhd::validation {
 
-/// Predicts d_n ~ near d_{n-1} + far d_{n-2} along the readouts of one coil, by least squares. `Sample`: index -> complex double.
+/// Predicts d_n ~ near d_{n-1} + far d_{n-2} along the readouts of one coil, by least squares. `Sample`: index ->
+/// complex double.
 template <class Sample>
 class LinearPrediction {
  public:

@@ -1,6 +1,6 @@
 #pragma once
-// Compares sensitivity maps, or a calibration, with the low-resolution image of each coil, before any search: maps of another
-// position, head, order, sign or orientation are told from errors of the trajectory.
+// Compares sensitivity maps, or a calibration, with the low-resolution image of each coil, before any search: maps of
+// another position, head, order, sign or orientation are told from errors of the trajectory.
 #include <optional>
 
 #include "recon/domain/report.hpp"
@@ -20,7 +20,8 @@ struct MapAgreement {
 /// Takes some 0.1 s.
 MapAgreement compare_maps(const Scan& scan);
 
-/// Returns that the maps do not agree with the data, and nothing simple makes them; empty where they do, or it is not known.
+/// Returns that the maps do not agree with the data, and nothing simple makes them; empty where they do, or it is not
+/// known.
 std::optional<Finding> unlike_maps(const MapAgreement& agreement);
 
 }  // namespace fhd::validation

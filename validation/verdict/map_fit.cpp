@@ -84,7 +84,8 @@ MapFit::MapFit(const Scan& scan) {
     gram_.im[i] = static_cast<float>(gram[static_cast<Index>(i)].im);
 }
 
-/// Takes some samples of each cell of k-space, of 1 cycle/FOV along each axis, spread over the order in which they were measured.
+/// Takes some samples of each cell of k-space, of 1 cycle/FOV along each axis, spread over the order in which they
+/// were measured.
 void MapFit::take_samples(const Scan& scan) {
   constexpr std::size_t enough = 1500;
   const auto& full = scan.geometry.matrix_size;

@@ -1,11 +1,12 @@
 #pragma once
-// One image and maps that may change, fitted to the centre of k-space: what a change of the maps explains, of any trajectory,
-// undersampled or with a field map. The Fourier sums are made once,
+// One image and maps that may change, fitted to the centre of k-space: what a change of the maps explains, of any
+// trajectory, undersampled or with a field map. The Fourier sums are made once,
 //
 //     G = sum_m w_m f_m f_m^H,    b_c = sum_m w_m d_cm f_m,    f_m(r) = exp(i 2 pi k_m r + i omega(r) t_m)
 //
-// so that maps S cost one small system: (G o sum_c S_c^* S_c^T) x = sum_c S_c^* o b_c, by conjugate gradients. The weights w
-// even out the density of samples and fall off towards the edge of the small k-space, which a small matrix describes worst.
+// so that maps S cost one small system: (G o sum_c S_c^* S_c^T) x = sum_c S_c^* o b_c, by conjugate gradients. The
+// weights w even out the density of samples and fall off towards the edge of the small k-space, which a small matrix
+// describes worst.
 #include <cstdint>
 #include <vector>
 

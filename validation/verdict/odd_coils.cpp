@@ -98,7 +98,8 @@ Finding describe(const MapFit& fit, Index coil, const Matrix& predicted, const s
                  degrees, "degrees");
 }
 
-/// Returns that two coils hold each other's signal, or a part of it, d_a = u p_a + v p_b by least squares; empty if they do not.
+/// Returns that two coils hold each other's signal, or a part of it, d_a = u p_a + v p_b by least squares; empty if
+/// they do not.
 std::optional<Finding> describe_two(const MapFit& fit, Index a, Index b, const Matrix& predicted) {
   double straight = 0, across = 0;
   for (const auto& [c, other] : {std::pair{a, b}, std::pair{b, a}}) {

@@ -50,7 +50,7 @@ std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
 
 std::optional<Finding> cause_in_raw_samples(const Scan& scan) {
   if (doctor::is_transposed(scan))
-    return Finding{"order",         "the order of the samples: coils and samples are transposed", 0, 0, "",
+    return Finding{"transposed",    "the order of the samples: coils and samples are transposed", 0, 0, "",
                    shown_by_samples};
   return wrapped_raw_samples(scan);
 }

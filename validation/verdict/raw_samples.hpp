@@ -1,6 +1,6 @@
 #pragma once
-// Finds mistakes that the samples of a file show by themselves, before coils are combined: no model of the image is needed, and
-// no other cause explains them.
+// Finds mistakes that the samples of a file show by themselves, before coils are combined: no model of the image is
+// needed, and no other cause explains them.
 #include <optional>
 
 #include "recon/domain/report.hpp"
@@ -8,11 +8,11 @@
 
 namespace fhd::validation {
 
-/// Returns that coils and samples are transposed (doctor::is_transposed; code "order"), or that samples wrap at the end of the
-/// receiver's range, +-R (code "wrapped"; `amount`: their number). A linear prediction from the two samples before, whose
-/// factors are fitted for each coil, misses a wrapped sample by nearly 2 R in its real or imaginary part. Other misses become
-/// rarer with their size: more than half of those above R lie below 1.5 R. They wrap where more than twice as many lie between
-/// 1.5 R and 2.5 R. The share of a cause is 1.
+/// Returns that coils and samples are transposed (doctor::is_transposed; code "transposed"), or that samples wrap at
+/// the end of the receiver's range, +-R (code "wrapped"; `amount`: their number). A linear prediction from the two
+/// samples before, whose factors are fitted for each coil, misses a wrapped sample by nearly 2 R in its real or
+/// imaginary part. Other misses become rarer with their size: more than half of those above R lie below 1.5 R. They
+/// wrap where more than twice as many lie between 1.5 R and 2.5 R. The share of a cause is 1.
 std::optional<Finding> cause_in_raw_samples(const Scan& scan);
 
 }  // namespace fhd::validation

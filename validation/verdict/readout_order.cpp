@@ -13,37 +13,26 @@ using Index = std::int64_t;
 
 constexpr double share_limit =
     0.012;  ///< of |r|^2; good scans stay below 0.006, the smallest planted one is 0.017
-constexpr double step_limit = 0.1;   ///< of v: how much of the move the image did not absorb
-constexpr Index fewest = 3;          ///< readouts that are moved; one or two are exchanged
-constexpr double outlier_limit = 8;  ///< residual of a readout over the median
-constexpr double own_limit = 0.05;   ///< and over its own |d|^2
-constexpr std::size_t most_outliers = 12;
+constexpr double step_limit = 0.1;  ///< of v: how much of the move the image did not absorb
+constexpr Index fewest = 3;         ///< readouts that are moved; one or two are exchanged
 
 class Order {
  public:
   explicit Order(const ReadoutSet& set) : set_(set) {
-    for (Index j = 0; j < set.readouts; ++j) {
-      rest_.push_back(distance(j, j));
-      double square = 0;
-      for (Index coil = 0; coil < set.coils; ++coil) {
-        const float* d = parts(set.data, set.at(coil, j));
-        float of_coil = 0;
-#pragma omp simd reduction(+ : of_coil)
-        for (Index n = 0; n < 2 * set.length; ++n) of_coil += d[n] * d[n];
-        square += static_cast<double>(of_coil);
+    for (Index coil = 0; coil < set.coils; ++coil)
+      for (Index j = 0; j < set.readouts; ++j) {
+        const float *d = parts(set.data, set.at(coil, j)), *p = parts(set.predicted, set.at(coil, j));
+        float rest = 0, square = 0;
+#pragma omp simd reduction(+ : rest, square)
+        for (Index n = 0; n < 2 * set.length; ++n)
+          rest += (d[n] - p[n]) * (d[n] - p[n]), square += d[n] * d[n];
+        total_ += static_cast<double>(rest), prediction_ += static_cast<double>(square);
       }
-      energy_.push_back(square), total_ += rest_.back(), prediction_ += square;
-    }
   }
 
-  std::vector<Finding> operator()() const {
-    std::vector<Finding> found;
-    if (set_.readouts < 2 * fewest || !(total_ > 0)) return found;
-    if (auto moved = moved_from())
-      found.push_back(std::move(*moved));
-    else if (auto exchanged = exchanged_ones())
-      found.push_back(std::move(*exchanged));
-    return found;
+  std::optional<Finding> operator()() const {
+    if (set_.readouts < 2 * fewest || !(total_ > 0)) return {};
+    return moved_from();
   }
 
  private:
@@ -51,19 +40,6 @@ class Order {
   static const float* parts(const std::vector<std::complex<float>>& of, Index at) {
     return reinterpret_cast<const float*>(of.data() + at);
   }
-  /// Returns |d_j - p_l|^2.
-  double distance(Index j, Index l) const {
-    double sum = 0;
-    for (Index coil = 0; coil < set_.coils; ++coil) {
-      const float *d = parts(set_.data, set_.at(coil, j)), *p = parts(set_.predicted, set_.at(coil, l));
-      float of_coil = 0;
-#pragma omp simd reduction(+ : of_coil)
-      for (Index n = 0; n < 2 * set_.length; ++n) of_coil += (d[n] - p[n]) * (d[n] - p[n]);
-      sum += static_cast<double>(of_coil);
-    }
-    return sum;
-  }
-
   /// A move by `shift` places from readout `first` on, which explains `share` of |r|^2 with the factor `step`; `other`: the
   /// factor of the readouts on the other side.
   struct Move {
@@ -140,43 +116,8 @@ class Order {
                    std::min(1.0, std::sqrt(best.square / prediction_))};
   }
 
-  /// Returns readouts of far more residual than the others, and than their own signal allows.
-  std::vector<Index> outliers() const {
-    std::vector<double> sorted(rest_);
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    std::vector<Index> found;
-    for (Index j = 0; j < set_.readouts; ++j) {
-      const auto at = static_cast<std::size_t>(j);
-      if (rest_[at] > outlier_limit * *middle && rest_[at] > own_limit * energy_[at]) found.push_back(j);
-    }
-    return found.size() <= most_outliers ? found : std::vector<Index>{};
-  }
-  std::optional<Finding> exchanged_ones() const {
-    const auto odd = outliers();
-    for (const Index a : odd)
-      for (const Index b : odd) {
-        if (b <= a) continue;
-        const double as_told = rest_[static_cast<std::size_t>(a)] + rest_[static_cast<std::size_t>(b)];
-        const double left = distance(a, b) + distance(b, a);
-        if (left > 0.5 * as_told) continue;
-        const Index first = set_.numbers[static_cast<std::size_t>(a)],
-                    second = set_.numbers[static_cast<std::size_t>(b)];
-        return Finding{"exchange",
-                       fmt::format("the order of the readouts: readouts {} and {} (from 0) are exchanged",
-                                   first, second),
-                       static_cast<double>(first),
-                       0,
-                       "readouts",
-                       (as_told - left) / total_,
-                       std::min(1.0, std::sqrt(as_told / prediction_))};
-      }
-    return {};
-  }
-
   const ReadoutSet& set_;
-  std::vector<double> rest_, energy_;  ///< |r_j|^2, |d_j|^2
-  double total_ = 0, prediction_ = 0;
+  double total_ = 0, prediction_ = 0;  ///< |r|^2, |d|^2
 };
 
 }  // namespace
@@ -189,6 +130,6 @@ std::string order_in_words(Index first, Index shift) {
       shift > 0 ? "later, as if some were lost there" : "earlier, as if some were stored twice");
 }
 
-std::vector<Finding> order_of_readouts(const ReadoutSet& all) { return Order(all)(); }
+std::optional<Finding> order_of_readouts(const ReadoutSet& all) { return Order(all)(); }
 
 }  // namespace fhd::validation

@@ -1,8 +1,8 @@
 #pragma once
-// Finds readouts that are not where the trajectory says: one lost or stored twice, with the rest moved; some exchanged.
+// Finds readouts that are not where the trajectory says: one lost or stored twice, with the rest moved.
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "recon/domain/report.hpp"
 #include "validation/verdict/readout_set.hpp"
@@ -12,12 +12,11 @@ namespace fhd::validation {
 /// Returns in words that from readout `first` on each holds the samples of `shift` places later.
 std::string order_in_words(std::int64_t first, std::int64_t shift);
 
-/// Returns what the residual r = d - p, p = E rho, says of the order of all readouts of a scan. With v_j = p_{j+s} - p_j, s = -2
-/// ... 2, the share of |r|^2 that one factor of v explains from a readout on, (sum Re <v_j, r_j>)^2 / sum |v_j|^2, is the score
-/// of "from there on each readout is that of s places later"; good scans stay below 0.006. r is orthogonal to what another
-/// image explains, so that the share is a lower bound. Exchanged readouts are those with far more residual than
-/// the others that the prediction of each other explains. `amount`: the first such readout,
-/// from 0. Codes "order" and "exchange".
-std::vector<Finding> order_of_readouts(const ReadoutSet& all);
+/// Returns what the residual r = d - p, p = E rho, says of the order of all readouts of a scan. With v_j = p_{j+s} -
+/// p_j, s = -2 ... 2, the share of |r|^2 that one factor of v explains from a readout on, (sum Re <v_j, r_j>)^2 / sum
+/// |v_j|^2, is the score of "from there on each readout is that of s places later"; good scans stay below 0.006. r is
+/// orthogonal to what another image explains, so that the share is a lower bound. `amount`: the first readout that is
+/// moved, from 0. Code "order".
+std::optional<Finding> order_of_readouts(const ReadoutSet& all);
 
 }  // namespace fhd::validation

@@ -6,8 +6,8 @@
 namespace fhd::validation {
 namespace {
 
-/// Returns where the readouts of EPI start: after a step that is perpendicular to those before and after it. {0} where they would
-/// not be of one length.
+/// Returns where the readouts of EPI start: after a step that is perpendicular to those before and after it. {0}
+/// where they would not be of one length.
 std::vector<std::int64_t> starts_of_echoes(const Trajectory& trajectory) {
   const std::int64_t count = trajectory.sample_count();
   const double* k = trajectory.k.data();

@@ -17,8 +17,8 @@ std::vector<std::int64_t> readout_starts(const Trajectory& trajectory, std::int6
 
 using fhd::readout_length;
 
-/// Returns dk / dn, the change of k from sample to sample inside of its readout, [axis][sample] in cycles/FOV: the central
-/// difference, at the ends the one-sided; 0 in a readout of one sample.
+/// Returns dk / dn, the change of k from sample to sample inside of its readout, [axis][sample] in cycles/FOV: the
+/// central difference, at the ends the one-sided; 0 in a readout of one sample.
 Array<double> steps_along_readouts(const Trajectory& trajectory, const std::vector<std::int64_t>& starts);
 
 }  // namespace fhd::validation

@@ -10,9 +10,9 @@ namespace fhd::validation {
 
 /// Returns jumps by nearly the full range of all samples, M, in Re or Im of successive samples: |x_n -
 /// x_{n-1}| > M, where a number 2 M larger or smaller continues the readout at least twice as smoothly.
-/// Meaningful only where an image leaves much over: samples of one per cycle/FOV may jump by themselves. A prediction from the
-/// two samples before has to miss one by more than M: where every sample has another sign than the one before, it does not. Two
-/// passes over all samples. Code "wrapped"; `amount`: their number.
+/// Meaningful only where an image leaves much over: samples of one per cycle/FOV may jump by themselves. A prediction
+/// from the two samples before has to miss one by more than M: where every sample has another sign than the one
+/// before, it does not. Two passes over all samples. Code "wrapped"; `amount`: their number.
 template <class T>
 std::optional<Finding> wrapped_samples(const VerifierInput<T>& input,
                                        const std::vector<std::int64_t>& starts);

@@ -13,11 +13,11 @@ struct TissueOutside {
   double brightness = 0;    ///< energy of a voxel outside over that of one inside, means
 };
 
-/// Fits r [sample][coil], what the image of `model` leaves over, by a further image inside and by one outside, on a grid that is half
-/// as wide again (in 3D by a third, along axes whose ends are bright). All coils have one image outside, with
-/// the maps of the border; in 2D, where `by_coil`, also each one of its own, because maps end at the border: r_c = E (S_c x + y_c). Returns what
-/// explains most beyond what as many random unknowns would; empty where the samples do not tell, or where it were brighter than
-/// the object inside.
+/// Fits r [sample][coil], what the image of `model` leaves over, by a further image inside and by one outside, on a
+/// grid that is half as wide again (in 3D by a third, along axes whose ends are bright). All coils have one image
+/// outside, with the maps of the border; in 2D, where `by_coil`, also each one of its own, because maps end at the
+/// border: r_c = E (S_c x + y_c). Returns what explains most beyond what as many random unknowns would; empty where
+/// the samples do not tell, or where it were brighter than the object inside.
 std::optional<TissueOutside> tissue_outside(const CentreModel& model, const CentreModel::Matrix& r,
                                             bool by_coil);
 

@@ -20,8 +20,8 @@ constexpr double weak_limit = 4;       ///< of a residual that took part of the 
 constexpr double least_change = 0.02;  ///< of the image; a weaker tone is not told
 constexpr int near_bins = 2, far_bins = 12;
 
-/// Spectra of pieces of readouts, summed over coils, [piece][frequency]; a tone of amplitude A in each coil gives sum = coils *
-/// size * A^2.
+/// Spectra of pieces of readouts, summed over coils, [piece][frequency]; a tone of amplitude A in each coil gives sum
+/// = coils * size * A^2.
 struct Spectra {
   std::vector<Row> of_pieces;
   Row energy;  ///< sum |d|^2 of each piece

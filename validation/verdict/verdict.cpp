@@ -123,7 +123,8 @@ void compare_gains(const EnergyTable& table, Verdict& v) {
   if (table.coils.size() > 1) add("gain", "the gain of a coil", 100 * largest, "%", coils, 1);
 }
 
-/// Adds the change of the field map that the residual r asks for: the step Re <v, r> / |v|^2 along v = -i t E (omega rho).
+/// Adds the change of the field map that the residual r asks for: the step Re <v, r> / |v|^2 along v = -i t E (omega
+/// rho).
 template <class T>
 void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict& v) {
   Array<Complex<T>> turned(e.image.shape());
@@ -166,8 +167,9 @@ void take_off_contrast(const ArmFindings& arms, CentralSamples& s) {
   if (model.is_regular()) s.rest = model.rest();
 }
 
-/// Takes the cause that arms show, unless a test explains more, or the same with a better size, or samples show another one: a lost
-/// readout, which has another energy in any order. What else was found in readouts that are out of order or moved goes.
+/// Takes the cause that arms show, unless a test explains more, or the same with a better size, or samples show
+/// another one: a lost readout, which has another energy in any order. What else was found in readouts that are out
+/// of order or moved goes.
 void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict& v) {
   constexpr double nearly_all = 0.8;
   const auto is_of_samples = [](const Finding& f) {
@@ -175,15 +177,15 @@ void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict&
            (f.code == "odd_readouts" && f.share >= shown_by_samples);
   };
   if (!arms.cause || std::any_of(in_data.begin(), in_data.end(), is_of_samples)) return;
-  in_data.clear();
   const bool is_same = v.cause && v.cause->code == arms.cause->code;
   if (v.cause && v.cause->share >= (is_same ? nearly_all : arms.share)) return;
+  in_data.clear();
   v.changes.push_back(*arms.cause);
   v.cause = std::move(arms.cause);
 }
 
-/// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is suspected, and
-/// what other readouts predict of one.
+/// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is
+/// suspected, and what other readouts predict of one.
 template <class T>
 void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v) {
   const double voxels = static_cast<double>(e.matrix_size[0]) * e.matrix_size[1] * e.matrix_size[2],
@@ -203,7 +205,8 @@ void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v
   };
   const bool is_mostly_outside = std::any_of(v.ordinary.begin(), v.ordinary.end(), is_outside);
   v.ordinary_limit = ordinary_limit(found.share, is_mostly_outside ? most_outside : most_ordinary);
-  // Where no source can be sought, and a part of the data alone tests the image, that part counts as what it is of the signal.
+  // Where no source can be sought, and a part of the data alone tests the image, that part counts as what it is of
+  // the signal.
   if (!found.is_known) v.ordinary_limit /= std::sqrt(std::clamp(v.tested, 0.25, 1.0));
 }
 
@@ -231,8 +234,8 @@ struct Judged final : JudgedVolume {
   double unit = 1;  ///< of the samples
 };
 
-/// Returns whether a volume leaves over no more than another one in every shell, coil and readout, but for noise, and holds at least
-/// half of its signal there: of n complex values the sum of squares varies by 1 / sqrt(n).
+/// Returns whether a volume leaves over no more than another one in every shell, coil and readout, but for noise, and
+/// holds at least half of its signal there: of n complex values the sum of squares varies by 1 / sqrt(n).
 bool leaves_no_more(const Judged& volume, const Judged& other) {
   constexpr double little = 1.1, deviations = 5;
   const double scale = std::pow(other.unit / volume.unit, 2);
@@ -248,7 +251,8 @@ bool leaves_no_more(const Judged& volume, const Judged& other) {
          each(volume.table.readouts, other.table.readouts);
 }
 
-/// Gives a volume the findings of the first one, where it leaves over no more, and as much where the first is not explained.
+/// Gives a volume the findings of the first one, where it leaves over no more, and as much where the first is not
+/// explained.
 bool take_findings(const Judged& first, Judged& volume) {
   const Verdict& from = first.verdict;
   const bool is_quiet = !from.cause && from.judgement != Verdict::Judgement::unexplained &&

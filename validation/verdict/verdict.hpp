@@ -1,6 +1,6 @@
 #pragma once
-// Judges whether an image explains the samples to within their noise, and if not, what is wrong. With d the samples, p = E rho what
-// the image predicts of them, r = d - p:
+// Judges whether an image explains the samples to within their noise, and if not, what is wrong. With d the samples,
+// p = E rho what the image predicts of them, r = d - p:
 //
 //   left_over     |r| / |d| by shells of k-space, coils and readouts, and |r|^2 against the noise that n values leave behind a fit of
 //                 u unknowns, sigma^2 (n - u); shells of n <= 1.2 u say nothing
@@ -14,9 +14,9 @@
 
 namespace fhd::validation {
 
-/// Computes the verdicts of volumes with one E. A volume that leaves over no more than the one `beside` them, in every shell of
-/// k-space, coil and readout, has the findings of that one; none: the first of these, which becomes it. Throws only what
-/// `input.encode` throws. Leaves a cause that takes a search empty: causes.hpp.
+/// Computes the verdicts of volumes with one E. A volume that leaves over no more than the one `beside` them, in
+/// every shell of k-space, coil and readout, has the findings of that one; none: the first of these, which becomes
+/// it. Throws only what `input.encode` throws. Leaves a cause that takes a search empty: causes.hpp.
 template <class T>
 std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs,
                            std::shared_ptr<const JudgedVolume>& beside);

@@ -50,8 +50,9 @@ struct Profile {
   }
 };
 
-/// Calls take(readout, place of the middle sample, |fourth difference of the residual|^2 / 70, |second one|^2 / 6) where samples
-/// were measured: both are the variance of white noise; of signal that lambda leaves over the second is larger.
+/// Calls take(readout, place of the middle sample, |fourth difference of the residual|^2 / 70, |second one|^2 / 6)
+/// where samples were measured: both are the variance of white noise; of signal that lambda leaves over the second is
+/// larger.
 template <class Take>
 void for_each_noise(const ReadoutSet& set, const Take& take) {
   for (Index coil = 0; coil < set.coils; ++coil)
