@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <functional>
+#include <map>
 #include <numbers>
 #include <numeric>
 #include <vector>
@@ -43,6 +44,76 @@ struct CoilImages {
     return at;
   }
 };
+
+/// Samples near the centre of k-space with weights that even out their density and fall off towards the edge.
+struct Centre {
+  std::vector<Index> samples;
+  std::vector<float> weights;
+};
+Centre centre_of(const Trajectory& trajectory, const Size& size, const Size& full) {
+  constexpr std::size_t enough = 4000;
+  const Index all = trajectory.sample_count();
+  std::map<std::array<int, 3>, std::vector<Index>> cells;
+  for (Index m = 0; m < all; ++m) {
+    std::array<int, 3> cell{};
+    bool inside = true;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double k = trajectory.k[static_cast<Index>(axis) * all + m];
+      inside = inside && (full[axis] == 1 || std::abs(k) < 0.5 * size[axis]);
+      cell[axis] = full[axis] == 1 ? 0 : static_cast<int>(std::lround(k));
+    }
+    if (inside) cells[cell].push_back(m);
+  }
+  const std::size_t most = std::max<std::size_t>(1, enough / std::max<std::size_t>(1, cells.size()));
+  Centre centre;
+  for (const auto& [cell, samples] : cells) {
+    const std::size_t kept = std::min(most, samples.size());
+    double weight = 1 / static_cast<double>(kept);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (full[axis] > 1) weight *= std::pow(std::cos(std::numbers::pi * cell[axis] / (size[axis] + 2.0)), 2);
+    for (std::size_t i = 0; i < kept; ++i) {
+      centre.samples.push_back(samples[i * samples.size() / kept]);
+      centre.weights.push_back(static_cast<float>(weight));
+    }
+  }
+  return centre;
+}
+
+/// Returns the images of the centre of k-space, by direct sums.
+CoilImages low_resolution(const Trajectory& trajectory, const KSpace& kspace, const Size& size,
+                          const Size& full) {
+  const auto centre = centre_of(trajectory, size, full);
+  CoilImages images{size, kspace.coil_count(), {}};
+  const Index all = trajectory.sample_count(), voxels = images.voxels();
+  images.values.resize(static_cast<std::size_t>(images.coils * voxels));
+  if (static_cast<Index>(centre.samples.size()) < voxels / 4) return {};
+  std::vector<std::vector<Value>> phases(centre.samples.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    std::array<std::vector<Value>, 3> along;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (int n = 0; n < size[axis]; ++n) {
+        const double k = trajectory.k[static_cast<Index>(axis) * all + centre.samples[i]];
+        along[axis].push_back(std::polar(
+            1.f, static_cast<float>(2 * std::numbers::pi * k * (n - size[axis] / 2) / size[axis])));
+      }
+    for (const auto z : along[2])
+      for (const auto y : along[1])
+        for (const auto x : along[0]) phases[i].push_back(centre.weights[i] * (z * y) * x);
+  }
+#pragma omp parallel for schedule(static)
+  for (Index coil = 0; coil < images.coils; ++coil) {
+    auto* image = images.values.data() + coil * voxels;
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      const auto d = kspace.values[coil * all + centre.samples[i]];
+      const auto* phase = phases[i].data();
+      for (Index p = 0; p < voxels; ++p)
+        image[p] += Value(d.re * phase[p].real() - d.im * phase[p].imag(),
+                          d.re * phase[p].imag() + d.im * phase[p].real());
+    }
+  }
+  return images;
+}
 
 /// A change of the maps: where a voxel finds its sensitivities, of which coil, conjugated or not.
 struct MapChange {
@@ -344,25 +415,17 @@ void try_orders(const Agreement& agreement, const std::string& what, Best& best)
 }
 
 /// Returns the maps of the file, or the images of its calibration; empty where there are none.
-CoilImages maps_of(const Scan& scan) {
+CoilImages maps_of(const Scan& scan, bool is_3d) {
+  const auto& full = scan.geometry.matrix_size;
   if (scan.sensitivity_maps) {
-    CoilImages maps{scan.geometry.matrix_size, scan.kspace.coil_count(), {}};
+    CoilImages maps{full, scan.kspace.coil_count(), {}};
     for (const auto& s : scan.sensitivity_maps->values) maps.values.emplace_back(s.re, s.im);
     return maps;
   }
-  Scan calibration;
-  calibration.geometry = scan.geometry;
-  calibration.trajectory = scan.calibration->trajectory, calibration.kspace = scan.calibration->kspace;
-  const MapFit fit(calibration);
-  if (fit.is_empty()) return {};
-  CoilImages images{fit.grid().n, fit.coils(), {}};
-  const auto found = fit.images_of_coils().values;  // [voxel][coil]
-  for (Index coil = 0; coil < fit.coils(); ++coil)
-    for (Index p = 0; p < fit.grid().count(); ++p) {
-      const auto& value = found[p * fit.coils() + coil];
-      images.values.emplace_back(static_cast<float>(value.re), static_cast<float>(value.im));
-    }
-  return images;
+  if (!scan.calibration) return {};
+  Size size{};
+  for (std::size_t axis = 0; axis < 3; ++axis) size[axis] = std::min(full[axis], is_3d ? 16 : 32);
+  return low_resolution(scan.calibration->trajectory, scan.calibration->kspace, size, full);
 }
 
 /// Returns whether images of single coils explain what maps do not: errors of k, order or time contradict each coil
@@ -377,7 +440,7 @@ bool is_of_maps(const MapAgreement& agreement) {
 MapAgreement compare_maps(const Scan& scan) {
   const auto& full = scan.geometry.matrix_size;
   if (scan.kspace.coil_count() < 2 || !(scan.sensitivity_maps || scan.calibration)) return {};
-  auto maps = maps_of(scan);
+  auto maps = maps_of(scan, full[2] > 1);
   if (maps.values.empty() || maps.coils != scan.kspace.coil_count()) return {};
   const Agreement agreement(scan, std::move(maps));
   if (agreement.is_empty()) return {};
