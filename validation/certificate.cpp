@@ -12,6 +12,7 @@
 
 #include "recon/array/parallel_failure.hpp"
 #include "validation/phase_sums.hpp"
+#include "validation/verdict/centre_model.hpp"
 #include "validation/verdict/verdict.hpp"
 
 namespace fhd::validation {
@@ -454,6 +455,8 @@ class CertificateVerifier final : public Verifier {
     if (sizes.solved) seconds += checked(2 * sizes.voxels) / sample_rate / sizes.threads;
     return seconds;
   }
+
+  double working_bytes(bool is_3d, double coils) const override { return centre_model_bytes(is_3d, coils); }
 
  private:
   template <class T>
