@@ -52,9 +52,8 @@ std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Array<Comple
                                        const std::array<int, 3>& matrix_size, double noise);
 
 /// Returns delays of gradients by axis, below 7 samples; code codes::delays. Of 2D scans alone.
-template <class T>
-std::optional<ArmCause> delay_of_arms(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
-                                      double misfit_as_told);
+std::optional<ArmCause> delay_of_arms(const VerifierInput<float>& input,
+                                      const std::vector<std::int64_t>& starts, double misfit_as_told);
 
 struct ArmFindings {
   std::optional<Finding> cause{};  ///< why arms contradict each other, where something explains it
@@ -64,10 +63,9 @@ struct ArmFindings {
 };
 
 /// Compares the arms of a scan. `noise_variance` as in Verdict, of scaled samples.
-template <class T>
 class ArmComparison {
  public:
-  ArmComparison(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+  ArmComparison(const VerifierInput<float>& input, const std::vector<std::int64_t>& starts,
                 double noise_variance);
   /// Returns density compensation and factors of readouts, where they explain why arms contradict each other.
   ArmFindings factors();
@@ -79,7 +77,7 @@ class ArmComparison {
   bool is_left(const ArmModel& model, double misfit) const;
   std::vector<Complex<double>> factors_that_explain(double as_told) const;
 
-  const VerifierInput<T>& e_;
+  const VerifierInput<float>& e_;
   const std::vector<std::int64_t>& starts_;
   double radius_, noise_;
   ArmSamples arms_;

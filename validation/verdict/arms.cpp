@@ -66,8 +66,7 @@ double ArmSamples::radius(Index arm, Index place) const {
   return std::hypot(at_place[0], at_place[1], at_place[2]);
 }
 
-template <class T>
-std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<T>& e,
+std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<float>& e,
                                                 const std::vector<Index>& starts,
                                                 const std::array<double, 3>& delays) {
   const Index all = e.trajectory.sample_count();
@@ -90,8 +89,8 @@ std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const Ve
   return positions;
 }
 
-template <class T>
-ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, double radius, Index values) {
+ArmSamples arms_of(const VerifierInput<float>& e, const std::vector<Index>& starts, double radius,
+                   Index values) {
   constexpr Index most_arms = 400;
   ArmSamples arms;
   arms.numbers = readouts_of_one_length(starts);
@@ -131,15 +130,6 @@ ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, 
   if (arms.places > 0) compress_arms(arms);
   return arms;
 }
-
-template ArmSamples arms_of(const VerifierInput<float>&, const std::vector<Index>&, double, Index);
-template ArmSamples arms_of(const VerifierInput<double>&, const std::vector<Index>&, double, Index);
-template std::vector<std::array<double, 3>> positions_of(const ArmSamples&, const VerifierInput<float>&,
-                                                         const std::vector<Index>&,
-                                                         const std::array<double, 3>&);
-template std::vector<std::array<double, 3>> positions_of(const ArmSamples&, const VerifierInput<double>&,
-                                                         const std::vector<Index>&,
-                                                         const std::array<double, 3>&);
 
 // --- The model ---
 

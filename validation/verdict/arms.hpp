@@ -32,13 +32,11 @@ struct ArmSamples {
 
 /// Returns the arms within `radius` cycles/FOV, of some `values` samples and at most four virtual coils, which hold
 /// most of the data; none where fewer than 4 readouts are of one length, of more than 400 readouts some.
-template <class T>
-ArmSamples arms_of(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts, double radius,
+ArmSamples arms_of(const VerifierInput<float>& input, const std::vector<std::int64_t>& starts, double radius,
                    std::int64_t values = 1500);
 
 /// Returns the positions of the arms if gradients are late by some samples along each axis, as k of ArmSamples.
-template <class T>
-std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<T>& input,
+std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<float>& input,
                                                 const std::vector<std::int64_t>& starts,
                                                 const std::array<double, 3>& delays);
 

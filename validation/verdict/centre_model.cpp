@@ -20,13 +20,11 @@ constexpr int most_blocks = 6;
 /// lambda over the mean eigenvalue of E^H E.
 constexpr double damping = 1e-5;
 
-template <class T>
-Complex<double> datum(const VerifierInput<T>& e, Index i) {
+Complex<double> datum(const VerifierInput<float>& e, Index i) {
   return e.sample_scale * (e.samples_in_double ? e.samples_in_double[i] : Complex<double>(e.samples[i]));
 }
 
-template <class T>
-Complex<double> rest_at(const VerifierInput<T>& e, Index i) {
+Complex<double> rest_at(const VerifierInput<float>& e, Index i) {
   auto rest = datum(e, i);
   rest -= Complex<double>(e.predicted[i]);
   return rest;
@@ -62,8 +60,7 @@ void thin_out_at_random(std::size_t most, std::vector<Index>& numbers) {
 
 /// Finds how much of r' = d - E rho - a E rho of samples does not change from one sample to the next as noise does;
 /// a: the factor that explains most, because lambda makes an image a little darker than its data.
-template <class T>
-void find_lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers, CentralSamples& s) {
+void find_lasting_rest(const VerifierInput<float>& e, const std::vector<Index>& numbers, CentralSamples& s) {
   const Index all = e.trajectory.sample_count();
   double lasting = 0, data = 0, rest = 0, square = 0, alike = 0, steps = 0, pairs = 0;
   Complex<double> onto, across;
@@ -106,8 +103,7 @@ Index nearest_voxel(const SmallGrid& grid, Index of, const std::array<int, 3>& n
 /// Returns maps [coil][voxel] at the voxels of the grid, by linear interpolation between the voxels that have maps,
 /// or 0 where most have none; ones without maps. Those of the nearest voxels would be stretched as by a k that is 1 %
 /// too short, where they are rounded.
-template <class T>
-Matrix maps_on(const VerifierInput<T>& e, const SmallGrid& grid) {
+Matrix maps_on(const VerifierInput<float>& e, const SmallGrid& grid) {
   Matrix maps({e.coil_count, grid.count()});
   for (auto& value : maps) value = e.maps ? 0 : 1;
   const auto& n = e.matrix_size;
@@ -200,8 +196,7 @@ double centre_model_bytes(bool is_3d, double coils) {
   return 2 * rows * voxels * static_cast<double>(sizeof(Complex<double>));
 }
 
-template <class T>
-CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Index>& starts,
+CentralSamples central_samples(const VerifierInput<float>& e, const std::vector<Index>& starts,
                                const std::vector<double>& time, int radius, std::size_t most) {
   CentralSamples s;
   if (e.second_maps || (!e.maps && e.coil_count > 1) || e.predicted.empty()) return s;
@@ -247,11 +242,6 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
   compress(s);
   return s;
 }
-
-template CentralSamples central_samples(const VerifierInput<float>&, const std::vector<Index>&,
-                                        const std::vector<double>&, int, std::size_t);
-template CentralSamples central_samples(const VerifierInput<double>&, const std::vector<Index>&,
-                                        const std::vector<double>&, int, std::size_t);
 
 // --- The problem ---
 

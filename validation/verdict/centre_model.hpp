@@ -83,8 +83,7 @@ double centre_model_bytes(bool is_3d, double coils);
 /// Returns the samples within `radius` cycles/FOV of the centre (0: 6, in 3D 3), `most` of them at most; none where
 /// they are too few, or where the model is not one image with maps (or one coil). `time` as
 /// VerifierInput::sample_time_s, of every sample.
-template <class T>
-CentralSamples central_samples(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+CentralSamples central_samples(const VerifierInput<float>& input, const std::vector<std::int64_t>& starts,
                                const std::vector<double>& time, int radius = 0,
                                std::size_t most = most_central_samples);
 

@@ -15,9 +15,8 @@
 
 namespace fhd::validation {
 
-template <class T>
-std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
-                                      const Verdict& v) {
+std::vector<Finding> findings_in_data(const VerifierInput<float>& input,
+                                      const std::vector<std::int64_t>& starts, const Verdict& v) {
   constexpr std::int64_t enough = 50'000;
   constexpr double few_unknowns = 0.5;  // share of the signal where there are more values than unknowns
   const auto& times = input.sample_time_s;
@@ -70,10 +69,5 @@ const Finding* mistake_in_data(const Verdict& v) {
   }
   return worst;
 }
-
-template std::vector<Finding> findings_in_data(const VerifierInput<float>&, const std::vector<std::int64_t>&,
-                                               const Verdict&);
-template std::vector<Finding> findings_in_data(const VerifierInput<double>&, const std::vector<std::int64_t>&,
-                                               const Verdict&);
 
 }  // namespace fhd::validation

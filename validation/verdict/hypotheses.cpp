@@ -71,10 +71,9 @@ double relative_change(const Matrix& change, const Matrix& image) {
 /// Estimates how much of the image a change concerns, |change of rho| / |rho|: by the phase that it gives samples,
 /// shell by shell of k-space, each with the energy of the image there, times what the small image takes of it at the
 /// centre.
-template <class T>
 class ImageChange {
  public:
-  ImageChange(const VerifierInput<T>& e, const CentralSamples& s, const std::vector<double>& time,
+  ImageChange(const VerifierInput<float>& e, const CentralSamples& s, const std::vector<double>& time,
               const std::array<double, 3>& extent)
       : e_(e),
         s_(s),
@@ -157,7 +156,7 @@ class ImageChange {
     return square;
   }
 
-  const VerifierInput<T>& e_;
+  const VerifierInput<float>& e_;
   const CentralSamples& s_;
   const std::vector<double>& time_;
   std::array<double, 3> extent_;
@@ -189,10 +188,9 @@ struct Fit {
   }
 };
 
-template <class T>
 class Tests {
  public:
-  Tests(const VerifierInput<T>& e, const std::vector<Index>& starts, const std::vector<double>& time,
+  Tests(const VerifierInput<float>& e, const std::vector<Index>& starts, const std::vector<double>& time,
         double noise_variance, Centre& centre)
       : e_(e), time_(time), starts_(starts), centre_(centre), s_(centre.samples()), noise_(noise_variance) {}
 
@@ -524,27 +522,21 @@ class Tests {
     return s_.readout_count >= 24 ? s_.readouts[static_cast<std::size_t>(i)] : i * 48 / s_.count();
   }
 
-  const VerifierInput<T>& e_;
+  const VerifierInput<float>& e_;
   const std::vector<double>& time_;
   const std::vector<Index>& starts_;
   Centre& centre_;
   CentralSamples s_;  ///< of the centre; boundaries of steps may move
   double noise_;
   Matrix data_;
-  std::optional<ImageChange<T>> image_change_;
+  std::optional<ImageChange> image_change_;
 };
 
 }  // namespace
 
-template <class T>
-HypothesisTests test_hypotheses(const VerifierInput<T>& input, const std::vector<Index>& starts,
+HypothesisTests test_hypotheses(const VerifierInput<float>& input, const std::vector<Index>& starts,
                                 const std::vector<double>& time, double noise_variance, Centre& centre) {
-  return Tests<T>(input, starts, time, noise_variance, centre)();
+  return Tests(input, starts, time, noise_variance, centre)();
 }
-
-template HypothesisTests test_hypotheses(const VerifierInput<float>&, const std::vector<Index>&,
-                                         const std::vector<double>&, double, Centre&);
-template HypothesisTests test_hypotheses(const VerifierInput<double>&, const std::vector<Index>&,
-                                         const std::vector<double>&, double, Centre&);
 
 }  // namespace fhd::validation

@@ -24,8 +24,7 @@ struct HypothesisTests {
 
 /// Tests the hypotheses on `centre`. `noise_variance` is E |n|^2 of a sample in the unit of the scaled samples, 0
 /// where not known; `time` as that of central_samples. Nothing is found where the centre of k-space cannot tell.
-template <class T>
-HypothesisTests test_hypotheses(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+HypothesisTests test_hypotheses(const VerifierInput<float>& input, const std::vector<std::int64_t>& starts,
                                 const std::vector<double>& time, double noise_variance, Centre& centre);
 
 }  // namespace fhd::validation

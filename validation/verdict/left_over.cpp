@@ -37,8 +37,7 @@ double beyond_own_noise(const EnergyTable& table, std::size_t coil) {
 
 }  // namespace
 
-template <class T>
-void estimate_noise(const VerifierInput<T>& e, const EnergyTable& table, Verdict& v) {
+void estimate_noise(const VerifierInput<float>& e, const EnergyTable& table, Verdict& v) {
   constexpr double unknown = std::numeric_limits<double>::infinity();
   v.noise_variance = 0, v.noise_is_measured = false;
   if (e.noise != nullptr && !e.noise->empty()) {
@@ -104,8 +103,7 @@ void divide_by_readouts(const EnergyTable& table, Verdict& v) {
   }
 }
 
-template <class T>
-double offset_of(const VerifierInput<T>& e, const EnergyTable& table) {
+double offset_of(const VerifierInput<float>& e, const EnergyTable& table) {
   const Index samples = e.trajectory.sample_count();
   double square = 0;
   std::vector<double> re, im;
@@ -133,12 +131,5 @@ double offset_of(const VerifierInput<T>& e, const EnergyTable& table) {
   }
   return std::sqrt(square / positive(table.total.data));
 }
-
-#define FHD_INSTANTIATE(T)                                                                \
-  template void estimate_noise<T>(const VerifierInput<T>&, const EnergyTable&, Verdict&); \
-  template double offset_of<T>(const VerifierInput<T>&, const EnergyTable&);
-FHD_INSTANTIATE(float)
-FHD_INSTANTIATE(double)
-#undef FHD_INSTANTIATE
 
 }  // namespace fhd::validation

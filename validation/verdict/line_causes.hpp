@@ -16,8 +16,7 @@ namespace fhd::validation {
 /// changes the image by more than 5 %. `share` is 1: lines alone show it. Codes: "phase", "signal", "odd_readouts",
 /// "motion", "ghost", "exchange", "coil". `unexplained` as in Verdict: tests that need other lines are made above 2
 /// %. Empty for other trajectories, for one coil, and in 3D.
-template <class T>
-std::optional<Finding> cause_in_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
-                                      double unexplained);
+std::optional<Finding> cause_in_lines(const VerifierInput<float>& input,
+                                      const std::vector<std::int64_t>& starts, double unexplained);
 
 }  // namespace fhd::validation

@@ -44,8 +44,8 @@ struct Lines {
 };
 
 /// Returns the lines; empty where the scan is not a plane of parallel lines at one raster, or has one coil.
-template <class T>
-std::optional<Lines> cartesian_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts);
+std::optional<Lines> cartesian_lines(const VerifierInput<float>& input,
+                                     const std::vector<std::int64_t>& starts);
 
 /// Returns sum conj(d_a) d_b over all lines, [a][b].
 Array<Complex<double>> gram_of(const Lines& lines);

@@ -24,13 +24,11 @@ struct ReadoutSet {
 };
 
 /// Returns evenly spaced readouts as they are, of some coils: about `values` samples.
-template <class T>
-ReadoutSet whole_readouts(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+ReadoutSet whole_readouts(const VerifierInput<float>& input, const std::vector<std::int64_t>& starts,
                           std::int64_t values);
 
 /// Returns every sample of a raster of all readouts, of some coils: about `values` samples, and at least 8 of a readout.
-template <class T>
-ReadoutSet thinned_readouts(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+ReadoutSet thinned_readouts(const VerifierInput<float>& input, const std::vector<std::int64_t>& starts,
                             std::int64_t values);
 
 /// Returns sum over shells of k-space, |k| <= 1, of their volume times the mean over their samples m of sum over coils of

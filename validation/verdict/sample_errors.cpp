@@ -28,8 +28,7 @@ struct Range {
   double evenness() const { return std::min({re_most, -re_least, im_most, -im_least}) / positive(most()); }
 };
 
-template <class T>
-Range range_of(const VerifierInput<T>& e) {
+Range range_of(const VerifierInput<float>& e) {
   Range range;
   for (Index i = 0; i < e.coil_count * e.trajectory.sample_count(); ++i) {
     const auto d = sample_of(e, i);
@@ -77,8 +76,7 @@ std::optional<Finding> lost_part(const ReadoutSet& set) {
 
 }  // namespace
 
-template <class T>
-std::optional<Finding> wrapped_samples(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+std::optional<Finding> wrapped_samples(const VerifierInput<float>& e, const std::vector<Index>& starts) {
   constexpr double fewest = 4, least_evenness = 0.5;
   const auto range = range_of(e);
   if (range.evenness() < least_evenness) return {};
@@ -132,8 +130,5 @@ std::optional<Finding> imaginary_part(const ReadoutSet& set, bool is_unexplained
                  "%",
                  1};
 }
-
-template std::optional<Finding> wrapped_samples(const VerifierInput<float>&, const std::vector<Index>&);
-template std::optional<Finding> wrapped_samples(const VerifierInput<double>&, const std::vector<Index>&);
 
 }  // namespace fhd::validation

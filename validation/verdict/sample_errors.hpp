@@ -13,8 +13,7 @@ namespace fhd::validation {
 /// Meaningful only where an image leaves much over: samples of one per cycle/FOV may jump by themselves. A prediction
 /// from the two samples before has to miss one by more than M: where every sample has another sign than the one
 /// before, it does not. Two passes over all samples. Code "wrapped"; `amount`: their number.
-template <class T>
-std::optional<Finding> wrapped_samples(const VerifierInput<T>& input,
+std::optional<Finding> wrapped_samples(const VerifierInput<float>& input,
                                        const std::vector<std::int64_t>& starts);
 
 /// Returns an imaginary part that is nothing beside the real one, or the other way round, or of another gain.

@@ -15,15 +15,6 @@ using Index = std::int64_t;
 constexpr double over_neighbours = 16, over_median = 30, least_share = 0.1;
 constexpr double near_centre = 4;  ///< cycles/FOV: there the signal itself has peaks
 
-double residual(const auto& e, Index i) {
-  const auto square = [&](const auto& d) {
-    const double re = e.sample_scale * d.re - e.predicted[i].re,
-                 im = e.sample_scale * d.im - e.predicted[i].im;
-    return re * re + im * im;
-  };
-  return e.samples_in_double ? square(e.samples_in_double[i]) : square(e.samples[i]);
-}
-
 /// Returns |k|^2 of a sample, (cycles/FOV)^2.
 double square_of_k(const Trajectory& trajectory, Index m) {
   double square = 0;
@@ -42,12 +33,12 @@ double around(const std::vector<double>& energy, Index m, Index first, Index las
 
 }  // namespace
 
-template <class T>
-std::optional<Finding> spikes_in(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+std::optional<Finding> spikes_in(const VerifierInput<float>& e, const std::vector<Index>& starts) {
   const Index count = e.trajectory.sample_count();
   std::vector<double> energy(static_cast<std::size_t>(count));
   for (Index coil = 0; coil < e.coil_count; ++coil)
-    for (Index m = 0; m < count; ++m) energy[static_cast<std::size_t>(m)] += residual(e, coil * count + m);
+    for (Index m = 0; m < count; ++m)
+      energy[static_cast<std::size_t>(m)] += std::norm(rest_of(e, coil * count + m));
   std::vector<double> sorted(energy);
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
@@ -77,8 +68,5 @@ std::optional<Finding> spikes_in(const VerifierInput<T>& e, const std::vector<In
       in_spikes / all,
       std::sqrt(in_spikes / positive(data))};
 }
-
-template std::optional<Finding> spikes_in(const VerifierInput<float>&, const std::vector<Index>&);
-template std::optional<Finding> spikes_in(const VerifierInput<double>&, const std::vector<Index>&);
 
 }  // namespace fhd::validation

@@ -13,7 +13,6 @@ namespace fhd::validation {
 /// four samples of their readout and 30 times the median of all, where they are a tenth of |r|^2 or more. Samples
 /// within 4 cycles/FOV of the centre, where the signal has peaks, are left out. One pass over all samples. `amount`:
 /// their number; `image_change`: the root of their share of |d|^2, because an image takes them over as noise.
-template <class T>
-std::optional<Finding> spikes_in(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts);
+std::optional<Finding> spikes_in(const VerifierInput<float>& input, const std::vector<std::int64_t>& starts);
 
 }  // namespace fhd::validation

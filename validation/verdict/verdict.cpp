@@ -30,8 +30,7 @@ using Value = std::complex<double>;
 using Index = std::int64_t;
 
 /// Returns the times of the samples, s, about their mean; without sample times the share of the readout behind a sample.
-template <class T>
-std::vector<double> times(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+std::vector<double> times(const VerifierInput<float>& e, const std::vector<Index>& starts) {
   const Index samples = e.trajectory.sample_count();
   std::vector<double> time(static_cast<std::size_t>(samples));
   double mean = 0;
@@ -48,8 +47,7 @@ std::vector<double> times(const VerifierInput<T>& e, const std::vector<Index>& s
 }
 
 /// Measures border, air and centre of the image.
-template <class T>
-void look_at_image(const VerifierInput<T>& e, Verdict& v) {
+void look_at_image(const VerifierInput<float>& e, Verdict& v) {
   const auto& n = e.matrix_size;
   const Index voxels = Index{n[0]} * n[1] * n[2];
   const auto power = [&](Index p) {  // of all sets of maps
@@ -84,8 +82,7 @@ void look_at_image(const VerifierInput<T>& e, Verdict& v) {
 }
 
 /// Adds a constant of the receiver, where it is more than objects have and much of what is left over.
-template <class T>
-void add_offset(const VerifierInput<T>& e, const EnergyTable& table, Verdict& v) {
+void add_offset(const VerifierInput<float>& e, const EnergyTable& table, Verdict& v) {
   constexpr double most = 0.999;  // 1 is what samples show by themselves (shown_by_samples)
   v.offset = offset_of(e, table);
   const double share = v.offset * v.offset * table.total.data / positive(table.total.rest);
@@ -125,11 +122,10 @@ void compare_gains(const EnergyTable& table, Verdict& v) {
 
 /// Adds the change of the field map that the residual r asks for: the step Re <v, r> / |v|^2 along v = -i t E (omega
 /// rho).
-template <class T>
-void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict& v) {
-  Array<Complex<T>> turned(e.image.shape());
+void try_field_map(const VerifierInput<float>& e, const EnergyTable& table, Verdict& v) {
+  Array<Complex<float>> turned(e.image.shape());
   for (Index p = 0; p < turned.size(); ++p) {
-    const auto omega = static_cast<T>((*e.field_map)[p]);
+    const auto omega = static_cast<float>((*e.field_map)[p]);
     turned[p] = {omega * e.image[p].re, omega * e.image[p].im};
   }
   const auto seen = e.encode(turned);
@@ -186,8 +182,7 @@ void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict&
 
 /// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is
 /// suspected, and what other readouts predict of one.
-template <class T>
-void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v) {
+void judge_beside_ordinary(const VerifierInput<float>& e, Centre& centre, Verdict& v) {
   const double voxels = static_cast<double>(e.matrix_size[0]) * e.matrix_size[1] * e.matrix_size[2],
                values = static_cast<double>(std::min<Index>(e.coil_count, 4) * e.trajectory.sample_count());
   const bool is_scarce = values <= 4 * voxels, is_quiet = v.unexplained <= right_limit && !v.cause;
@@ -212,8 +207,7 @@ void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v
 
 }  // namespace
 
-template <class T>
-Verdict weigh(const VerifierInput<T>& input, EnergyTable& table) {
+Verdict weigh(const VerifierInput<float>& input, EnergyTable& table) {
   Verdict verdict;
   estimate_noise(input, table, verdict);
   weigh_shells(table, verdict);
@@ -266,14 +260,13 @@ bool take_findings(const Judged& first, Judged& volume) {
 }
 
 /// Finds what is wrong with a volume by all tests.
-template <class T>
-void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, const EnergyTable& table,
+void test_all(const VerifierInput<float>& input, const std::vector<Index>& starts, const EnergyTable& table,
               Verdict& verdict) {
   const auto time = times(input, starts);
   add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
-  ArmComparison<T> comparison(input, starts, verdict.noise_variance);
+  ArmComparison comparison(input, starts, verdict.noise_variance);
   auto arms = comparison.factors();
   auto central = central_samples(input, starts, time);
   if (!arms.contrast.empty() && !central.empty()) take_off_contrast(arms, central);
@@ -306,8 +299,7 @@ void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, c
 }
 
 /// `first`: a volume with the same E; null: none.
-template <class T>
-Judged judge_one(const VerifierInput<T>& input, const std::vector<Index>& starts, const Judged* first) {
+Judged judge_one(const VerifierInput<float>& input, const std::vector<Index>& starts, const Judged* first) {
   const auto begin = std::chrono::steady_clock::now();
   Judged judged;
   auto& [verdict, table, unit] = judged;
@@ -325,10 +317,34 @@ Judged judge_one(const VerifierInput<T>& input, const std::vector<Index>& starts
   return judged;
 }
 
+/// Returns an input whose image is of single precision, which tells as much: limits are 1e-5 of |d|^2 and more.
+VerifierInput<float> rounded(const VerifierInput<double>& e) {
+  VerifierInput<float> single{.trajectory = e.trajectory,
+                              .matrix_size = e.matrix_size,
+                              .samples = e.samples,
+                              .sample_scale = e.sample_scale,
+                              .maps = e.maps,
+                              .map_scale = e.map_scale,
+                              .samples_in_double = e.samples_in_double,
+                              .second_maps = e.second_maps,
+                              .coil_count = e.coil_count,
+                              .field_map = e.field_map,
+                              .sample_time_s = e.sample_time_s,
+                              .image = converted<Complex<float>>(e.image),
+                              .predicted = converted<Complex<float>>(e.predicted),
+                              .solver_residual = e.solver_residual,
+                              .iterations = e.iterations,
+                              .noise = e.noise};
+  if (e.encode)
+    single.encode = [&e](const auto& image) {
+      return converted<Complex<float>>(e.encode(converted<Complex<double>>(image)));
+    };
+  return single;
+}
+
 }  // namespace
 
-template <class T>
-std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs,
+std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs,
                            std::shared_ptr<const JudgedVolume>& beside) {
   std::vector<Verdict> verdicts(inputs.size());
   if (inputs.empty()) return verdicts;
@@ -343,10 +359,11 @@ std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs,
   return verdicts;
 }
 
-template std::vector<Verdict> judge<float>(const std::vector<VerifierInput<float>>&,
-                                           std::shared_ptr<const JudgedVolume>&);
-template std::vector<Verdict> judge<double>(const std::vector<VerifierInput<double>>&,
-                                            std::shared_ptr<const JudgedVolume>&);
-template Verdict weigh<float>(const VerifierInput<float>&, EnergyTable&);
+std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs,
+                           std::shared_ptr<const JudgedVolume>& beside) {
+  std::vector<VerifierInput<float>> in_single;
+  for (const auto& input : inputs) in_single.push_back(rounded(input));
+  return judge(in_single, beside);
+}
 
 }  // namespace fhd::validation

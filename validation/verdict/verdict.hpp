@@ -17,12 +17,12 @@ namespace fhd::validation {
 /// Computes the verdicts of volumes with one E. A volume that leaves over no more than the one `beside` them, in
 /// every shell of k-space, coil and readout, has the findings of that one; none: the first of these, which becomes
 /// it. Throws only what `input.encode` throws. Leaves a cause that takes a search empty: causes.hpp.
-template <class T>
-std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs,
+std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs,
+                           std::shared_ptr<const JudgedVolume>& beside);
+std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs,
                            std::shared_ptr<const JudgedVolume>& beside);
 
 /// Fills of a verdict only what is left over beyond noise.
-template <class T>
-Verdict weigh(const VerifierInput<T>& input, EnergyTable& table);
+Verdict weigh(const VerifierInput<float>& input, EnergyTable& table);
 
 }  // namespace fhd::validation
