@@ -129,7 +129,6 @@ struct Verdict {
   double prediction_error = -1;
   double border = 0;   ///< root mean square of |rho| along the border of the FOV over that of all voxels
   double air = 0;      ///< the same of the tenth of the voxels with the least |rho|
-  double centre = 0;   ///< |rho| at the centre of the FOV over the largest elsewhere
   double offset = 0;   ///< |c| over |d|, c the mean of the samples of each coil in the outer half of k-space
   double seconds = 0;  ///< that it took
 };

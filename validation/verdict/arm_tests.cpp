@@ -79,12 +79,9 @@ ArmFindings ArmComparison::factors() {
   if (density_) return {density_, 1};
   if (!model_) return {};
   const double as_told = model_->misfit(model_->arranged(arms_.data));
-  if (auto empty = empty_arms(*model_);
-      empty && empty->misfit < beyond_noise(most_left_of_energy, as_told, noise(*model_)))
-    return {std::move(empty->finding), 1};
   const auto factors = factors_that_explain(as_told);
   if (factors.empty()) return {};
-  ArmFindings found{factors_in_words(*model_, factors), 1};
+  ArmFindings found{factors_in_words(factors), 1};
   data_ = data_over(arms_, factors), is_as_measured_ = false;
   if (is_contrast(factors)) found.numbers = arms_.numbers, found.contrast = factors;
   return found;

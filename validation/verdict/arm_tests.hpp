@@ -20,10 +20,9 @@ double misfit_with(const ArmModel& model, const std::vector<Complex<double>>& fa
 /// Returns the factor of each row; data with very small factors are not raised to those of the others.
 std::vector<Complex<double>> factors_of_rows(const ArmModel& model,
                                              const std::vector<Complex<double>>& factors);
-/// Returns what the factors are: phases (code "phase"), gains of one readout, ones that change from one readout to
-/// the next, or signs that alternate where the gain changes as contrast does (code "signal"). Empty where they change
-/// smoothly.
-std::optional<Finding> factors_in_words(const ArmModel& model, const std::vector<Complex<double>>& factors);
+/// Returns what the factors are: phases (code "phase"), or signs that alternate where the gain changes as contrast does
+/// (code "signal"). Empty for other gains, which energies tell (odd_energies), and where they change smoothly.
+std::optional<Finding> factors_in_words(const std::vector<Complex<double>>& factors);
 /// Returns whether factors are those of contrast: their sizes change, and their phases by 180 degrees alone.
 bool is_contrast(const std::vector<Complex<double>>& factors);
 /// Returns that samples were multiplied by a density compensation, |k| or |k|^2, and are nothing at k = 0; code "window".
@@ -40,8 +39,6 @@ struct ArmCause {
   Finding finding;
   double misfit = 0;
 };
-/// Returns readouts without signal, at most a quarter of all, and the misfit of the others; code "odd_readouts".
-std::optional<ArmCause> empty_arms(const ArmModel& model);
 /// Returns the order of the arms that leaves least of `data`, which is [arm][place][coil] as in ArmSamples; code
 /// "order" where some are lost or stored twice, else "exchange". `noise`: the misfit of noise.
 std::optional<ArmCause> order_of_arms(const ArmModel& model, const Array<Complex<double>>& data,

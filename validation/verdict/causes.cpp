@@ -140,7 +140,6 @@ class Alternatives {
             [starts = &starts_, samples](Scan& scan) { delay_trajectory(*starts, samples, scan); });
         list_.back().cause.amount = samples, list_.back().cause.unit = "samples";
       }
-    code_ = "axes", axes();
     code_ = "order", orders();
     code_ = "readouts", readouts();
     code_ = "scale", scales();
@@ -202,36 +201,6 @@ class Alternatives {
                             "xyz"[axis], "xyz"[axis], factor),
                 factors);
       }
-  }
-
-  void axes() {
-    using Position = std::array<double, 3>;
-    const auto turn = [&](const std::string& cause, const std::function<void(Position&)>& change) {
-      add(cause, [change](Scan& scan) {
-        auto& k = scan.trajectory.k;
-        const Index all = sample_count(scan);
-        for (Index m = 0; m < all; ++m) {
-          Position at{k[m], k[all + m], k[2 * all + m]};
-          change(at);
-          for (Index axis = 0; axis < 3; ++axis) k[axis * all + m] = at[static_cast<std::size_t>(axis)];
-        }
-      });
-    };
-    constexpr std::array<std::array<std::size_t, 2>, 3> pairs{{{0, 1}, {0, 2}, {1, 2}}};
-    for (const auto& [a, b] : pairs)
-      if (is_long(static_cast<int>(a)) && is_long(static_cast<int>(b)))
-        turn(fmt::format("axes: k_{} and k_{} are swapped", "xyz"[a], "xyz"[b]),
-             [a = a, b = b](auto& k) { std::swap(k[a], k[b]); });
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      if (is_long(static_cast<int>(axis)))
-        turn(fmt::format("the sign of k_{} (mirrored)", "xyz"[axis]),
-             [axis](auto& k) { k[axis] = -k[axis]; });
-    turn("the sign of k, or conjugated data", [](auto& k) {
-      for (double& value : k) value = -value;
-    });
-    add("the data are conjugated", [](Scan& scan) {
-      for (auto& value : scan.kspace.values) value.im = -value.im;
-    });
   }
 
   void orders() {
@@ -311,20 +280,8 @@ double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
   return misfit_of_centre(scan, coils);
 }
 
-/// Returns the cause that positions fill hardly more than the centre of k-space, and all of it in another unit.
-std::optional<Finding> cause_of_unit(const Scan& scan) {
-  const auto largest = io::largest_magnitude(scan.trajectory.k);
-  const auto unit = io::likelier_unit(io::TrajectoryUnit::cycles_per_fov, largest, scan.geometry);
-  if (!unit) return {};
-  return Finding{"unit",
-                 fmt::format("the unit of the trajectory: |k| of at most {:.4g} fills k-space if it is in {}",
-                             *std::max_element(largest.begin(), largest.end()), io::name_of(*unit))};
-}
-
-/// Returns a cause that the positions or the samples show: another unit, many samples of one largest magnitude, or a coil
-/// of noise.
+/// Returns a cause that the samples show: many of one largest magnitude, or a coil of noise.
 std::optional<Finding> evident_cause(const Scan& scan) {
-  if (auto unit = cause_of_unit(scan)) return unit;
   const auto clipped = doctor::clipping_of(scan.kspace);
   if (clipped.count > 0)
     return Finding{"clipping",
@@ -379,7 +336,7 @@ double price_of(const std::string& code) { return code == "scale" || code == cod
 
 /// Returns how many alternatives are tried at most: each copies the values of the scan a few times.
 std::size_t alternatives_tried(const Scan& scan, bool thorough) {
-  constexpr Index most_values = 600'000'000, fewest = 12, all = 1000;
+  constexpr Index most_values = 600'000'000, fewest = 8, all = 1000;
   const Index values = std::max<Index>(1, scan.kspace.coil_count() * sample_count(scan));
   const bool is_3d = scan.geometry.matrix_size[2] > 1;
   return static_cast<std::size_t>(is_3d && !thorough ? fewest

@@ -25,7 +25,7 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const std::vector<std
 
 /// Returns the cause whose undoing explains the centre of k-space: to less than half of the present residual, and to 15 %
 /// or a third of it; `known` where none explains more than that does. Takes about 10 ms for an alternative in 2D, 100
-/// in 3D, of which there are some 45: all are tried, but of large scans, and in 3D where not `thorough`, only the
+/// in 3D, of which there are some 35: all are tried, but of large scans, and in 3D where not `thorough`, only the
 /// likeliest, by a count that is the same on every machine. Takes as much memory as the scan. `coils` says whether
 /// the maps of the scan are used. An alternative that cannot be tried is no error.
 std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coils,

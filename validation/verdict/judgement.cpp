@@ -99,8 +99,7 @@ bool is_ordinary(const Finding& cause, const Verdict& v) {
   if (cause.code == "signal") return cause.image_change < little;
   if (cause.code == "scale" && v.by_coil.size() == 1) return true;
   const bool is_untested_scale = cause.code == "scale" && !(cause.share > 0);
-  return share_outside(v) > 0 &&
-         (is_untested_scale || cause.code == "axes" || cause.code == "coil" || cause.code == "window");
+  return share_outside(v) > 0 && (is_untested_scale || cause.code == "coil" || cause.code == "window");
 }
 
 /// Returns the coil or the readouts in which nearly all lies that passes for noise.
@@ -152,13 +151,6 @@ std::optional<Finding> cause_in(const Verdict& v) {
                     percent(v.offset)),
         100 * v.offset, 0, "%"};
   if (v.cause && !is_ordinary(*v.cause, v) && !is_contrast(*v.cause, v)) return v.cause;
-  if (v.centre > centre_limit)
-    return Finding{
-        "offset",
-        fmt::format("a constant offset of the receiver: one voxel at the centre of the field of view "
-                    "is {:.0f} times brighter than all others",
-                    v.centre),
-        v.centre, 0, ""};
   const auto* field = change_of(v, "field_map");
   if (field && std::abs(field->amount) > 100 * field_map_limit && field->uncertainty > 0 &&
       std::abs(field->amount) > 5 * field->uncertainty) {
@@ -173,11 +165,6 @@ std::optional<Finding> cause_in(const Verdict& v) {
                     percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained))};
     if (!is_ordinary(cause, v)) return cause;
   }
-  const bool leaves_much = !(v.unexplained <= unexplained_limit);  // lambda takes a little off strong coils
-  if (const auto* gain = change_of(v, "gain"); gain && gain->share > 0.3 && leaves_much)
-    return Finding{"gain",       "the gain or the sign of a coil is not that of its map",
-                   gain->amount, 0,
-                   gain->unit,   gain->share};
   return is_too_much_noise(v) ? place_of_noise(v) : std::nullopt;
 }
 
@@ -253,7 +240,6 @@ double ordinary_limit(double share, double most) {
 
 std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts) {
   if (code == codes::folding) return option_words("map-sets", "auto");
-  if (code == "unit") return "give the unit with " + option_words("trajectory-unit");
   if (code == codes::delays)
     return facts.delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
                                          " X,Y in samples: auto does not find it"
@@ -267,7 +253,6 @@ std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts) {
                     " where k_x is 3 % too short, or check " + option_words("trajectory-unit") + " and " +
                     option_words("fov-mm")},
       {"shear", "take the stated share off this component of k"},
-      {"axes", "give the axes with " + option_words("trajectory-axes")},
       {"frequency", "demodulate the samples by this frequency, or give " + option_words("field-map")},
       {"field_map",
        "give the map by " + option_words("field-map") + " with " + option_words("field-map-unit")},

@@ -18,8 +18,8 @@ std::vector<std::vector<std::int64_t>> nearest_readouts(const ReadoutSet& all);
 std::optional<Finding> odd_energies(const ReadoutSet& all,
                                     const std::vector<std::vector<std::int64_t>>& nearest);
 
-/// Returns readouts that an image explains worse than the others: a run of them (motion for a moment) with 4
-/// times the median of R_j = |r_j|^2, or some with 30 times. Code "odd_readouts"; `amount`: the first one.
+/// Returns readouts that an image explains worse than the others, with 30 times the median of R_j = |r_j|^2. Code
+/// "odd_readouts"; `amount`: the first one.
 std::optional<Finding> odd_residuals(const ReadoutSet& all);
 
 /// Returns an order of the readouts other than that of the trajectory: code "exchange". C = sum |d_a - d_b|^2

@@ -30,7 +30,7 @@ std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
     const LinearPrediction prediction(starts, [&](RawIndex m) {
       return std::complex<double>{values[m].re, values[m].im};
     });
-    prediction.for_each_miss([&](std::complex<double> miss, const auto&...) {
+    prediction.for_each_miss([&](std::complex<double> miss) {
       for (const double size : {std::abs(miss.real()) / most, std::abs(miss.imag()) / most})
         wrapped += size > 1.5 && size <= 2.5, others += size > 1 && size <= 1.5;
     });

@@ -46,7 +46,7 @@ std::vector<double> times(const VerifierInput<float>& e, const std::vector<Index
   return time;
 }
 
-/// Measures border, air and centre of the image.
+/// Measures border and air of the image.
 void look_at_image(const VerifierInput<float>& e, Verdict& v) {
   const auto& n = e.matrix_size;
   const Index voxels = Index{n[0]} * n[1] * n[2];
@@ -56,23 +56,16 @@ void look_at_image(const VerifierInput<float>& e, Verdict& v) {
     return sum;
   };
   const auto is_end = [](Index at, int length) { return length > 1 && (at == 0 || at == length - 1); };
-  const auto is_near = [](Index at, int length) { return std::abs(at - length / 2) < 2; };
-  double all = 0, border = 0, at_border = 0, elsewhere = 0;  // elsewhere: the largest away from the centre
-#pragma omp parallel for schedule(static) reduction(+ : all, border, at_border) reduction(max : elsewhere)
-  for (Index row = 0; row < Index{n[1]} * n[2]; ++row) {
-    const Index y = row % n[1], z = row / n[1];
-    const bool edge = is_end(y, n[1]) || is_end(z, n[2]), near = is_near(y, n[1]) && is_near(z, n[2]);
-    for (Index x = 0; x < n[0]; ++x) {
-      const double of = power(row * n[0] + x);
-      all += of;
-      if (edge || is_end(x, n[0])) border += of, ++at_border;
-      if (!(near && is_near(x, n[0]))) elsewhere = std::max(elsewhere, of);
-    }
+  double border = 0, all = 0, at_border = 0;
+#pragma omp parallel for schedule(static) reduction(+ : border, all, at_border)
+  for (Index p = 0; p < voxels; ++p) {
+    const double of = power(p);
+    all += of;
+    if (is_end(p % n[0], n[0]) || is_end(p / n[0] % n[1], n[1]) || is_end(p / n[0] / n[1], n[2]))
+      border += of, ++at_border;
   }
   const double mean = positive(all / static_cast<double>(voxels));
   v.border = std::sqrt(border / positive(at_border) / mean);
-  const double centre = power((Index{n[2] / 2} * n[1] + n[1] / 2) * n[0] + n[0] / 2);
-  v.centre = elsewhere > 0 ? std::sqrt(centre / elsewhere) : 0;
   std::vector<double> some;  // the darkest tenth of a hundred thousand voxels is that of all
   for (Index p = 0; p < voxels; p += 1 + voxels / 100'000) some.push_back(power(p));
   const auto tenth = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 10);
@@ -169,7 +162,7 @@ void take_off_contrast(const ArmFindings& arms, CentralSamples& s) {
 void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict& v) {
   constexpr double nearly_all = 0.8;
   const auto is_of_samples = [](const Finding& f) {
-    return f.code == "imaginary" || f.code == "spikes" || f.code == "wrapped" ||
+    return f.code == "imaginary" || f.code == "spikes" ||
            (f.code == "odd_readouts" && f.share >= shown_by_samples);
   };
   if (!arms.cause || std::any_of(in_data.begin(), in_data.end(), is_of_samples)) return;
@@ -283,8 +276,8 @@ void test_all(const VerifierInput<float>& input, const std::vector<Index>& start
         constexpr double much = 0.05;  // of the image
         // Energies show an order of all lines: it makes neighbours of lines that are none.
         const bool is_order_of_all = finding.code == "exchange" && finding.share >= shown_by_samples;
-        return finding.code == "wrapped" || finding.code == "imaginary" || finding.code == "spikes" ||
-               is_order_of_all || (finding.code == "tone" && finding.image_change >= much);
+        return finding.code == "imaginary" || finding.code == "spikes" || is_order_of_all ||
+               (finding.code == "tone" && finding.image_change >= much);
       };
   std::optional<Finding> of_lines;
   if (std::none_of(in_data.begin(), in_data.end(), is_of_samples))

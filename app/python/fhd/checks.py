@@ -114,7 +114,5 @@ class Verdict(_WhereKnown):
     """root mean square of |rho| along the border of the field of view over that of all voxels"""
     air: float
     """the same of the tenth of the voxels with the least |rho|"""
-    centre: float
-    """|rho| at the centre of the field of view over the largest elsewhere"""
     offset: float
     """mean of the outer samples of the coils over |d|"""

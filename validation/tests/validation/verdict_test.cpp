@@ -180,19 +180,6 @@ TEST(Verdict, takes_an_object_beyond_the_field_of_view_for_no_scale_of_k) {
   EXPECT_EQ(decided(0.64, 0.3), Judgement::unexplained) << "too much is left over";
 }
 
-TEST(Verdict, blames_no_gain_where_little_is_left_over) {
-  Verdict v;
-  v.tested = 1, v.by_coil.assign(2, {0, 0.5, 0.1, 1});
-  v.changes = {{"gain", "the gain of a coil differs by 2 %", 2, 0, "%", 0.6}};
-  v.unexplained = 0.01;
-  validation::decide(v, 1e-4, 30);
-  EXPECT_EQ(v.judgement, Judgement::explained);
-  v.unexplained = 0.2;
-  validation::decide(v, 1e-4, 30);
-  ASSERT_TRUE(v.cause);
-  EXPECT_EQ(v.cause->code, "gain");
-}
-
 TEST(Verdict, names_a_cause_with_its_size_however_little_is_left_over) {
   Verdict v;
   v.tested = 1, v.unexplained = 0.02;
