@@ -12,7 +12,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Delays = std::array<double, 3>;  ///< samples, along each axis
 
 constexpr int farthest = 8;

@@ -12,8 +12,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
 using Factors = std::vector<Complex<double>>;
 
 /// Data of arms with less than this factor, against the mean, are not raised to those of the others.

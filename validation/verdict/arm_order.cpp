@@ -15,8 +15,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
 using Source = std::vector<Index>;  ///< [arm]: which arm of the file belongs there; -1: none
 
 struct Order {

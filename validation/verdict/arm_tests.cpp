@@ -8,9 +8,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
-
 /// Returns the data divided by factors of the arms; very small ones are not raised.
 Matrix data_over(const ArmSamples& arms, const std::vector<Complex<double>>& factors) {
   Matrix data(arms.data);

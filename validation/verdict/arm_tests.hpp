@@ -49,21 +49,20 @@ std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Array<Comple
                                        const std::array<int, 3>& matrix_size, double noise);
 
 /// Returns delays of gradients by axis, below 7 samples; code codes::delays. Of 2D scans alone.
-std::optional<ArmCause> delay_of_arms(const VerifierInput<float>& input,
-                                      const std::vector<std::int64_t>& starts, double misfit_as_told);
+std::optional<ArmCause> delay_of_arms(const VerifierInput<float>& input, const std::vector<Index>& starts,
+                                      double misfit_as_told);
 
 struct ArmFindings {
   std::optional<Finding> cause{};  ///< why arms contradict each other, where something explains it
   double share = 0;                ///< of what is left over of the arms beyond noise that the cause explains
-  std::vector<std::int64_t> numbers{};      ///< of readouts whose signal changes as contrast does, ...
+  std::vector<Index> numbers{};    ///< of readouts whose signal changes as contrast does, ...
   std::vector<Complex<double>> contrast{};  ///< ... and by which factors
 };
 
 /// Compares the arms of a scan. `noise_variance` as in Verdict, of scaled samples.
 class ArmComparison {
  public:
-  ArmComparison(const VerifierInput<float>& input, const std::vector<std::int64_t>& starts,
-                double noise_variance);
+  ArmComparison(const VerifierInput<float>& input, const std::vector<Index>& starts, double noise_variance);
   /// Returns density compensation and factors of readouts, where they explain why arms contradict each other.
   ArmFindings factors();
   /// Returns another order of readouts, motion or delays that do; call it after factors(). It takes a second.
@@ -75,7 +74,7 @@ class ArmComparison {
   std::vector<Complex<double>> factors_that_explain(double as_told) const;
 
   const VerifierInput<float>& e_;
-  const std::vector<std::int64_t>& starts_;
+  const std::vector<Index>& starts_;
   double radius_, noise_;
   ArmSamples arms_;
   std::optional<Finding> density_{};

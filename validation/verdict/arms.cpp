@@ -12,9 +12,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
-
 constexpr Index most_arm_coils = 4, fewest_arms = 4;
 /// lambda over the mean eigenvalue of E^H E.
 constexpr double arm_damping = 1e-4;
@@ -40,26 +37,7 @@ bool thin_out(std::vector<Index>& values, Index most) {
   return stride == 1;
 }
 
-/// Mixes the coils to the few that hold most of the data.
-void compress_arms(ArmSamples& arms) {
-  if (arms.coils <= most_arm_coils) return;
-  const Index rows = arms.arms * arms.places, coils = arms.coils;
-  Matrix data({rows, coils});
-  std::copy(arms.data.begin(), arms.data.end(), data.data());
-  const auto eigen = hermitian_eigen(matrix_product(adjoint(data), data));
-  Matrix mix({coils, most_arm_coils});
-  for (Index c = 0; c < coils; ++c)
-    for (Index j = 0; j < most_arm_coils; ++j) mix[c * most_arm_coils + j] = eigen.vectors[j * coils + c];
-  arms.data = matrix_product(data, mix), arms.coils = most_arm_coils;
-}
-
 }  // namespace
-
-double energy(const Matrix& a) {
-  double sum = 0;
-  for (const auto& value : a) sum += norm(value);
-  return sum;
-}
 
 double ArmSamples::radius(Index arm, Index place) const {
   const auto& at_place = k[at(arm, place)];
@@ -127,7 +105,11 @@ ArmSamples arms_of(const VerifierInput<float>& e, const std::vector<Index>& star
         const auto d = sample_of(e, c * all + start(arm) + arms.samples[static_cast<std::size_t>(i)]);
         arms.data[(arm * arms.places + i) * arms.coils + c] = {d.real(), d.imag()};
       }
-  if (arms.places > 0) compress_arms(arms);
+  if (arms.places > 0 && arms.coils > most_arm_coils) {
+    Matrix data({arms.arms * arms.places, arms.coils});
+    std::copy(arms.data.begin(), arms.data.end(), data.data());
+    arms.data = matrix_product(data, strongest_mix(data, most_arm_coils)), arms.coils = most_arm_coils;
+  }
   return arms;
 }
 
@@ -146,12 +128,10 @@ ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const std
   for (Index i = 0; !weights.empty() && i < encoding.size(); ++i)
     encoding[i] = weights[static_cast<std::size_t>(i / count)] * encoding[i];
   auto normal = weights.empty() ? gram_matrix(k, grid) : matrix_product(adjoint(encoding), encoding);
-  const double lambda = arm_damping * energy(encoding) / static_cast<double>(count);
-  for (Index p = 0; p < count; ++p) normal[p * count + p].re += lambda;
-  auto inverse = inverse_cholesky_factor(std::move(normal));
-  if (!inverse) return;
-  factor = std::move(*inverse);
-  freedom = static_cast<double>(rows - count) + lambda * energy(factor);  // rows less the trace of H
+  auto damped = damped_factor(std::move(normal), arm_damping);
+  if (!damped) return;
+  factor = std::move(damped->inverse);
+  freedom = static_cast<double>(rows) - damped->unknowns;
 }
 
 ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights, double field)
@@ -192,11 +172,7 @@ Matrix ArmModel::arranged(const Matrix& data) const {
 Matrix ArmModel::folded(const Matrix& w) const { return adjoint(matrix_product(adjoint(w), a_)); }
 Matrix ArmModel::predicted(const Matrix& z) const { return matrix_product(a_, z); }
 
-Matrix ArmModel::rest(const Matrix& w) const {
-  Matrix r = predicted(folded(w));
-  for (Index i = 0; i < r.size(); ++i) r[i] = w[i] - r[i];
-  return r;
-}
+Matrix ArmModel::rest(const Matrix& w) const { return minus(w, predicted(folded(w))); }
 
 double ArmModel::misfit(const Matrix& w) const { return energy(w) - energy(folded(w)); }
 

@@ -21,7 +21,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Starts = std::vector<Index>;
 
 /// |d - E rho| / |d| of the centre of k-space, noise included, of a model that is right.

@@ -1,7 +1,6 @@
 #pragma once
 // Finds why a model does not explain the data: undoes mistakes that occur in files, one at a time, on the centre of
 // k-space, which a small matrix shows in milliseconds, and names the one without which the data are explained.
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
+#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/judgement.hpp"
 
 namespace fhd::validation {
@@ -21,7 +21,7 @@ struct Alternative {
 
 /// Returns the alternatives for scans with the positions and coils of `scan`. They refer to it and to `starts`, where its
 /// readouts start (readouts.hpp).
-std::vector<Alternative> alternatives_of(const Scan& scan, const std::vector<std::int64_t>& starts);
+std::vector<Alternative> alternatives_of(const Scan& scan, const std::vector<Index>& starts);
 
 /// Returns the cause whose undoing explains the centre of k-space: to less than half of the present residual, and to 15 %
 /// or a third of it; `known` where none explains more than that does. Takes about 10 ms for an alternative in 2D, 100

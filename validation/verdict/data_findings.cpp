@@ -15,9 +15,9 @@
 
 namespace fhd::validation {
 
-std::vector<Finding> findings_in_data(const VerifierInput<float>& input,
-                                      const std::vector<std::int64_t>& starts, const Verdict& v) {
-  constexpr std::int64_t enough = 50'000;
+std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const std::vector<Index>& starts,
+                                      const Verdict& v) {
+  constexpr Index enough = 50'000;
   constexpr double few_unknowns = 0.5;  // share of the signal where there are more values than unknowns
   const auto& times = input.sample_time_s;
   const double dwell_s = times && times->size() > 1 ? std::max(0.0, (*times)[1] - (*times)[0]) : 0;

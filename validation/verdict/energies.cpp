@@ -9,7 +9,6 @@ namespace fhd::validation {
 namespace {
 
 using Value = std::complex<double>;
-using Index = std::int64_t;
 
 /// Returns the volume of k-space, in voxels (1 cycle/FOV along every axis of more than one voxel), inside the
 /// ellipsoid of this normalised radius, cut at the box |k| <= N/2.

@@ -2,7 +2,6 @@
 // Tests of named hypotheses about what is wrong with a scan, on the centre of k-space: sizes by least squares beside
 // the image (centre_model.hpp), uncertainties from what is left over, readout by readout, and how much of the image
 // depends on it.
-#include <cstdint>
 #include <vector>
 
 #include "validation/verdict/centre_model.hpp"
@@ -24,7 +23,7 @@ struct HypothesisTests {
 
 /// Tests the hypotheses on `centre`. `noise_variance` is E |n|^2 of a sample in the unit of the scaled samples, 0
 /// where not known; `time` as that of central_samples. Nothing is found where the centre of k-space cannot tell.
-HypothesisTests test_hypotheses(const VerifierInput<float>& input, const std::vector<std::int64_t>& starts,
+HypothesisTests test_hypotheses(const VerifierInput<float>& input, const std::vector<Index>& starts,
                                 const std::vector<double>& time, double noise_variance, Centre& centre);
 
 }  // namespace fhd::validation

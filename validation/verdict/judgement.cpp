@@ -50,8 +50,6 @@ int odd_coil(const Verdict& v) {
                       sorted.back() > coil_limit * sorted[sorted.size() - 2];
   std::vector<double> shares;
   for (const auto& coil : v.by_coil) shares.push_back(coil.unexplained);
-  std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2),
-                   shares.end());
   const Misfit& coil = v.by_coil[static_cast<std::size_t>(worst)];
   const double own = coil.unexplained;
   constexpr double more = 1.5;  // of its signal than of that of others
@@ -59,11 +57,9 @@ int odd_coil(const Verdict& v) {
   constexpr double much_noise = 0.5, little = 0.01;
   std::vector<double> beyond;
   for (const auto& of : v.by_coil) beyond.push_back(of.beyond_noise);
-  std::sort(beyond.begin(), beyond.end());
-  const double usual = std::max(little, more * beyond[beyond.size() / 2]);
+  const double usual = std::max(little, more * median(beyond));
   if (coil.beyond_noise >= 0 && coil.beyond_noise <= usual && own < much_noise) return -1;
-  return is_odd && own > unexplained_limit && own > more * shares[shares.size() / 2] ? static_cast<int>(worst)
-                                                                                     : -1;
+  return is_odd && own > unexplained_limit && own > more * median(shares) ? static_cast<int>(worst) : -1;
 }
 
 /// Returns what tissue outside the FOV explains; 0: too little.

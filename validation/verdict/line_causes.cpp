@@ -19,8 +19,8 @@ LineTests::LineTests(const Lines& coils)
   all_energy_ = std::accumulate(energy_.begin(), energy_.end(), 0.0);
 }
 
-std::optional<Finding> cause_in_lines(const VerifierInput<float>& input,
-                                      const std::vector<std::int64_t>& starts, double unexplained) {
+std::optional<Finding> cause_in_lines(const VerifierInput<float>& input, const std::vector<Index>& starts,
+                                      double unexplained) {
   constexpr double little = 0.02;  // is left over of scans whose lines are in order
   constexpr double least_change = 0.05;
   const auto lines = cartesian_lines(input, starts);

@@ -12,7 +12,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using LineValue = Complex<double>;
 
 constexpr std::array<std::array<std::size_t, 2>, 6> line_pairs{

@@ -19,7 +19,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Value = std::complex<float>;
 using Position = std::array<double, 3>;  ///< fractions of the FOV, -0.5 ... 0.5
 using Size = std::array<int, 3>;
@@ -131,9 +130,9 @@ class Agreement {
   const MapFit& fit() const { return fit_; }
 
   /// Returns the maps as changed, [coil][voxel], of one root sum of squares wherever they are not zero.
-  MapFit::Matrix changed(const MapChange& change) const {
+  Matrix changed(const MapChange& change) const {
     const Index voxels = fit_.grid().count();
-    MapFit::Matrix maps({coils(), voxels});
+    Matrix maps({coils(), voxels});
     for (Index p = 0; p < voxels; ++p) {
       Position r{};
       for (std::size_t axis = 0; axis < 3; ++axis) r[axis] = fit_.grid().position(p, axis);
@@ -179,7 +178,7 @@ class Agreement {
 
  private:
   /// Correlation of |c_a| / |c| with |S_b| / |S|, weighted by |c|^2.
-  double likeness(const MapFit::Matrix& images, const MapFit::Matrix& maps, Index a, Index b) const {
+  double likeness(const Matrix& images, const Matrix& maps, Index a, Index b) const {
     const Index voxels = fit_.grid().count();
     double product = 0, left = 0, right = 0;
     for (Index p = 0; p < voxels; ++p) {

@@ -11,8 +11,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 double norm_of(const std::vector<float>& re, const std::vector<float>& im) {
   double sum = 0;
   for (std::size_t i = 0; i < re.size(); ++i)
@@ -56,14 +54,9 @@ MapFit::MapFit(const Scan& scan) {
       auto& e = encoding_[i * voxels + p];
       e = root * e;
       if (!scan.field_map || !scan.sample_time_s) continue;
-      Index at = 0;
-      for (std::size_t axis = 3; axis-- > 0;) {
-        const auto place = std::lround(grid_.position(p, axis) * full[axis]) + full[axis] / 2;
-        at = at * full[axis] + std::clamp<Index>(place, 0, full[axis] - 1);
-      }
-      const double phase =
-          -(*scan.field_map)[at] * (*scan.sample_time_s)[samples_[static_cast<std::size_t>(i)]];
-      e = Complex<double>(std::cos(phase), std::sin(phase)) * e;
+      e = phasor(-(*scan.field_map)[nearest_voxel(grid_, p, full)] *
+                 (*scan.sample_time_s)[samples_[static_cast<std::size_t>(i)]]) *
+          e;
     }
   }
   data_ = Matrix({count, coils_});
@@ -204,7 +197,7 @@ MapFit::Image MapFit::images_of_coils() const {
   return images;
 }
 
-MapFit::Matrix MapFit::predicted(const Matrix& maps, const Matrix& image) const {
+Matrix MapFit::predicted(const Matrix& maps, const Matrix& image) const {
   Matrix images({grid_.count(), coils_});
   for (Index p = 0; p < grid_.count(); ++p)
     for (Index c = 0; c < coils_; ++c) images[p * coils_ + c] = maps[c * grid_.count() + p] * image[p];

@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
+#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/neighbours.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Neighbours = std::vector<std::vector<Index>>;
 using Places = std::vector<Index>;  ///< [readout]: which readout of the file belongs there
 
@@ -147,8 +147,7 @@ class NeighbourOrder {
       least.push_back(best);
       largest = std::max(largest, ++offsets[std::abs(which - a)]);
     }
-    std::nth_element(least.begin(), least.begin() + set_.readouts / 2, least.end());
-    return least[static_cast<std::size_t>(set_.readouts / 2)] < alike &&
+    return median(least) < alike &&
            static_cast<double>(largest) < common * static_cast<double>(set_.readouts);
   }
   double apart(Index a, Index b) const {

@@ -11,9 +11,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = MapFit::Matrix;
-
 /// The prediction of a coil by others is its image where it explains this share of it.
 constexpr double alike = 0.8;
 

@@ -5,24 +5,18 @@
 #include <optional>
 #include <string>
 
+#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/neighbours.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Neighbours = std::vector<std::vector<Index>>;
 
 constexpr double lost_limit = 0.05, noise_limit = 9, gain_limit = 25;  ///< of the energy of the neighbours
 constexpr double least_size = 0.05;                    ///< of the signal that is missing, or too much
 constexpr double outlier_limit = 30, own_limit = 0.2;  ///< of a residual: over the median, over its own |d|^2
 constexpr double peak_limit = 0.5;                     ///< of the energy of a readout in one place: a spike
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 class OddReadouts {
  public:

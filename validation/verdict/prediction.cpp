@@ -8,9 +8,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
-
 constexpr Index every = 4, left_out = 2;
 /// Share of an image's own energy that other readouts may miss: if they miss more, they do not determine those left out.
 constexpr double most_missed = 0.1;

@@ -15,19 +15,18 @@
 namespace fhd::validation {
 namespace {
 
-using RawIndex = std::int64_t;
 std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
   constexpr double fewest = 4;
   const auto starts = readout_starts(scan.trajectory);
-  const RawIndex coils = scan.kspace.coil_count(), samples = scan.trajectory.sample_count();
+  const Index coils = scan.kspace.coil_count(), samples = scan.trajectory.sample_count();
   double most = 0;
   for (const auto& d : scan.kspace.values)
     most = std::max({most, std::abs(static_cast<double>(d.re)), std::abs(static_cast<double>(d.im))});
   double wrapped = 0, others = 0;
 #pragma omp parallel for schedule(static) reduction(+ : wrapped, others)
-  for (RawIndex coil = 0; coil < coils; ++coil) {
+  for (Index coil = 0; coil < coils; ++coil) {
     const auto* values = scan.kspace.values.data() + coil * samples;
-    const LinearPrediction prediction(starts, [&](RawIndex m) {
+    const LinearPrediction prediction(starts, [&](Index m) {
       return std::complex<double>{values[m].re, values[m].im};
     });
     prediction.for_each_miss([&](std::complex<double> miss) {

@@ -9,8 +9,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 constexpr double share_limit =
     0.012;  ///< of |r|^2; good scans stay below 0.006, the smallest planted one is 0.017
 constexpr double step_limit = 0.1;  ///< of v: how much of the move the image did not absorb

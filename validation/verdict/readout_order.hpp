@@ -1,6 +1,5 @@
 #pragma once
 // Finds readouts that are not where the trajectory says: one lost or stored twice, with the rest moved.
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -10,7 +9,7 @@
 namespace fhd::validation {
 
 /// Returns in words that from readout `first` on each holds the samples of `shift` places later.
-std::string order_in_words(std::int64_t first, std::int64_t shift);
+std::string order_in_words(Index first, Index shift);
 
 /// Returns what the residual r = d - p, p = E rho, says of the order of all readouts of a scan. With v_j = p_{j+s} -
 /// p_j, s = -2 ... 2, the share of |r|^2 that one factor of v explains from a readout on, (sum Re <v_j, r_j>)^2 / sum

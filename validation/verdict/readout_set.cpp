@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
 namespace {
-
-using Index = std::int64_t;
 
 /// Copies every `stride`-th sample of these readouts, of the first `coils`.
 ReadoutSet copied(const VerifierInput<float>& e, const std::vector<Index>& starts, std::vector<Index> numbers,
@@ -49,11 +48,7 @@ ReadoutSet copied(const VerifierInput<float>& e, const std::vector<Index>& start
       set.k.push_back(at);
       if (i > 0) steps.push_back(std::sqrt(step));
     }
-  if (!steps.empty()) {
-    const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-    std::nth_element(steps.begin(), middle, steps.end());
-    set.step = *middle;
-  }
+  set.step = median(std::move(steps));
   return set;
 }
 

@@ -8,8 +8,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 /// Sums of a coil away from the centre of k-space.
 struct Phases {
   std::complex<double> sum;  ///< of d^2 / |d|^2

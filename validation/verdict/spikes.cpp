@@ -10,8 +10,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 constexpr double over_neighbours = 16, over_median = 30, least_share = 0.1;
 constexpr double near_centre = 4;  ///< cycles/FOV: there the signal itself has peaks
 
@@ -39,9 +37,7 @@ std::optional<Finding> spikes_in(const VerifierInput<float>& e, const std::vecto
   for (Index coil = 0; coil < e.coil_count; ++coil)
     for (Index m = 0; m < count; ++m)
       energy[static_cast<std::size_t>(m)] += std::norm(rest_of(e, coil * count + m));
-  std::vector<double> sorted(energy);
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
+  const double usual = median(energy);
   double all = 0, in_spikes = 0, data = 0;
   for (Index i = 0; i < e.coil_count * count; ++i) data += std::norm(sample_of(e, i));
   Index spikes = 0, first_readout = 0, first_sample = 0;
@@ -49,8 +45,7 @@ std::optional<Finding> spikes_in(const VerifierInput<float>& e, const std::vecto
     for (Index m = starts[j]; m < starts[j + 1]; ++m) {
       const double of = energy[static_cast<std::size_t>(m)];
       all += of;
-      if (of <= over_median * *middle ||
-          of <= over_neighbours * around(energy, m, starts[j], starts[j + 1]) ||
+      if (of <= over_median * usual || of <= over_neighbours * around(energy, m, starts[j], starts[j + 1]) ||
           square_of_k(e.trajectory, m) < near_centre * near_centre)
         continue;
       if (spikes++ == 0) first_readout = static_cast<Index>(j), first_sample = m - starts[j];

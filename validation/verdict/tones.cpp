@@ -7,11 +7,11 @@
 #include <numbers>
 
 #include "recon/array/fft.hpp"
+#include "validation/verdict/algebra.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Row = std::vector<double>;  ///< by frequency, in cycles over a piece
 
 constexpr double residual_limit = 12;  ///< good scans stay below 6
@@ -66,12 +66,6 @@ Spectra spectra_of(const ReadoutSet& set, bool of_residual) {
       spectra.of_pieces[static_cast<std::size_t>(column / set.coils)][static_cast<std::size_t>(f)] +=
           norm(Complex<double>(lines[f * columns + column])) / size;
   return spectra;
-}
-
-double quantile(Row values, double share) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
 }
 
 /// Returns the lower quartile of some pieces at every frequency.

@@ -27,7 +27,6 @@ namespace fhd::validation {
 namespace {
 
 using Value = std::complex<double>;
-using Index = std::int64_t;
 
 /// Returns the times of the samples, s, about their mean; without sample times the share of the readout behind a sample.
 std::vector<double> times(const VerifierInput<float>& e, const std::vector<Index>& starts) {

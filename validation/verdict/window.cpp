@@ -9,8 +9,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 /// Noise at the ends below this share of the least in the inner half, of squares: a window. Good scans stay above 0.6.
 constexpr double window_limit = 0.2;
 constexpr int classes = 24;
