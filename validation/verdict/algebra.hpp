@@ -5,9 +5,13 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "recon/array/array.hpp"
+#include "recon/domain/report.hpp"
 #include "recon/trajectory/small_grid.hpp"
 
 namespace fhd::validation {
@@ -54,6 +58,14 @@ struct Solution {
 };
 /// Returns the solution; empty where an unknown changes nothing that is not changed by the others.
 std::optional<Solution> solved(const System& system);
+
+/// Returns a finding: `amount` with its standard deviation in `unit`, the share of what is left over that it explains, and
+/// |change| / |image|; < 0: not known.
+inline Finding make_finding(std::string_view code, std::string text, double amount = 0,
+                            double uncertainty = 0, std::string unit = {}, double share = 0,
+                            double image_change = -1) {
+  return {std::string(code), std::move(text), amount, uncertainty, std::move(unit), share, image_change};
+}
 
 /// Returns the value that `share` of the others are below; 0 for no values.
 inline double quantile(std::vector<double> values, double share) {

@@ -141,7 +141,7 @@ double share_of_flips(const Factors& g) {
 }
 
 Finding phase_finding(std::string text, double amount, double change) {
-  return {"phase", std::move(text), amount, 0, "degrees", 1, change};
+  return make_finding("phase", std::move(text), amount, 0, "degrees", 1, change);
 }
 
 /// Returns what phases differ from readout to readout; empty where they agree but for signs that last, as an
@@ -289,27 +289,20 @@ std::optional<Finding> density_of_arms(const ArmSamples& arms, const std::array<
       is_found = weighted.is_tested() && weighted.misfit(w) < most;
     }
   if (!is_found) return {};
-  return Finding{"window",
-                 "the samples were multiplied by a density compensation already: they grow with |k| from the "
-                 "centre of k-space on",
-                 0,
-                 0,
-                 "",
-                 1,
-                 1};
+  return make_finding(
+      "window",
+      "the samples were multiplied by a density compensation already: they grow with |k| from the "
+      "centre of k-space on",
+      0, 0, "", 1, 1);
 }
 
 std::optional<Finding> factors_in_words(const Factors& factors) {
   if (auto phases = phases_in_words(factors)) return phases;
   if (!is_contrast(factors) || share_of_flips(factors) < 0.5) return {};
-  return Finding{
+  return make_finding(
       "signal",
-      "its sign alternates from readout to readout: a phase cycling of 180 degrees is left in the data",
-      180,
-      0,
-      "degrees",
-      1,
-      1};
+      "its sign alternates from readout to readout: a phase cycling of 180 degrees is left in the data", 180,
+      0, "degrees", 1, 1);
 }
 
 }  // namespace fhd::validation

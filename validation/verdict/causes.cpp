@@ -283,12 +283,12 @@ double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
 std::optional<Finding> evident_cause(const Scan& scan) {
   const auto clipped = doctor::clipping_of(scan.kspace);
   if (clipped.count > 0)
-    return Finding{"clipping",
-                   fmt::format("samples clipped by the receiver: {:.2g} % of them, in {} coil{}",
-                               100 * clipped.share, clipped.coils, doctor::plural(clipped.coils)),
-                   100 * clipped.share, 0, "%"};
+    return make_finding("clipping",
+                        fmt::format("samples clipped by the receiver: {:.2g} % of them, in {} coil{}",
+                                    100 * clipped.share, clipped.coils, doctor::plural(clipped.coils)),
+                        100 * clipped.share, 0, "%");
   if (auto noise = doctor::coils_of_noise(scan); noise.noise > 1.4 && !scan.noise)
-    return Finding{"coil", std::move(noise.text), noise.noise, 0, "times the noise of the others"};
+    return make_finding("coil", std::move(noise.text), noise.noise, 0, "times the noise of the others");
   return {};
 }
 
@@ -371,9 +371,9 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
   std::optional<Finding> cause = std::move(known);
   if (const double left = misfit_of_two_sets(scan, coils); left < least)
     least = left,
-    cause = Finding{codes::folding,
-                    "the object is larger than the field of view and folds, which one set of maps "
-                    "does not describe"};
+    cause = make_finding(codes::folding,
+                         "the object is larger than the field of view and folds, which one set of maps "
+                         "does not describe");
   std::size_t left_to_try = alternatives_tried(scan, thorough);
   for (const auto& [likely, undo] : alternatives_of(scan, starts)) {
     if (left_to_try-- == 0) break;

@@ -106,10 +106,10 @@ std::optional<Finding> place_of_noise(const Verdict& v) {
   std::sort(coils.begin(), coils.end(), worse);
   if (coils.size() > 1 && coils.back().unexplained > nothing &&
       coils[coils.size() - 2].unexplained < apart * coils.back().unexplained)
-    return Finding{
+    return make_finding(
         "coil",
         fmt::format("coil {:.0f} (from 0, as used) holds little but noise: {} of its signal is left over",
-                    coils.back().where, percent(coils.back().unexplained))};
+                    coils.back().where, percent(coils.back().unexplained)));
   if (v.by_readout.size() < 3) return {};
   auto sorted = v.by_readout;
   std::sort(sorted.begin(), sorted.end());
@@ -117,12 +117,12 @@ std::optional<Finding> place_of_noise(const Verdict& v) {
   if (!(sorted.back() > outlier * sorted[sorted.size() - 2])) return {};
   const auto worst = std::max_element(v.by_readout.begin(), v.by_readout.end()) - v.by_readout.begin();
   const auto first = worst * v.readouts_per_group;
-  return Finding{
+  return make_finding(
       "odd_readouts",
       fmt::format(
           "readout {} (from 0){} is of noise or interference: {:.0f} times as much is left over as of others",
           first, v.readouts_per_group > 1 ? " or one after it" : "", sorted.back() / positive(usual)),
-      static_cast<double>(first), 0, "readouts"};
+      static_cast<double>(first), 0, "readouts");
 }
 
 /// Returns whether a signal that seems to be wrong is contrast, which no gain reaches.
@@ -140,12 +140,12 @@ std::optional<Finding> cause_in(const Verdict& v) {
       mistake && !(v.cause && v.cause->share > std::max(clear, mistake->share)) && !is_ordinary(*mistake, v))
     return *mistake;
   if (v.offset > offset_limit)
-    return Finding{
+    return make_finding(
         "offset",
         fmt::format("a constant offset of the receiver: one value in all samples of a coil makes up "
                     "{} of the signal",
                     percent(v.offset)),
-        100 * v.offset, 0, "%"};
+        100 * v.offset, 0, "%");
   if (v.cause && !is_ordinary(*v.cause, v) && !is_contrast(*v.cause, v)) return v.cause;
   const auto* field = change_of(v, "field_map");
   if (field && std::abs(field->amount) > 100 * field_map_limit && field->uncertainty > 0 &&

@@ -206,7 +206,7 @@ struct Best {
 };
 
 Finding named(std::string text, double amount = 0, std::string unit = {}, double uncertainty = 0) {
-  return {"sensitivity_maps", std::move(text), amount, uncertainty, std::move(unit)};
+  return make_finding("sensitivity_maps", std::move(text), amount, uncertainty, std::move(unit));
 }
 
 bool is_long(const Size& size, std::size_t axis) { return size[axis] > 1; }

@@ -46,7 +46,7 @@ class NeighbourOrder {
   std::optional<Finding> operator()() const {
     const auto what = is_cartesian() ? by_energies() : by_samples();
     if (what.empty()) return {};
-    return Finding{"exchange", "the order of the readouts: " + what, 0, 0, "", 1};
+    return make_finding("exchange", "the order of the readouts: " + what, 0, 0, "", 1);
   }
 
  private:

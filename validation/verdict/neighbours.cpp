@@ -60,15 +60,12 @@ std::optional<Finding> first_samples(const ReadoutSet& set) {
   double in_first = 0;
   while (count < later && share(count) > limit) in_first += rest[static_cast<std::size_t>(count++)];
   if (count == 0 || count > most || in_first < least_share * all) return {};
-  return Finding{
+  return make_finding(
       "samples",
       fmt::format("the first {} samples of each readout do not fit (filter of the receiver, or noise "
                   "before the signal)",
                   count),
-      static_cast<double>(count),
-      0,
-      "samples",
-      in_first / all};
+      static_cast<double>(count), 0, "samples", in_first / all);
 }
 
 }  // namespace fhd::validation

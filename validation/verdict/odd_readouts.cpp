@@ -173,12 +173,9 @@ class OddReadouts {
       numbers += fmt::format(" ... ({} of {}, from 0)", found.size(), set_.readouts);
     else
       numbers += fmt::format(" of {} (from 0)", set_.readouts);
-    return {"odd_readouts",
-            fmt::format("readout{} {} {}", found.size() > 1 ? "s" : "", numbers, what),
-            amount < 0 ? static_cast<double>(set_.numbers[at(found[0])]) : amount,
-            0,
-            unit,
-            1};
+    return make_finding("odd_readouts",
+                        fmt::format("readout{} {} {}", found.size() > 1 ? "s" : "", numbers, what),
+                        amount < 0 ? static_cast<double>(set_.numbers[at(found[0])]) : amount, 0, unit, 1);
   }
 
   const ReadoutSet& set_;

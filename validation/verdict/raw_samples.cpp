@@ -35,22 +35,20 @@ std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
     });
   }
   if (wrapped < fewest || wrapped <= 2 * others) return {};
-  return Finding{"wrapped",
-                 fmt::format("samples wrap at the end of the receiver's range (overflow of integers): {:.0f} "
-                             "of them jump by nearly all of it",
-                             wrapped),
-                 wrapped,
-                 0,
-                 "samples",
-                 shown_by_samples};
+  return make_finding(
+      "wrapped",
+      fmt::format("samples wrap at the end of the receiver's range (overflow of integers): {:.0f} "
+                  "of them jump by nearly all of it",
+                  wrapped),
+      wrapped, 0, "samples", shown_by_samples);
 }
 
 }  // namespace
 
 std::optional<Finding> cause_in_raw_samples(const Scan& scan) {
   if (doctor::is_transposed(scan))
-    return Finding{"transposed",    "the order of the samples: coils and samples are transposed", 0, 0, "",
-                   shown_by_samples};
+    return make_finding("transposed", "the order of the samples: coils and samples are transposed", 0, 0, "",
+                        shown_by_samples);
   return wrapped_raw_samples(scan);
 }
 

@@ -105,13 +105,8 @@ class Order {
     }
     if (most == 0) return {};
     const Index first = set_.numbers[static_cast<std::size_t>(best.first)];
-    return Finding{"order",
-                   order_in_words(first, best.shift),
-                   static_cast<double>(first),
-                   0,
-                   "readouts",
-                   best.share,
-                   std::min(1.0, std::sqrt(best.square / prediction_))};
+    return make_finding("order", order_in_words(first, best.shift), static_cast<double>(first), 0, "readouts",
+                        best.share, std::min(1.0, std::sqrt(best.square / prediction_)));
   }
 
   const ReadoutSet& set_;

@@ -35,13 +35,10 @@ std::optional<Finding> lost_part(const ReadoutSet& set) {
   }
   const auto count = static_cast<double>(set.data.size());
   if (count < 256 || std::min(re, im) > nothing * std::max(re, im) || below < 0.05 * count) return {};
-  return Finding{
+  return make_finding(
       "imaginary",
-      fmt::format("the {} part of all samples is zero: it was lost", im < re ? "imaginary" : "real"),
-      0,
-      0,
-      "%",
-      1};
+      fmt::format("the {} part of all samples is zero: it was lost", im < re ? "imaginary" : "real"), 0, 0,
+      "%", 1);
 }
 
 }  // namespace
@@ -66,13 +63,10 @@ std::optional<Finding> imaginary_part(const ReadoutSet& set, bool is_unexplained
   const double gain = (1 - mean.real()) / (1 + mean.real());
   constexpr double independent = 0.1;  // of the samples: neighbours resemble each other
   const double uncertainty = 2 / std::pow(1 + mean.real(), 2) / std::sqrt(2 * independent * count);
-  return Finding{"imaginary",
-                 fmt::format("the imaginary part has {:.0f} \u00b1 {:.1g} % of the gain of the real one",
-                             100 * gain, 100 * uncertainty),
-                 100 * gain,
-                 100 * uncertainty,
-                 "%",
-                 1};
+  return make_finding("imaginary",
+                      fmt::format("the imaginary part has {:.0f} \u00b1 {:.1g} % of the gain of the real one",
+                                  100 * gain, 100 * uncertainty),
+                      100 * gain, 100 * uncertainty, "%", 1);
 }
 
 }  // namespace fhd::validation

@@ -52,16 +52,12 @@ std::optional<Finding> spikes_in(const VerifierInput<float>& e, const std::vecto
       in_spikes += of;
     }
   if (spikes == 0 || in_spikes < least_share * all) return {};
-  return Finding{
+  return make_finding(
       "spikes",
       fmt::format("spikes: {} sample{} far above {} neighbours, {}sample {} of readout {} (from 0)", spikes,
                   spikes > 1 ? "s" : "", spikes > 1 ? "their" : "its", spikes > 1 ? "the first " : "",
                   first_sample, first_readout),
-      static_cast<double>(spikes),
-      0,
-      "samples",
-      in_spikes / all,
-      std::sqrt(in_spikes / positive(data))};
+      static_cast<double>(spikes), 0, "samples", in_spikes / all, std::sqrt(in_spikes / positive(data)));
 }
 
 }  // namespace fhd::validation

@@ -164,14 +164,11 @@ Finding tone_of(const ReadoutSet& set, double frequency, Power power, double sha
   const auto place = dwell_s > 0 ? fmt::format("{:.0f} \u00b1 {:.0f} Hz", frequency / dwell_s,
                                                std::ceil(precision / dwell_s))
                                  : fmt::format("{:.4f} \u00b1 {:.4f} cycles/sample", frequency, precision);
-  return {"tone",
-          fmt::format("a tone of {} in all readouts, {:.2g} \u00b1 {:.1g} % of the signal", place, amount,
-                      uncertainty),
-          amount,
-          uncertainty,
-          "%",
-          std::min(1.0, share_of_residual),
-          image > 0 ? std::min(1.0, taken * std::sqrt(tone / image)) : -1};
+  return make_finding("tone",
+                      fmt::format("a tone of {} in all readouts, {:.2g} \u00b1 {:.1g} % of the signal", place,
+                                  amount, uncertainty),
+                      amount, uncertainty, "%", std::min(1.0, share_of_residual),
+                      image > 0 ? std::min(1.0, taken * std::sqrt(tone / image)) : -1);
 }
 
 }  // namespace

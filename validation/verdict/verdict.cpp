@@ -133,11 +133,11 @@ void try_field_map(const VerifierInput<float>& e, const EnergyTable& table, Verd
     }
   if (square <= 0) return;
   const double amount = 100 * onto / square, uncertainty = 100 * std::sqrt(v.noise_variance / 2 / square);
-  v.changes.push_back({"field_map",
-                       fmt::format("the field map should be {:.0f} \u00b1 {:.1g} % {}", std::abs(amount),
-                                   uncertainty, amount < 0 ? "smaller" : "larger"),
-                       amount, uncertainty, "%",
-                       share_of_rest(table, onto * onto / square, 1, v.noise_variance)});
+  v.changes.push_back(make_finding(
+      "field_map",
+      fmt::format("the field map should be {:.0f} \u00b1 {:.1g} % {}", std::abs(amount), uncertainty,
+                  amount < 0 ? "smaller" : "larger"),
+      amount, uncertainty, "%", share_of_rest(table, onto * onto / square, 1, v.noise_variance)));
 }
 
 /// Divides the central samples by the factors of contrast, so that changes beside it are tested.

@@ -117,15 +117,12 @@ Finding window_of(const Profile& profile, double end, const char* where, double 
   const double factor = std::sqrt(end / profile.middle());
   const double uncertainty =
       factor / std::sqrt(profile.count[classes - 1]);  // fourth differences: half are independent
-  return {"window",
-          fmt::format("a window was applied to the samples already: {} the noise is {:.2g} \u00b1 {:.1g} % "
-                      "of that in the middle",
-                      where, 100 * factor, 100 * uncertainty),
-          100 * factor,
-          100 * uncertainty,
-          "%",
-          0,
-          change};
+  return make_finding(
+      "window",
+      fmt::format("a window was applied to the samples already: {} the noise is {:.2g} \u00b1 {:.1g} % "
+                  "of that in the middle",
+                  where, 100 * factor, 100 * uncertainty),
+      100 * factor, 100 * uncertainty, "%", 0, change);
 }
 
 }  // namespace
