@@ -8,6 +8,7 @@
 #include "recon/array/linear_algebra.hpp"
 #include "recon/trajectory/small_grid.hpp"
 #include "validation/verdict/energies.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -56,11 +57,8 @@ std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const Ve
       auto& k = positions.emplace_back();
       for (std::size_t axis = 0; axis < 3; ++axis) {
         if (e.matrix_size[axis] < 2) continue;
-        const double *told = e.trajectory.k.data() + static_cast<Index>(axis) * all + first,
-                     at = static_cast<double>(n) - delays[axis];
-        const Index low =
-            std::clamp(static_cast<Index>(std::floor(at)), Index{0}, std::max<Index>(0, last - 1));
-        k[axis] = told[low] + (at - static_cast<double>(low)) * (told[std::min(low + 1, last)] - told[low]);
+        k[axis] = between(e.trajectory.k.data() + static_cast<Index>(axis) * all + first,
+                          static_cast<double>(n) - delays[axis], 0, last);
       }
     }
   }

@@ -86,12 +86,8 @@ void delay_trajectory(const Starts& starts, double samples, Scan& scan) {
     const double* from = told.data() + axis * count;
     for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
       const Index first = starts[j], last = starts[j + 1] - 1;
-      for (Index m = first; m <= last; ++m) {
-        const double at = static_cast<double>(m) - samples;
-        const Index low = std::clamp(static_cast<Index>(std::floor(at)), first, std::max(first, last - 1));
-        scan.trajectory.k[axis * count + m] =
-            from[low] + (at - static_cast<double>(low)) * (from[std::min(low + 1, last)] - from[low]);
-      }
+      for (Index m = first; m <= last; ++m)
+        scan.trajectory.k[axis * count + m] = between(from, static_cast<double>(m) - samples, first, last);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "recon/array/linear_algebra.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -302,8 +303,7 @@ void CentreModel::place(const Pattern& undone) {
       const double m = static_cast<double>(s_.numbers[at]) - size[change::delay + axis];
       const Index low = std::clamp(static_cast<Index>(std::floor(m)), first, std::max(first, last - 1)),
                   high = std::min(low + 1, last);
-      k[axis] = (told[low] + (m - static_cast<double>(low)) * (told[high] - told[low])) *
-                (1 + size[change::scale + axis]);
+      k[axis] = between(told, m, first, last) * (1 + size[change::scale + axis]);
       const Index before = std::max(low - 1, first), after = std::min(high, last);
       step[axis] = m == static_cast<double>(low) && after > before
                        ? (told[after] - told[before]) / static_cast<double>(after - before)

@@ -15,6 +15,16 @@
 
 namespace fhd::validation {
 
+/// Samples near the centre of k-space, with weights that even out their density and fall off towards the edge.
+struct CentralCells {
+  std::vector<Index> samples;
+  std::vector<double> weights;
+};
+/// Returns some samples, about `enough` in all, of each cell of 1 cycle/FOV along each axis within `radius`, spread over
+/// the order in which they were measured.
+CentralCells central_cells(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
+                           const std::array<double, 3>& radius, std::size_t enough);
+
 class MapFit {
  public:
   using Coils = std::vector<Index>;
@@ -47,15 +57,12 @@ class MapFit {
     std::vector<float> re, im;
     explicit Parts(std::size_t n) : re(n), im(n) {}
   };
-  void take_samples(const Scan& scan);
   /// Solves (normal) x = right by conjugate gradients; returns x and Re x^H (right + rest), which is what it explains.
   static double solve(const Parts& normal, const Parts& right, Parts& x);
 
   Index coils_ = 0;
   SmallGrid grid_{};
-  double radius_ = 0;
   std::vector<Index> samples_;
-  std::vector<double> weights_;
   Matrix encoding_;  ///< conj(f), times the root of the weight, [sample][voxel]
   Matrix data_;
   Matrix adjoint_;              ///< b, [voxel][coil]

@@ -123,6 +123,22 @@ std::string order_in_words(Index first, Index shift) {
       shift > 0 ? "later, as if some were lost there" : "earlier, as if some were stored twice");
 }
 
+std::vector<std::pair<std::string, std::vector<Index>>> named_orders(Index readouts) {
+  const Index half = (readouts + 1) / 2;
+  std::vector<Index> swapped, reversed, folded(static_cast<std::size_t>(readouts)), unfolded(folded);
+  for (Index j = 0; j < readouts; ++j) {
+    swapped.push_back(std::min(j ^ 1, readouts - 1)), reversed.push_back(readouts - 1 - j);
+    const Index place = j < half ? 2 * j : 2 * (j - half) + 1;
+    folded[static_cast<std::size_t>(place)] = j, unfolded[static_cast<std::size_t>(j)] = place;
+  }
+  const std::string order = "the order of the readouts: ";
+  return {
+      {order + "each two neighbours are swapped", swapped},
+      {order + "the even ones are stored first, then the odd ones", folded},
+      {order + "even and odd ones are interleaved, which the trajectory has one after the other", unfolded},
+      {order + "reversed", reversed}};
+}
+
 std::optional<Finding> order_of_readouts(const ReadoutSet& all) { return Order(all)(); }
 
 }  // namespace fhd::validation
