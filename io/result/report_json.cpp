@@ -90,7 +90,6 @@ static void to_json(Json& json, const Verdict& v) {
                {"changes", v.changes},
                {"ordinary", v.ordinary},
                {"ordinary_limit", positive(v.ordinary_limit)},
-               {"prediction_error", checked(v.prediction_error)},
                {"border", v.border},
                {"air", v.air},
                {"offset", v.offset}});

@@ -20,7 +20,6 @@
 #include "validation/verdict/left_over.hpp"
 #include "validation/verdict/line_causes.hpp"
 #include "validation/verdict/ordinary.hpp"
-#include "validation/verdict/prediction.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
@@ -173,14 +172,9 @@ void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict&
 }
 
 /// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is
-/// suspected, and what other readouts predict of one.
+/// suspected.
 void judge_beside_ordinary(const VerifierInput<float>& e, Centre& centre, Verdict& v) {
-  const double voxels = static_cast<double>(e.matrix_size[0]) * e.matrix_size[1] * e.matrix_size[2],
-               values = static_cast<double>(std::min<Index>(e.coil_count, 4) * e.trajectory.sample_count());
-  const bool is_scarce = values <= 4 * voxels, is_quiet = v.unexplained <= right_limit && !v.cause;
-  if (is_quiet && !is_scarce) return;
-  v.prediction_error = prediction_error(centre, v.noise_variance);
-  if (is_quiet) return;
+  if (v.unexplained <= right_limit && !v.cause) return;
   // In 3D the wide image takes seconds.
   const bool seeks_outside =
       reaches_border(v.border) && (e.matrix_size[2] == 1 || v.unexplained > unexplained_limit);
@@ -247,7 +241,6 @@ bool take_findings(const Judged& first, Judged& volume) {
   Verdict& v = volume.verdict;
   v.changes = from.changes, v.cause = from.cause, v.offset = from.offset;
   v.ordinary = from.ordinary, v.ordinary_limit = from.ordinary_limit;
-  v.prediction_error = from.prediction_error;
   return true;
 }
 

@@ -7,7 +7,6 @@
 //   hypotheses    named mistakes of the model, each with its size: delays, scales, motion, phases, gains, frequencies
 //   data_findings mistakes in the samples themselves: tones, windows, orders, spikes
 //   ordinary      how much of what is left over scans in vivo always leave
-//   prediction    where there are hardly more values than unknowns: what other readouts predict of one
 //   judgement     the decision, and its sentence
 #include "recon/pipeline/context.hpp"
 #include "validation/verdict/energies.hpp"

@@ -130,29 +130,5 @@ TEST(OrdinaryRest, holds_a_scale_of_k_that_maps_of_the_samples_follow) {
   EXPECT_EQ(found.judgement, Judgement::explained) << found.sentence;
 }
 
-TEST(Prediction, misses_lines_that_random_phases_turn_and_few_others) {
-  auto made = simulated(TrajectoryKind::cartesian, 64, 8);
-  const auto right = verdict_of(made.scan);
-  EXPECT_GE(right.prediction_error, 0);
-  EXPECT_LE(right.prediction_error, 0.2);  // of a small image with the maps of a large one
-  const Index all = made.scan.kspace.sample_count();
-  for (Index i = 0; i < made.scan.kspace.values.size(); ++i) {
-    const auto line = static_cast<double>(i % all / made.readout_length);
-    const double phase = std::sin(97 * line * line);  // 0.7 rad, so that lines miss 0.65 of each other
-    made.scan.kspace.values[i] =
-        made.scan.kspace.values[i] *
-        Complex<float>(static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase)));
-  }
-  EXPECT_GE(verdict_of(made.scan).prediction_error, 0.3);
-}
-
-TEST(Prediction, is_not_tried_where_it_cannot_tell) {
-  auto one_coil = simulated(TrajectoryKind::cartesian, 32, 1).scan;
-  one_coil.sensitivity_maps.reset();
-  EXPECT_LT(verdict_of(one_coil).prediction_error, 0) << "other lines say nothing of one";
-  EXPECT_LT(verdict_of(simulated(TrajectoryKind::golden_radial, 48, 4).scan).prediction_error, 0)
-      << "there are many more values than unknowns";
-}
-
 }  // namespace
 }  // namespace fhd
