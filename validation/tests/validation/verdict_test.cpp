@@ -6,9 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "data/simulate.hpp"
-#include "recon/pipeline/reconstruct.hpp"
-#include "validation/certificate.hpp"
+#include "validation/tests/validation/verdict/planted.hpp"
 #include "validation/verdict/causes.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/readouts.hpp"
@@ -18,19 +16,6 @@ namespace {
 
 using Judgement = Verdict::Judgement;
 using data::TrajectoryKind;
-
-data::Simulation simulated(TrajectoryKind kind, std::array<int, 3> matrix_size, int coils) {
-  data::SimulationSettings settings;
-  settings.trajectory.kind = kind;
-  settings.trajectory.matrix_size = matrix_size;
-  settings.trajectory.fov_mm = {240, 240, matrix_size[2] > 1 ? 240.0 : 5.0};
-  settings.coil_count = coils;
-  return data::simulate(settings);
-}
-
-Verdict verdict_of(const Scan& scan, const Settings& settings = {}) {
-  return reconstruct(scan, settings, {}, {nullptr, validation::make_verifier()}).report.verdict.value();
-}
 
 /// The trajectory of every readout, `samples` later: linear between the samples of a diameter.
 void delay(Scan& scan, double samples) {
