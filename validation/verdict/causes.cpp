@@ -121,6 +121,13 @@ void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
   }
 }
 
+/// A possible cause, and a function that undoes it.
+struct Alternative {
+  Finding cause;
+  std::function<void(Scan&)> undo;
+};
+
+/// The alternatives for scans with the positions and coils of `scan`; they refer to it and to `starts`.
 class Alternatives {
  public:
   Alternatives(const Scan& scan, const Starts& starts) : scan_(scan), starts_(starts) {}
@@ -340,10 +347,6 @@ std::size_t alternatives_tried(const Scan& scan, bool thorough) {
 
 }  // namespace
 
-std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts) {
-  return Alternatives(scan, starts)();
-}
-
 std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coils,
                                        std::optional<Finding> known, bool thorough) {
   if (auto evident = evident_cause(scan)) return evident;
@@ -371,7 +374,7 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
                          "the object is larger than the field of view and folds, which one set of maps "
                          "does not describe");
   std::size_t left_to_try = alternatives_tried(scan, thorough);
-  for (const auto& [likely, undo] : alternatives_of(scan, starts)) {
+  for (const auto& [likely, undo] : Alternatives(scan, starts)()) {
     if (left_to_try-- == 0) break;
     Scan without(scan);
     without.kspace.in_double = {};

@@ -1,27 +1,13 @@
 #pragma once
 // Finds why a model does not explain the data: undoes mistakes that occur in files, one at a time, on the centre of
 // k-space, which a small matrix shows in milliseconds, and names the one without which the data are explained.
-#include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
-#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/judgement.hpp"
 
 namespace fhd::validation {
-
-/// A possible cause, and a function that undoes it.
-struct Alternative {
-  Finding cause;
-  std::function<void(Scan&)> undo;
-};
-
-/// Returns the alternatives for scans with the positions and coils of `scan`. They refer to it and to `starts`, where its
-/// readouts start (readouts.hpp).
-std::vector<Alternative> alternatives_of(const Scan& scan, const std::vector<Index>& starts);
 
 /// Returns the cause whose undoing explains the centre of k-space: to less than half of the present residual, and to 15 %
 /// or a third of it; `known` where none explains more than that does. Takes about 10 ms for an alternative in 2D, 100

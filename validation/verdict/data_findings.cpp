@@ -4,14 +4,11 @@
 #include <array>
 #include <string_view>
 
+#include "validation/verdict/data_tests.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/neighbours.hpp"
 #include "validation/verdict/readout_order.hpp"
 #include "validation/verdict/readout_set.hpp"
-#include "validation/verdict/sample_errors.hpp"
-#include "validation/verdict/spikes.hpp"
-#include "validation/verdict/tones.hpp"
-#include "validation/verdict/window.hpp"
 
 namespace fhd::validation {
 

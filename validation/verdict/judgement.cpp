@@ -39,27 +39,28 @@ double share_of(const std::vector<Finding>& sources) {
 
 /// Returns the coil that is explained much worse than the others; -1: none.
 int odd_coil(const Verdict& v) {
-  std::vector<double> chi_squared;
-  for (const auto& coil : v.by_coil) chi_squared.push_back(coil.chi_squared);
+  const auto of_coils = [&](double Misfit::*figure) {
+    std::vector<double> values;
+    for (const auto& coil : v.by_coil) values.push_back(coil.*figure);
+    std::sort(values.begin(), values.end());
+    return values;
+  };
+  const auto chi_squared = of_coils(&Misfit::chi_squared);
   if (chi_squared.size() < 3) return -1;
-  const auto worst = std::max_element(chi_squared.begin(), chi_squared.end()) - chi_squared.begin();
-  std::vector<double> sorted(chi_squared);
-  std::sort(sorted.begin(), sorted.end());
-  const double others = sorted[(sorted.size() - 1) / 2];
-  const bool is_odd = sorted.back() > coil_limit * std::max(others, 1.0) &&
-                      sorted.back() > coil_limit * sorted[sorted.size() - 2];
-  std::vector<double> shares;
-  for (const auto& coil : v.by_coil) shares.push_back(coil.unexplained);
-  const Misfit& coil = v.by_coil[static_cast<std::size_t>(worst)];
-  const double own = coil.unexplained;
+  const double others = chi_squared[(chi_squared.size() - 1) / 2], worst = chi_squared.back();
+  const Misfit& coil = *std::find_if(v.by_coil.begin(), v.by_coil.end(),
+                                     [&](const Misfit& of) { return !(of.chi_squared < worst); });
   constexpr double more = 1.5;  // of its signal than of that of others
   // A preamplifier may be noisier than others: no more of its coil is left over beyond this noise than of others.
   constexpr double much_noise = 0.5, little = 0.01;
-  std::vector<double> beyond;
-  for (const auto& of : v.by_coil) beyond.push_back(of.beyond_noise);
-  const double usual = std::max(little, more * median(beyond));
+  const double own = coil.unexplained,
+               usual = std::max(little, more * median(of_coils(&Misfit::beyond_noise)));
   if (coil.beyond_noise >= 0 && coil.beyond_noise <= usual && own < much_noise) return -1;
-  return is_odd && own > unexplained_limit && own > more * median(shares) ? static_cast<int>(worst) : -1;
+  const bool is_odd =
+      worst > coil_limit * std::max(others, 1.0) && worst > coil_limit * chi_squared[chi_squared.size() - 2];
+  return is_odd && own > unexplained_limit && own > more * median(of_coils(&Misfit::unexplained))
+             ? static_cast<int>(&coil - v.by_coil.data())
+             : -1;
 }
 
 /// Returns what tissue outside the FOV explains; 0: too little.

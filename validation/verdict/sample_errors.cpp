@@ -1,9 +1,9 @@
-#include "validation/verdict/sample_errors.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "validation/verdict/data_tests.hpp"
 
 namespace fhd::validation {
 namespace {

@@ -1,10 +1,9 @@
-#include "validation/verdict/spikes.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "validation/verdict/data_tests.hpp"
 #include "validation/verdict/energies.hpp"
 
 namespace fhd::validation {

@@ -1,5 +1,3 @@
-#include "validation/verdict/tones.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "recon/array/fft.hpp"
 #include "validation/verdict/algebra.hpp"
+#include "validation/verdict/data_tests.hpp"
 
 namespace fhd::validation {
 namespace {

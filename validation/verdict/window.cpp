@@ -1,10 +1,10 @@
-#include "validation/verdict/window.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "validation/verdict/data_tests.hpp"
 
 namespace fhd::validation {
 namespace {
