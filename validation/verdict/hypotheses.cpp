@@ -315,7 +315,8 @@ class Tests {
     return is_delay ? 0.35 : share_limit;
   }
 
-  /// Returns whether changes are such as occur beside other mistakes: of axes, orders, units and coils (causes.hpp).
+  /// Returns whether changes are such as occur beside other mistakes, of orders, units and coils: up to those that the
+  /// searches of causes.cpp and maps begin with (20 degrees, 1.25 times, 8 samples, a factor of two and its noise).
   static bool is_small(const Fit& fit) {
     constexpr double most_turned = 0.35, most_scaled = 0.26, most_delayed = 10, most_gained = 2;
     double largest = 0;
