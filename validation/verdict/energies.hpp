@@ -17,11 +17,11 @@ std::complex<double> value_of(const Complex<T>& v) {
 }
 
 /// Returns sample i = coil * samples + m, in the unit of the prediction.
-std::complex<double> sample_of(const VerifierInput<float>& e, Index i) {
+inline std::complex<double> sample_of(const VerifierInput<float>& e, Index i) {
   return e.sample_scale * (e.samples_in_double ? value_of(e.samples_in_double[i]) : value_of(e.samples[i]));
 }
 /// Returns r of sample i.
-std::complex<double> rest_of(const VerifierInput<float>& e, Index i) {
+inline std::complex<double> rest_of(const VerifierInput<float>& e, Index i) {
   return sample_of(e, i) - value_of(e.predicted[i]);
 }
 
