@@ -3,8 +3,7 @@
 // p = E rho what the image predicts of them, r = d - p:
 //
 //   left_over      |r| / |d| by shells of k-space, coils and readouts, and |r|^2 against the noise that n values leave
-//                  behind a fit
-//                  of u unknowns, sigma^2 (n - u); shells of n <= 1.2 u say nothing
+//                  behind a fit of u unknowns, sigma^2 (n - u); shells of n <= 1.2 u say nothing
 //   arm_tests      readouts that meet at the centre of k-space, without maps: factors first, then orders, motion and delays
 //   hypotheses     named mistakes of the model, each with its size: delays, scales, motion, phases, gains, frequencies
 //   data_findings  mistakes in the samples themselves, by data_tests, neighbours and readout_order
