@@ -22,6 +22,15 @@ Matrix data_over(const ArmSamples& arms, const std::vector<Complex<double>>& fac
   return data;
 }
 
+/// Returns data [arm]... of these arms.
+Matrix rows_of(const Matrix& data, const std::vector<Index>& arms) {
+  const Index each = data.size() / data.extent(0);
+  Matrix rows({static_cast<Index>(arms.size()), each});
+  for (std::size_t i = 0; i < arms.size(); ++i)
+    std::copy_n(data.data() + arms[i] * each, each, rows.data() + static_cast<Index>(i) * each);
+  return rows;
+}
+
 /// Returns the variance of white noise by fourth differences along readouts, where it is least: at most what signal
 /// adds to noise.
 template <class T>
@@ -102,7 +111,7 @@ ArmFindings ArmComparison<T>::search() const {
   if (!is_left(*model_, before) ||
       (!is_as_measured_ && before < beside_factors * energy(model_->arranged(data_))))
     return {};
-  auto best = order_of_arms(*model_, data_, noise(*model_));
+  auto best = order_of_readouts(noise(*model_));
   const auto consider = [&](std::optional<ArmCause> cause) {
     if (cause && (!best || cause->misfit < best->misfit)) best = std::move(cause);
   };
@@ -115,6 +124,22 @@ ArmFindings ArmComparison<T>::search() const {
   constexpr double most_share = 0.99;
   if (!(best->finding.share > 0)) best->finding.share = std::min(most_share, share);
   return {std::move(best->finding), share};
+}
+
+/// Returns another order of the readouts; none where factors were taken off some, and the others are as they were.
+template <class T>
+std::optional<ArmCause> ArmComparison<T>::order_of_readouts(double noise) const {
+  if (arms_.stride == 1)
+    return order_of_arms(
+        *model_, [&](const std::vector<Index>& of) { return rows_of(data_, of); }, noise);
+  if (!is_as_measured_) return {};
+  return order_of_arms(
+      *model_,
+      [&](std::vector<Index> of) {
+        for (Index& readout : of) readout = arms_.all[static_cast<std::size_t>(readout)];
+        return samples_at_places(arms_, e_, starts_, of);
+      },
+      noise);
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 // A depends on positions alone: another order, another factor of a readout and a moved object change only the samples w.
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "recon/pipeline/context.hpp"
@@ -21,9 +22,11 @@ struct ArmSamples {
   int axes = 2;                          ///< of more than one voxel
   std::vector<std::int64_t> numbers;     ///< of the readouts, among all of the scan
   std::vector<std::int64_t> samples;     ///< [place]: sample of the readout
-  bool is_whole = true;                  ///< false: of many readouts, some
+  std::vector<std::int64_t> all;         ///< numbers of all readouts of this length, of which ...
+  std::int64_t stride = 1;               ///< ... every so many is an arm
   std::vector<std::array<double, 3>> k;  ///< cycles/FOV, [arm][place]; 0 along axes of one voxel
   Array<Complex<double>> data;           ///< [arm][place][coil], in the unit of the prediction
+  Array<Complex<double>> mix;            ///< [coil of the scan][coil]; empty: the same coils
   std::size_t at(std::int64_t arm, std::int64_t place) const {
     return static_cast<std::size_t>(arm * places + place);
   }
@@ -31,10 +34,16 @@ struct ArmSamples {
 };
 
 /// Returns the arms within `radius` cycles/FOV, of some `values` samples and at most four virtual coils, which hold
-/// most of the data; none where fewer than 4 readouts are of one length, of more than 400 readouts some.
+/// most of the data; none where fewer than 4 readouts are of one length, of more than 400 readouts every n-th.
 template <class T>
 ArmSamples arms_of(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts, double radius,
                    std::int64_t values = 1500);
+
+/// Returns the samples of some readouts at the places of the arms, [readout][place][coil] as `data`.
+template <class T>
+Array<Complex<double>> samples_at_places(const ArmSamples& arms, const VerifierInput<T>& input,
+                                         const std::vector<std::int64_t>& starts,
+                                         const std::vector<std::int64_t>& readouts);
 
 /// Returns the positions of the arms if gradients are late by some samples along each axis, as k of ArmSamples.
 template <class T>
@@ -51,6 +60,8 @@ struct ArmImages {
   /// wide as time allows.
   ArmImages(const std::vector<std::array<double, 3>>& k, int axes, double radius,
             const std::vector<double>& weights = {}, double field = 0);
+  /// Returns |w|^2 - |L^-1 E^H w|^2 of w [row][coil].
+  double misfit(const Matrix& w) const;
 };
 
 class ArmModel {
@@ -68,7 +79,7 @@ class ArmModel {
   std::int64_t first_row(std::int64_t arm) const { return starts_[static_cast<std::size_t>(arm)]; }
   std::int64_t end_row(std::int64_t arm) const { return starts_[static_cast<std::size_t>(arm) + 1]; }
   std::int64_t place(std::int64_t row) const { return places_[static_cast<std::size_t>(row)]; }
-  std::int64_t voxels() const { return a_.extent(1); }
+  std::int64_t voxels() const { return a().extent(1); }
   const ArmSamples& arms() const { return arms_; }
 
   /// Returns data with the samples of arm source[l] at the place of arm l, [row][coil].
@@ -87,8 +98,8 @@ class ArmModel {
   void add_adjoint(std::int64_t arm, const Data& d, double factor, std::int64_t column, Matrix& y) const {
     const std::int64_t coils = arms_.coils, width = y.extent(1);
     for (std::int64_t row = first_row(arm); row < end_row(arm); ++row) {
-      const Complex<double>*of = d(row), *e = a_.data() + row * voxels();
-      for (std::int64_t p = 0; p < voxels(); ++p) {
+      const Complex<double>*of = d(row), *e = a().data() + row * voxels();
+      for (std::int64_t p = 0; p < y.extent(0); ++p) {
         const Complex<double> weight = factor * conj(e[p]);
         for (std::int64_t c = 0; c < coils; ++c) y[p * width + column + c] += weight * of[c];
       }
@@ -96,9 +107,13 @@ class ArmModel {
   }
 
  private:
+  /// Returns A, [row][voxel], which is made when it is first asked for: most arms agree, and a misfit is all they need.
+  const Matrix& a() const;
+
   const ArmSamples& arms_;
   std::vector<std::int64_t> starts_, places_;  ///< rows of arms, and the end; of each row
-  Matrix a_;                                   ///< A, [row][voxel]
+  std::optional<ArmImages> images_;            ///< none: too few rows
+  mutable Matrix a_;
   double freedom_ = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace fhd::validation {
 
 /// Returns the four nearest readouts of each, the nearest first, by the mean square distance of some of their
-/// places. Empty for fewer than 8 readouts, and for more than 1000, whose pairs take too long.
+/// places. Empty for fewer than 8 readouts, and for more than 100,000.
 std::vector<std::vector<std::int64_t>> nearest_readouts(const ReadoutSet& all);
 
 /// Returns readouts whose energy D_j = |d_j|^2 is not that of their neighbours in k-space and in time: lost
