@@ -147,12 +147,13 @@ double ArmComparison<T>::noise(const ArmModel& model) const {
   return noise_ * model.freedom() * static_cast<double>(arms_.coils);
 }
 
-/// Returns whether more is left over than noise, and than mistakes leave that change an image by 10 %.
+/// Returns whether more is left over than noise and what small images cannot hold of an object, which is less than
+/// mistakes leave that change an image by 10 %. Right scans at high SNR leave 0.8e-5 beside noise.
 template <class T>
 bool ArmComparison<T>::is_left(const ArmModel& model, double misfit) const {
   constexpr double noise_like = 2;        // of the noise, whose estimate is uncertain
   constexpr double of_no_account = 1e-5;  // of |d|^2
-  return misfit > noise_like * noise(model) && misfit > of_no_account * energy(model.arranged(arms_.data));
+  return misfit > noise_like * noise(model) + of_no_account * energy(model.arranged(arms_.data));
 }
 
 template <class T>

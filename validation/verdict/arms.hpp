@@ -96,12 +96,14 @@ class ArmModel {
   /// from `column` on.
   template <class Data>
   void add_adjoint(std::int64_t arm, const Data& d, double factor, std::int64_t column, Matrix& y) const {
-    const std::int64_t coils = arms_.coils, width = y.extent(1);
+    const std::int64_t coils = arms_.coils, width = y.extent(1), count = voxels();
+    const Complex<double>* all = a().data();
+    Complex<double>* to = y.data() + column;
     for (std::int64_t row = first_row(arm); row < end_row(arm); ++row) {
-      const Complex<double>*of = d(row), *e = a().data() + row * voxels();
-      for (std::int64_t p = 0; p < y.extent(0); ++p) {
+      const Complex<double>*of = d(row), *e = all + row * count;
+      for (std::int64_t p = 0; p < count; ++p) {
         const Complex<double> weight = factor * conj(e[p]);
-        for (std::int64_t c = 0; c < coils; ++c) y[p * width + column + c] += weight * of[c];
+        for (std::int64_t c = 0; c < coils; ++c) to[p * width + c] += weight * of[c];
       }
     }
   }

@@ -351,7 +351,10 @@ void LineModel::learn(const Factors& h) {
 
 double LineModel::cost(const Factors& h) const {
   std::vector<double> logs(h.size());
-  for (std::size_t j = 0; j < h.size(); ++j) logs[j] = std::log(std::max(norm(h[j]), 1e-300));
+  constexpr double rounding = 1e-14;  // of phases
+  for (std::size_t j = 0; j < h.size(); ++j)
+    if (const double square_of = norm(h[j]); std::abs(square_of - 1) > rounding)
+      logs[j] = std::log(std::max(square_of, 1e-300));
   double sum = 0;
   const double for_line = unknowns() / neighbours;
   for (std::size_t r = 0; r < relations_.size(); ++r) {

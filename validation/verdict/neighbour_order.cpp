@@ -26,7 +26,7 @@ struct Near {
 
 class NeighbourOrder {
  public:
-  NeighbourOrder(const ReadoutSet& set, const Neighbours& nearest) : set_(set) {
+  NeighbourOrder(const ReadoutSet& set, const Neighbours& nearest, bool varies) : set_(set), varies_(varies) {
     constexpr float nearest_to_centre = 1.5f, farthest = 1.1f;
     energy_.resize(static_cast<std::size_t>(set.readouts));
     for (Index i = 0; i < set.coils * set.readouts * set.length; ++i)
@@ -61,7 +61,7 @@ class NeighbourOrder {
     const double as_told = unlikeness(told());
     if (as_told < wrong) return {};
     auto what = best_order([&](const Places& places) { return unlikeness(places); }, improvement * as_told);
-    if (what.empty() && as_told > alike && is_shuffled()) return another;
+    if (what.empty() && as_told > alike && !varies_ && is_shuffled()) return another;
     return what;
   }
   std::string by_energies() const {
@@ -167,15 +167,16 @@ class NeighbourOrder {
   }
 
   const ReadoutSet& set_;
+  bool varies_;
   std::vector<double> energy_, radius_;  ///< |d_j|^2, and the least radius of k, of each readout
   std::vector<Near> near_;
 };
 
 }  // namespace
 
-std::optional<Finding> order_by_neighbours(const ReadoutSet& all, const Neighbours& nearest) {
+std::optional<Finding> order_by_neighbours(const ReadoutSet& all, const Neighbours& nearest, bool varies) {
   if (nearest.empty()) return {};
-  return NeighbourOrder(all, nearest)();
+  return NeighbourOrder(all, nearest, varies)();
 }
 
 }  // namespace fhd::validation
