@@ -15,8 +15,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
 using Source = std::vector<Index>;  ///< [arm]: which readout of the file belongs there
 
 struct Order {
@@ -47,7 +45,12 @@ class ArmOrders {
     const auto consider = [&](Order order) {
       if (order.misfit < best.misfit) best = std::move(order);
     };
-    for (auto& order : named()) consider(std::move(order));
+    for (const auto& [text, places] : named_orders(all_)) {
+      Source source;
+      for (const Index place : told_) source.push_back(places[at(place)]);
+      const double left = misfit(source);
+      consider({text, "exchange", 0, std::move(source), left});
+    }
     for (const Index by : {1, -1, 2, -2}) consider(moved(by));
     // A free order leaves less than one with a name, if only by what is noise. One of many fits a little by chance.
     constexpr double clearly = 0.5, most_of_free = 0.1;
@@ -70,25 +73,6 @@ class ArmOrders {
 
   double misfit(const Source& source) const { return model_.misfit(model_.arranged(samples_(source))); }
   static std::size_t at(Index l) { return static_cast<std::size_t>(l); }
-
-  std::vector<Order> named() const {
-    const Index half = (all_ + 1) / 2;
-    Source swapped, folded, unfolded, reversed;
-    for (const Index j : told_) {
-      swapped.push_back(std::min(j ^ 1, all_ - 1)), reversed.push_back(all_ - 1 - j);
-      folded.push_back(j % 2 == 0 ? j / 2 : half + j / 2);
-      unfolded.push_back(j < half ? 2 * j : 2 * (j - half) + 1);
-    }
-    const std::string order = "the order of the readouts: ";
-    std::vector<Order> all{
-        {order + "each two neighbours are swapped", "exchange", 0, std::move(swapped)},
-        {order + "the even ones are stored first, then the odd ones", "exchange", 0, std::move(folded)},
-        {order + "even and odd ones are interleaved, which the trajectory has one after the other",
-         "exchange", 0, std::move(unfolded)},
-        {order + "reversed", "exchange", 0, std::move(reversed)}};
-    for (auto& one : all) one.misfit = misfit(one.source);
-    return all;
-  }
 
   /// Returns the best order in which from some readout on each holds the samples of `by` places later.
   Order moved(Index by) const {
@@ -259,7 +243,7 @@ class ArmOrders {
     std::vector<Index> others;
     for (Index l = 0; l < n_; ++l)
       if (order.source[at(l)] != l) others.push_back(l);
-    order.text = "the order of the readouts: random, or another than that of the trajectory";
+    order.text = another_order;
     if (others.size() != 2) return;
     order.first = others[0];
     order.text = fmt::format("the order of the readouts: readouts {} and {} (from 0) are exchanged",
