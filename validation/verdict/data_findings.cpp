@@ -22,8 +22,10 @@ std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const s
   const auto whole = whole_readouts(input, starts, enough), thinned = thinned_readouts(input, starts, enough);
   const auto nearest = nearest_readouts(thinned);
   if (auto imaginary = imaginary_part(whole, is_unexplained)) return {std::move(*imaginary)};
+  const auto* signal = change_of(v, "signal");
+  const bool varies = signal && signal->share > varying_limit;
   if (is_unexplained)
-    if (auto order = order_by_neighbours(thinned, nearest)) return {std::move(*order)};
+    if (auto order = order_by_neighbours(thinned, nearest, varies)) return {std::move(*order)};
   constexpr double nothing = 0.9;  // left over where the signal changes sign from readout to readout
   std::vector<Finding> found;
   if (v.unexplained <= nothing)

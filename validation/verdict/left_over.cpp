@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 namespace fhd::validation {
@@ -106,11 +107,13 @@ double offset_of(const VerifierInput<float>& e, const EnergyTable& table) {
   const Index samples = e.trajectory.sample_count();
   double square = 0;
   std::vector<double> re, im;
-  // Steps of the golden ratio: readouts have periods, and places in them.
-  const Index most = std::min<Index>(samples, 20'000);
-  const auto chosen = [&](Index i) {
-    return static_cast<Index>(std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0) *
-                              static_cast<double>(samples));
+  // The median of n samples errs by 1.25 / sqrt(n) of their size in each part, where the size at the edge of k-space is
+  // below |d|: 2,000 of each coil tell a constant of 4 % of |d|, of which 10 % are an alarm.
+  constexpr Index fewest = 2000, of_all_coils = 20'000;
+  const Index most = std::min(samples, std::max(fewest, of_all_coils / e.coil_count));
+  const auto chosen = [&](Index i) {  // steps of the golden ratio: readouts have periods, and places in them
+    const double turns = static_cast<double>(i) * std::numbers::phi;
+    return static_cast<Index>((turns - std::floor(turns)) * static_cast<double>(samples));
   };
   for (Index coil = 0; coil < e.coil_count; ++coil) {
     re.clear(), im.clear();
