@@ -344,9 +344,13 @@ void check_spikes(const Scan& scan, const SampledPositions& positions, Findings&
   auto spikes = spike_candidates(scan, positions.radius);
   leave_out_lines_of_signal(scan, spikes);
   if (spikes.empty()) return;
+  constexpr double harmful = 0.01;  // of all energy: then an image is off by a tenth
   const auto count = static_cast<std::int64_t>(spikes.size());
+  double all = 0, in_spikes = 0;
+  for (const auto& value : scan.kspace.values) all += static_cast<double>(norm(value));
+  for (const auto& spike : spikes) in_spikes += spike.energy;
   findings.add(
-      Severity::warning, "spikes",
+      in_spikes > harmful * all ? Severity::suspicion : Severity::warning, "spikes",
       fmt::format("{} sample{} stand{} out tenfold from their neighbours (first: coil {}, sample {}): spikes "
                   "become stripes in the image.",
                   count, plural(count), count == 1 ? "s" : "", spikes[0].coil, spikes[0].sample),

@@ -15,8 +15,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
 using Source = std::vector<Index>;  ///< [arm]: which arm of the file belongs there; -1: none
 
 struct Order {
@@ -42,7 +40,10 @@ class ArmOrders {
     const auto consider = [&](Order order) {
       if (order.misfit < best.misfit) best = std::move(order);
     };
-    for (auto& order : named()) consider(std::move(order));
+    for (auto& [text, source] : named_orders(n_)) {
+      const double left = misfit(source);
+      consider({text, "exchange", 0, std::move(source), left});
+    }
     for (const Index by : {1, -1, 2, -2}) consider(moved(by));
     // A free order leaves less than one with a name, if only by what is noise. One of many fits a little by chance.
     constexpr double clearly = 0.5, most_of_free = 0.1;
@@ -62,25 +63,6 @@ class ArmOrders {
 
   double misfit(const Source& source) const { return model_.misfit(model_.arranged(data_, source)); }
   static std::size_t at(Index l) { return static_cast<std::size_t>(l); }
-
-  std::vector<Order> named() const {
-    const Index half = (n_ + 1) / 2;
-    Source swapped, folded(told_), unfolded(told_), reversed;
-    for (Index j = 0; j < n_; ++j) {
-      swapped.push_back(std::min(j ^ 1, n_ - 1)), reversed.push_back(n_ - 1 - j);
-      const Index place = j < half ? 2 * j : 2 * (j - half) + 1;
-      folded[at(place)] = j, unfolded[at(j)] = place;
-    }
-    const std::string order = "the order of the readouts: ";
-    std::vector<Order> all{
-        {order + "each two neighbours are swapped", "exchange", 0, std::move(swapped)},
-        {order + "the even ones are stored first, then the odd ones", "exchange", 0, std::move(folded)},
-        {order + "even and odd ones are interleaved, which the trajectory has one after the other",
-         "exchange", 0, std::move(unfolded)},
-        {order + "reversed", "exchange", 0, std::move(reversed)}};
-    for (auto& one : all) one.misfit = misfit(one.source);
-    return all;
-  }
 
   /// Returns the best order in which from some readout on each holds the samples of `by` places later.
   Order moved(Index by) const {
@@ -242,7 +224,7 @@ class ArmOrders {
     std::vector<Index> others;
     for (Index l = 0; l < n_; ++l)
       if (order.source[at(l)] != l) others.push_back(l);
-    order.text = "the order of the readouts: random, or another than that of the trajectory";
+    order.text = another_order;
     if (others.size() != 2) return;
     order.first = others[0];
     order.text = fmt::format("the order of the readouts: readouts {} and {} (from 0) are exchanged",

@@ -8,12 +8,10 @@
 #include "recon/array/linear_algebra.hpp"
 #include "recon/trajectory/small_grid.hpp"
 #include "validation/verdict/energies.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
 namespace {
-
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
 
 constexpr Index most_arm_coils = 4, fewest_arms = 4;
 /// lambda over the mean eigenvalue of E^H E.
@@ -40,34 +38,14 @@ bool thin_out(std::vector<Index>& values, Index most) {
   return stride == 1;
 }
 
-/// Mixes the coils to the few that hold most of the data.
-void compress_arms(ArmSamples& arms) {
-  if (arms.coils <= most_arm_coils) return;
-  const Index rows = arms.arms * arms.places, coils = arms.coils;
-  Matrix data({rows, coils});
-  std::copy(arms.data.begin(), arms.data.end(), data.data());
-  const auto eigen = hermitian_eigen(matrix_product(adjoint(data), data));
-  Matrix mix({coils, most_arm_coils});
-  for (Index c = 0; c < coils; ++c)
-    for (Index j = 0; j < most_arm_coils; ++j) mix[c * most_arm_coils + j] = eigen.vectors[j * coils + c];
-  arms.data = matrix_product(data, mix), arms.coils = most_arm_coils;
-}
-
 }  // namespace
-
-double energy(const Matrix& a) {
-  double sum = 0;
-  for (const auto& value : a) sum += norm(value);
-  return sum;
-}
 
 double ArmSamples::radius(Index arm, Index place) const {
   const auto& at_place = k[at(arm, place)];
   return std::hypot(at_place[0], at_place[1], at_place[2]);
 }
 
-template <class T>
-std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<T>& e,
+std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<float>& e,
                                                 const std::vector<Index>& starts,
                                                 const std::array<double, 3>& delays) {
   const Index all = e.trajectory.sample_count();
@@ -79,19 +57,16 @@ std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const Ve
       auto& k = positions.emplace_back();
       for (std::size_t axis = 0; axis < 3; ++axis) {
         if (e.matrix_size[axis] < 2) continue;
-        const double *told = e.trajectory.k.data() + static_cast<Index>(axis) * all + first,
-                     at = static_cast<double>(n) - delays[axis];
-        const Index low =
-            std::clamp(static_cast<Index>(std::floor(at)), Index{0}, std::max<Index>(0, last - 1));
-        k[axis] = told[low] + (at - static_cast<double>(low)) * (told[std::min(low + 1, last)] - told[low]);
+        k[axis] = between(e.trajectory.k.data() + static_cast<Index>(axis) * all + first,
+                          static_cast<double>(n) - delays[axis], 0, last);
       }
     }
   }
   return positions;
 }
 
-template <class T>
-ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, double radius, Index values) {
+ArmSamples arms_of(const VerifierInput<float>& e, const std::vector<Index>& starts, double radius,
+                   Index values) {
   constexpr Index most_arms = 400;
   ArmSamples arms;
   arms.numbers = readouts_of_one_length(starts);
@@ -128,18 +103,13 @@ ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, 
         const auto d = sample_of(e, c * all + start(arm) + arms.samples[static_cast<std::size_t>(i)]);
         arms.data[(arm * arms.places + i) * arms.coils + c] = {d.real(), d.imag()};
       }
-  if (arms.places > 0) compress_arms(arms);
+  if (arms.places > 0 && arms.coils > most_arm_coils) {
+    Matrix data({arms.arms * arms.places, arms.coils});
+    std::copy(arms.data.begin(), arms.data.end(), data.data());
+    arms.data = matrix_product(data, strongest_mix(data, most_arm_coils)), arms.coils = most_arm_coils;
+  }
   return arms;
 }
-
-template ArmSamples arms_of(const VerifierInput<float>&, const std::vector<Index>&, double, Index);
-template ArmSamples arms_of(const VerifierInput<double>&, const std::vector<Index>&, double, Index);
-template std::vector<std::array<double, 3>> positions_of(const ArmSamples&, const VerifierInput<float>&,
-                                                         const std::vector<Index>&,
-                                                         const std::array<double, 3>&);
-template std::vector<std::array<double, 3>> positions_of(const ArmSamples&, const VerifierInput<double>&,
-                                                         const std::vector<Index>&,
-                                                         const std::array<double, 3>&);
 
 // --- The model ---
 
@@ -156,12 +126,10 @@ ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const std
   for (Index i = 0; !weights.empty() && i < encoding.size(); ++i)
     encoding[i] = weights[static_cast<std::size_t>(i / count)] * encoding[i];
   auto normal = weights.empty() ? gram_matrix(k, grid) : matrix_product(adjoint(encoding), encoding);
-  const double lambda = arm_damping * energy(encoding) / static_cast<double>(count);
-  for (Index p = 0; p < count; ++p) normal[p * count + p].re += lambda;
-  auto inverse = inverse_cholesky_factor(std::move(normal));
-  if (!inverse) return;
-  factor = std::move(*inverse);
-  freedom = static_cast<double>(rows - count) + lambda * energy(factor);  // rows less the trace of H
+  auto damped = damped_factor(std::move(normal), arm_damping);
+  if (!damped) return;
+  factor = std::move(damped->inverse);
+  freedom = static_cast<double>(rows) - damped->unknowns;
 }
 
 ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights, double field)
@@ -202,11 +170,7 @@ Matrix ArmModel::arranged(const Matrix& data) const {
 Matrix ArmModel::folded(const Matrix& w) const { return adjoint(matrix_product(adjoint(w), a_)); }
 Matrix ArmModel::predicted(const Matrix& z) const { return matrix_product(a_, z); }
 
-Matrix ArmModel::rest(const Matrix& w) const {
-  Matrix r = predicted(folded(w));
-  for (Index i = 0; i < r.size(); ++i) r[i] = w[i] - r[i];
-  return r;
-}
+Matrix ArmModel::rest(const Matrix& w) const { return minus(w, predicted(folded(w))); }
 
 double ArmModel::misfit(const Matrix& w) const { return energy(w) - energy(folded(w)); }
 

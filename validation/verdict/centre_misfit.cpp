@@ -15,8 +15,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 /// Makes a verdict without changes of the model: whether there are more values than unknowns.
 class ResidualVerifier final : public Verifier {
  public:
@@ -83,20 +81,13 @@ Scan centre_of(const Scan& scan, int radius) {
 /// Returns maps [coil][z][y][x] at the voxels of a smaller matrix over the same FOV, each the nearest one.
 SensitivityMaps nearest_maps(const SensitivityMaps& maps, const std::array<int, 3>& to) {
   SensitivityMaps small{Array<Complex<float>>(Shape{maps.values.extent(0), to[2], to[1], to[0]})};
-  const std::array<Index, 3> from{maps.values.extent(3), maps.values.extent(2), maps.values.extent(1)};
-  const auto nearest = [&](std::size_t axis, Index n) {
-    const double r = static_cast<double>(n - to[axis] / 2) / to[axis];
-    return std::clamp(static_cast<Index>(std::lround(r * static_cast<double>(from[axis]))) + from[axis] / 2,
-                      Index{0}, from[axis] - 1);
-  };
-  Index i = 0;
-  for (Index coil = 0; coil < maps.values.extent(0); ++coil)
-    for (Index z = 0; z < to[2]; ++z)
-      for (Index y = 0; y < to[1]; ++y)
-        for (Index x = 0; x < to[0]; ++x)
-          small.values[i++] =
-              maps.values[((coil * from[2] + nearest(2, z)) * from[1] + nearest(1, y)) * from[0] +
-                          nearest(0, x)];
+  const std::array<int, 3> from{static_cast<int>(maps.values.extent(3)),
+                                static_cast<int>(maps.values.extent(2)),
+                                static_cast<int>(maps.values.extent(1))};
+  const SmallGrid grid{to, {1, 1, 1}};
+  const Index voxels = Index{from[0]} * from[1] * from[2];
+  for (Index i = 0; i < small.values.size(); ++i)
+    small.values[i] = maps.values[i / grid.count() * voxels + nearest_voxel(grid, i % grid.count(), from)];
   return small;
 }
 

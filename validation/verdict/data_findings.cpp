@@ -4,21 +4,17 @@
 #include <array>
 #include <string_view>
 
+#include "validation/verdict/data_tests.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/neighbours.hpp"
 #include "validation/verdict/readout_order.hpp"
 #include "validation/verdict/readout_set.hpp"
-#include "validation/verdict/sample_errors.hpp"
-#include "validation/verdict/spikes.hpp"
-#include "validation/verdict/tones.hpp"
-#include "validation/verdict/window.hpp"
 
 namespace fhd::validation {
 
-template <class T>
-std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const std::vector<Index>& starts,
                                       const Verdict& v) {
-  constexpr std::int64_t enough = 50'000;
+  constexpr Index enough = 50'000;
   constexpr double few_unknowns = 0.5;  // share of the signal where there are more values than unknowns
   const auto& times = input.sample_time_s;
   const double dwell_s = times && times->size() > 1 ? std::max(0.0, (*times)[1] - (*times)[0]) : 0;
@@ -35,8 +31,6 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
   const bool is_moved_in_stack = thinned.axes == 3 && !found.empty();  // to planes of another energy
   if (!is_moved_in_stack && v.unexplained <= nothing)
     if (auto odd = odd_energies(thinned, nearest)) return {std::move(*odd)};
-  if (is_unexplained)
-    if (auto wrapped = wrapped_samples(input, starts)) return {std::move(*wrapped)};
   // Few readouts let a spike into every shell, where it passes for noise.
   constexpr double much_noise = 0.3;  // of the signal
   const bool hides_in_noise = !v.noise_is_measured && v.noise_share > much_noise;
@@ -53,9 +47,8 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
 }
 
 const Finding* mistake_in_data(const Verdict& v) {
-  constexpr std::array<std::string_view, 10> codes{"tone",         "window", "order",   "exchange",
-                                                   "spikes",       "offset", "wrapped", "imaginary",
-                                                   "odd_readouts", "samples"};
+  constexpr std::array<std::string_view, 9> codes{"tone",   "window",    "order",        "exchange", "spikes",
+                                                  "offset", "imaginary", "odd_readouts", "samples"};
   constexpr double least_change = 0.05, least_share = 1. / 3;
   const bool is_unexplained = !(v.unexplained <= unexplained_limit);
   const Finding* worst = nullptr;
@@ -70,10 +63,5 @@ const Finding* mistake_in_data(const Verdict& v) {
   }
   return worst;
 }
-
-template std::vector<Finding> findings_in_data(const VerifierInput<float>&, const std::vector<std::int64_t>&,
-                                               const Verdict&);
-template std::vector<Finding> findings_in_data(const VerifierInput<double>&, const std::vector<std::int64_t>&,
-                                               const Verdict&);
 
 }  // namespace fhd::validation

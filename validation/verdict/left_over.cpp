@@ -9,7 +9,6 @@ namespace fhd::validation {
 namespace {
 
 using Value = std::complex<double>;
-using Index = std::int64_t;
 
 /// Residual up to this factor of the noise in a shell counts as noise: the estimate is uncertain, and at the edge of
 /// k-space maps of voxels are not those of tissue.
@@ -37,8 +36,7 @@ double beyond_own_noise(const EnergyTable& table, std::size_t coil) {
 
 }  // namespace
 
-template <class T>
-void estimate_noise(const VerifierInput<T>& e, const EnergyTable& table, Verdict& v) {
+void estimate_noise(const VerifierInput<float>& e, const EnergyTable& table, Verdict& v) {
   constexpr double unknown = std::numeric_limits<double>::infinity();
   v.noise_variance = 0, v.noise_is_measured = false;
   if (e.noise != nullptr && !e.noise->empty()) {
@@ -104,8 +102,7 @@ void divide_by_readouts(const EnergyTable& table, Verdict& v) {
   }
 }
 
-template <class T>
-double offset_of(const VerifierInput<T>& e, const EnergyTable& table) {
+double offset_of(const VerifierInput<float>& e, const EnergyTable& table) {
   const Index samples = e.trajectory.sample_count();
   double square = 0;
   std::vector<double> re, im;
@@ -115,13 +112,6 @@ double offset_of(const VerifierInput<T>& e, const EnergyTable& table) {
     return static_cast<Index>(std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0) *
                               static_cast<double>(samples));
   };
-  const auto median =
-      [](std::vector<double>& values) {  // a mean would count the few samples of the centre in wrong places
-        if (values.empty()) return 0.0;
-        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-        std::nth_element(values.begin(), middle, values.end());
-        return *middle;
-      };
   for (Index coil = 0; coil < e.coil_count; ++coil) {
     re.clear(), im.clear();
     for (Index i = 0; i < most; ++i)
@@ -129,16 +119,10 @@ double offset_of(const VerifierInput<T>& e, const EnergyTable& table) {
         const Value d = sample_of(e, coil * samples + m);
         re.push_back(d.real()), im.push_back(d.imag());
       }
+    // A mean would count the few samples of the centre in wrong places.
     square += std::norm(Value(median(re), median(im))) * static_cast<double>(samples);
   }
   return std::sqrt(square / positive(table.total.data));
 }
-
-#define FHD_INSTANTIATE(T)                                                                \
-  template void estimate_noise<T>(const VerifierInput<T>&, const EnergyTable&, Verdict&); \
-  template double offset_of<T>(const VerifierInput<T>&, const EnergyTable&);
-FHD_INSTANTIATE(float)
-FHD_INSTANTIATE(double)
-#undef FHD_INSTANTIATE
 
 }  // namespace fhd::validation

@@ -12,7 +12,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using LineValue = Complex<double>;
 
 constexpr std::array<std::array<std::size_t, 2>, 6> line_pairs{
@@ -105,8 +104,7 @@ double Lines::energy(Index line) const {
   return sum;
 }
 
-template <class T>
-std::optional<Lines> cartesian_lines(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+std::optional<Lines> cartesian_lines(const VerifierInput<float>& e, const std::vector<Index>& starts) {
   constexpr Index fewest = 16, most_lines = 160, most_samples = 128;
   const Index readouts = static_cast<Index>(starts.size()) - 1, all = e.trajectory.sample_count();
   if (readouts < fewest || e.coil_count < 2 || e.matrix_size[2] > 1) return {};
@@ -416,9 +414,5 @@ LineModel::Block LineModel::block_of(std::size_t relation, const Lines& changed)
 double LineModel::cost_of(const Block& block, const std::array<LineValue, neighbours>& h) const {
   return unknowns() * std::log(square(block, h));
 }
-
-template std::optional<Lines> cartesian_lines<float>(const VerifierInput<float>&, const std::vector<Index>&);
-template std::optional<Lines> cartesian_lines<double>(const VerifierInput<double>&,
-                                                      const std::vector<Index>&);
 
 }  // namespace fhd::validation

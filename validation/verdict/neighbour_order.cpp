@@ -8,16 +8,15 @@
 #include <optional>
 #include <string>
 
+#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/neighbours.hpp"
+#include "validation/verdict/readout_order.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Neighbours = std::vector<std::vector<Index>>;
 using Places = std::vector<Index>;  ///< [readout]: which readout of the file belongs there
-
-constexpr const char* another = "random, or another than that of the trajectory";
 
 /// Two readouts, and the place in both where their samples are near each other.
 struct Near {
@@ -46,7 +45,7 @@ class NeighbourOrder {
   std::optional<Finding> operator()() const {
     const auto what = is_cartesian() ? by_energies() : by_samples();
     if (what.empty()) return {};
-    return Finding{"exchange", "the order of the readouts: " + what, 0, 0, "", 1};
+    return make_finding("exchange", what, 0, 0, "", 1);
   }
 
  private:
@@ -61,19 +60,19 @@ class NeighbourOrder {
     const double as_told = unlikeness(told());
     if (as_told < wrong) return {};
     auto what = best_order([&](const Places& places) { return unlikeness(places); }, improvement * as_told);
-    if (what.empty() && as_told > alike && is_shuffled()) return another;
+    if (what.empty() && as_told > alike && is_shuffled()) return another_order;
     return what;
   }
   std::string by_energies() const {
     constexpr double improvement = 0.5, far = 0.5;  // of the radius of k-space
     const double as_told = spread(told());
     auto what = best_order([&](const Places& places) { return spread(places); }, improvement * as_told);
-    return what.empty() && as_told > far * far ? another : what;
+    return what.empty() && as_told > far * far ? another_order : what;
   }
   template <class Score>
   std::string best_order(const Score& score, double least) const {
     std::string what;
-    for (const auto& [name, places] : orders())
+    for (const auto& [name, places] : named_orders(set_.readouts))
       if (const double found = score(places); found < least) least = found, what = name;
     return what;
   }
@@ -117,19 +116,6 @@ class NeighbourOrder {
       }
     return all > 0 ? apart / all : 0;
   }
-  std::vector<std::pair<std::string, Places>> orders() const {
-    const Index n = set_.readouts, half = (n + 1) / 2;
-    Places swapped, folded(static_cast<std::size_t>(n)), unfolded(folded);
-    for (Index j = 0; j < n; ++j) {
-      swapped.push_back(std::min(j ^ 1, n - 1));
-      const Index place = j < half ? 2 * j : 2 * (j - half) + 1;
-      folded[static_cast<std::size_t>(place)] = j, unfolded[static_cast<std::size_t>(j)] = place;
-    }
-    return {{"each two neighbours are swapped", std::move(swapped)},
-            {"the even ones are stored first, then the odd ones", std::move(folded)},
-            {"even and odd ones are interleaved, which the trajectory has one after the other",
-             std::move(unfolded)}};
-  }
   /// Returns whether readouts have likenesses, elsewhere than the trajectory says and at no one distance, as
   /// wrong angles have.
   bool is_shuffled() const {
@@ -147,8 +133,7 @@ class NeighbourOrder {
       least.push_back(best);
       largest = std::max(largest, ++offsets[std::abs(which - a)]);
     }
-    std::nth_element(least.begin(), least.begin() + set_.readouts / 2, least.end());
-    return least[static_cast<std::size_t>(set_.readouts / 2)] < alike &&
+    return median(least) < alike &&
            static_cast<double>(largest) < common * static_cast<double>(set_.readouts);
   }
   double apart(Index a, Index b) const {

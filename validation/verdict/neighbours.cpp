@@ -5,20 +5,22 @@
 #include <algorithm>
 #include <cmath>
 
+#include "validation/verdict/algebra.hpp"
+
 namespace fhd::validation {
 
-std::vector<std::vector<std::int64_t>> nearest_readouts(const ReadoutSet& set) {
-  constexpr std::int64_t fewest = 8, most = 1000, places = 8;
+std::vector<std::vector<Index>> nearest_readouts(const ReadoutSet& set) {
+  constexpr Index fewest = 8, most = 1000, places = 8;
   constexpr std::size_t count = 4;
   if (set.readouts < fewest || set.readouts > most || set.length < 1) return {};
-  const std::int64_t step = std::max<std::int64_t>(1, set.length / places);
-  std::vector<std::vector<std::int64_t>> nearest;
-  std::vector<std::pair<float, std::int64_t>> others;
-  for (std::int64_t a = 0; a < set.readouts; ++a) {
+  const Index step = std::max<Index>(1, set.length / places);
+  std::vector<std::vector<Index>> nearest;
+  std::vector<std::pair<float, Index>> others;
+  for (Index a = 0; a < set.readouts; ++a) {
     others.clear();
-    for (std::int64_t b = 0; b < set.readouts; ++b) {
+    for (Index b = 0; b < set.readouts; ++b) {
       float square = 0;
-      for (std::int64_t n = step / 2; n < set.length; n += step) {
+      for (Index n = step / 2; n < set.length; n += step) {
         const auto &p = set.k[static_cast<std::size_t>(a * set.length + n)],
                    &q = set.k[static_cast<std::size_t>(b * set.length + n)];
         for (std::size_t axis = 0; axis < 3; ++axis) square += (p[axis] - q[axis]) * (p[axis] - q[axis]);
@@ -33,13 +35,13 @@ std::vector<std::vector<std::int64_t>> nearest_readouts(const ReadoutSet& set) {
 }
 
 std::optional<Finding> first_samples(const ReadoutSet& set) {
-  constexpr std::int64_t most = 12, later = 40;
+  constexpr Index most = 12, later = 40;
   constexpr double least = 0.1, times = 6, least_share = 0.15;
   if (set.length < 2 * later) return {};
   std::vector<double> rest(static_cast<std::size_t>(later)), size(rest);
   double all = 0;
-  for (std::int64_t row = 0; row < set.coils * set.readouts; ++row)
-    for (std::int64_t n = 0; n < set.length; ++n) {
+  for (Index row = 0; row < set.coils * set.readouts; ++row)
+    for (Index n = 0; n < set.length; ++n) {
       const auto i = static_cast<std::size_t>(row * set.length + n);
       const double square = std::norm(set.data[i] - set.predicted[i]);
       all += square;
@@ -47,28 +49,23 @@ std::optional<Finding> first_samples(const ReadoutSet& set) {
       rest[static_cast<std::size_t>(n)] += square;
       size[static_cast<std::size_t>(n)] += std::max(std::norm(set.data[i]), std::norm(set.predicted[i]));
     }
-  const auto share = [&](std::int64_t n) {
+  const auto share = [&](Index n) {
     const auto i = static_cast<std::size_t>(n);
     return size[i] > 0 ? rest[i] / size[i] : 0;
   };
   std::vector<double> others;
-  for (std::int64_t n = most + 4; n < later; ++n) others.push_back(share(n));
-  std::nth_element(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2),
-                   others.end());
-  const double limit = std::max(least, times * others[others.size() / 2]);
-  std::int64_t count = 0;
+  for (Index n = most + 4; n < later; ++n) others.push_back(share(n));
+  const double limit = std::max(least, times * median(others));
+  Index count = 0;
   double in_first = 0;
   while (count < later && share(count) > limit) in_first += rest[static_cast<std::size_t>(count++)];
   if (count == 0 || count > most || in_first < least_share * all) return {};
-  return Finding{
+  return make_finding(
       "samples",
       fmt::format("the first {} samples of each readout do not fit (filter of the receiver, or noise "
                   "before the signal)",
                   count),
-      static_cast<double>(count),
-      0,
-      "samples",
-      in_first / all};
+      static_cast<double>(count), 0, "samples", in_first / all);
 }
 
 }  // namespace fhd::validation
