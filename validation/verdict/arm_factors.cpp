@@ -282,9 +282,9 @@ std::optional<Finding> density_of_arms(const ArmSamples& arms, const std::array<
   bool is_found = false;
   for (const int power : {1, 2})
     for (int axes = 2; axes <= arms.axes && !is_found; ++axes) {
-      std::vector<double> weights;
+      Matrix weights({static_cast<Index>(arms.k.size()), 1});
       for (std::size_t place = 0; place < arms.k.size(); ++place)
-        weights.push_back(std::pow(relative_radius(arms, matrix_size, place, axes), power));
+        weights[static_cast<Index>(place)] = std::pow(relative_radius(arms, matrix_size, place, axes), power);
       const ArmModel weighted(arms, radius, weights, field);
       is_found = weighted.is_tested() && weighted.misfit(w) < most;
     }

@@ -50,6 +50,7 @@ class ArmMotion {
 
   const std::vector<Shift>& shifts() const { return shifts_; }
   double misfit() const { return misfit_; }
+  Matrix placed() const { return placed(shifts_); }
   Index unknowns() const { return axes_ * (spans_ - 1); }
   Index span_of(Index arm) const { return arm * spans_ / model_.arms().arms; }
 
@@ -134,13 +135,15 @@ class ArmMotion {
 }  // namespace
 
 std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Matrix& data,
-                                       const std::array<int, 3>& matrix_size, double noise) {
-  const double before = model.misfit(model.arranged(data));
+                                       const std::array<int, 3>& matrix_size, double noise,
+                                       const std::function<double(const Matrix&)>& misfit_of) {
+  const auto told = model.arranged(data);
+  const double before = misfit_of ? misfit_of(told) : model.misfit(told);
   ArmMotion motion(model, data);
   const double freedom = model.freedom() * static_cast<double>(2 * model.arms().coils),
                left = freedom - static_cast<double>(motion.unknowns());
   if (left < 0.5 * freedom || !motion.solve()) return {};
-  const double misfit = motion.misfit() * freedom / left;
+  const double misfit = (misfit_of ? misfit_of(motion.placed()) : motion.misfit()) * freedom / left;
   if (!(misfit < beyond_noise(most_left_of_energy, before, noise))) return {};
   // The ends of most shifts along each axis, in voxels.
   std::array<double, 3> middle{}, least{}, most{};

@@ -19,15 +19,6 @@ Matrix data_over(const ArmSamples& arms, const std::vector<Complex<double>>& fac
   return data;
 }
 
-/// Returns data [arm]... of these arms.
-Matrix rows_of(const Matrix& data, const std::vector<Index>& arms) {
-  const Index each = data.size() / data.extent(0);
-  Matrix rows({static_cast<Index>(arms.size()), each});
-  for (std::size_t i = 0; i < arms.size(); ++i)
-    std::copy_n(data.data() + arms[i] * each, each, rows.data() + static_cast<Index>(i) * each);
-  return rows;
-}
-
 /// Returns the variance of white noise by fourth differences along readouts, where it is least: at most what signal
 /// adds to noise.
 double noise_by_differences(const VerifierInput<float>& e, const std::vector<Index>& starts) {
@@ -88,8 +79,8 @@ ArmFindings ArmComparison::factors() {
   const auto factors = factors_that_explain(as_told);
   if (factors.empty()) return {};
   ArmFindings found{factors_in_words(factors), 1};
-  data_ = data_over(arms_, factors), is_as_measured_ = false;
-  if (is_contrast(factors)) found.numbers = arms_.numbers, found.contrast = factors;
+  data_ = data_over(arms_, factors), is_as_measured_ = false, has_contrast_ = is_contrast(factors);
+  if (has_contrast_) found.numbers = arms_.numbers, found.contrast = factors;
   return found;
 }
 
@@ -97,17 +88,24 @@ ArmFindings ArmComparison::search() const {
   if (!model_) return {};
   const double before = model_->misfit(model_->arranged(data_));
   // Contrast is no factor of a whole readout alone: so much of |d|^2 stays beside factors.
-  constexpr double beside_factors = 1e-4;
+  constexpr double beside_factors = 1e-4, much = 0.1;
   if (!is_left(*model_, before) ||
       (!is_as_measured_ && before < beside_factors * energy(model_->arranged(data_))))
     return {};
+  const auto beside_contrast = [&]() -> ArmFindings {
+    auto cause = cause_beside_contrast(e_, starts_, noise_);
+    if (!cause) return {};
+    const double share = cause->finding.share;
+    return {std::move(cause->finding), share};
+  };
+  if (has_contrast_) return beside_contrast();
   auto best = order_of_readouts(noise(*model_));
   const auto consider = [&](std::optional<ArmCause> cause) {
     if (cause && (!best || cause->misfit < best->misfit)) best = std::move(cause);
   };
   consider(motion_of_arms(*model_, data_, e_.matrix_size, noise(*model_)));
   if (is_as_measured_) consider(delay_of_arms(e_, starts_, before));
-  if (!best) return {};
+  if (!best) return before > much * energy(model_->arranged(data_)) ? beside_contrast() : ArmFindings{};
   const double beyond = before - std::min(noise(*model_), before / 2),
                share = std::min(1.0, (before - best->misfit) / beyond);
   // A coil that changes, or maps, may explain as much as a delay: samples alone do not show it.

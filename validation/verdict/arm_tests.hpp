@@ -47,9 +47,16 @@ using SamplesOfReadouts = std::function<Matrix(const std::vector<Index>&)>;
 /// tried, for which the samples of the others are at hand.
 std::optional<ArmCause> order_of_arms(const ArmModel& model, const SamplesOfReadouts& samples, double noise);
 /// Returns how the object moves from readout to readout; code "motion". `matrix_size`: for sizes in voxels; `noise`
-/// as above.
+/// as above; `misfit_of`: the misfit of samples [row][coil] of an object that does not move; empty: of the model.
 std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Array<Complex<double>>& data,
-                                       const std::array<int, 3>& matrix_size, double noise);
+                                       const std::array<int, 3>& matrix_size, double noise,
+                                       const std::function<double(const Matrix&)>& misfit_of = {});
+
+/// Returns why arms contradict each other beside a contrast of several tissues, or that their order is not that of the
+/// trajectory (code "exchange"); see arm_contrast.cpp. `noise_variance`: of a value. Of 2D scans of many readouts alone.
+/// It takes two seconds.
+std::optional<ArmCause> cause_beside_contrast(const VerifierInput<float>& input,
+                                              const std::vector<Index>& starts, double noise_variance);
 
 /// Returns delays of gradients by axis, below 7 samples; code codes::delays. Of 2D scans alone.
 std::optional<ArmCause> delay_of_arms(const VerifierInput<float>& input, const std::vector<Index>& starts,
@@ -84,7 +91,7 @@ class ArmComparison {
   std::optional<Finding> density_{};
   std::optional<ArmModel> model_{};  ///< none where arms do not meet, or agree
   Array<Complex<double>> data_{};    ///< without contrast
-  bool is_as_measured_ = true;
+  bool is_as_measured_ = true, has_contrast_ = false;
 };
 
 }  // namespace fhd::validation

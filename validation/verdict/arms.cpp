@@ -67,12 +67,11 @@ std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const Ve
 }
 
 ArmSamples arms_of(const VerifierInput<float>& e, const std::vector<Index>& starts, double radius,
-                   Index values) {
-  constexpr Index most_arms = 400;
+                   Index values, Index most) {
   ArmSamples arms;
   arms.all = arms.numbers = readouts_of_one_length(starts);
   if (static_cast<Index>(arms.numbers.size()) < fewest_arms) return {};
-  arms.stride = thin_out(arms.numbers, most_arms);
+  arms.stride = thin_out(arms.numbers, most);
   arms.arms = static_cast<Index>(arms.numbers.size());
   const auto start = [&](Index arm) {
     return starts[static_cast<std::size_t>(arms.numbers[static_cast<std::size_t>(arm)])];
@@ -130,18 +129,22 @@ Matrix samples_at_places(const ArmSamples& arms, const VerifierInput<float>& e,
 
 // --- The model ---
 
-ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const std::vector<double>& weights,
-                     double field) {
+ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const Matrix& weights, double field) {
   // Wrapped objects are up to 1.5 times as long as the FOV; in 3D as many voxels would take seconds.
   if (!(field > 0)) field = axes > 2 ? 1.25 : 1.5;
   SmallGrid grid{{1, 1, 1}, {1, 1, 1}};
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes); ++axis)
     grid.n[axis] = 2 * static_cast<int>(std::ceil(field * radius)) + 2, grid.field[axis] = field;
-  const Index rows = static_cast<Index>(k.size()), count = grid.count();
+  const Index rows = static_cast<Index>(k.size()), voxels = grid.count(),
+              count = voxels * (weights.empty() ? 1 : weights.extent(1));
   if (rows < count / 2) return;
   encoding = encoding_matrix(k, grid);
-  for (Index i = 0; !weights.empty() && i < encoding.size(); ++i)
-    encoding[i] = weights[static_cast<std::size_t>(i / count)] * encoding[i];
+  if (!weights.empty()) {
+    Matrix weighted({rows, count});
+    for (Index i = 0; i < weighted.size(); ++i)
+      weighted[i] = weights[i / voxels] * encoding[i / count * voxels + i % voxels];
+    encoding = std::move(weighted);
+  }
   auto normal = weights.empty() ? gram_matrix(k, grid) : matrix_product(adjoint(encoding), encoding);
   auto damped = damped_factor(std::move(normal), arm_damping);
   if (!damped) return;
@@ -153,20 +156,19 @@ double ArmImages::misfit(const Matrix& w) const {
   return energy(w) - energy(matrix_product(factor, adjoint(matrix_product(adjoint(w), encoding))));
 }
 
-ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights, double field)
-    : arms_(arms) {
+ArmModel::ArmModel(const ArmSamples& arms, double radius, const Matrix& weights, double field) : arms_(arms) {
   SmallPositions k;
-  std::vector<double> of_rows;
+  std::vector<Index> of_rows;
   for (Index arm = 0; arm < arms.arms; ++arm) {
     starts_.push_back(rows());
     for (Index i = 0; i < arms.places; ++i) {
       if (!(arms.radius(arm, i) <= radius)) continue;
       places_.push_back(i), k.push_back(arms.k[arms.at(arm, i)]);
-      if (!weights.empty()) of_rows.push_back(weights[arms.at(arm, i)]);
+      of_rows.push_back(static_cast<Index>(arms.at(arm, i)));
     }
   }
   starts_.push_back(rows());
-  images_.emplace(k, arms.axes, radius, of_rows, field);
+  images_.emplace(k, arms.axes, radius, weights.empty() ? weights : rows_of(weights, of_rows), field);
   if (images_->factor.empty())
     images_.reset();
   else

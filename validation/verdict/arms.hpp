@@ -32,9 +32,10 @@ struct ArmSamples {
 };
 
 /// Returns the arms within `radius` cycles/FOV, of some `values` samples and at most four virtual coils, which hold
-/// most of the data; none where fewer than 4 readouts are of one length, of more than 400 readouts every n-th.
+/// most of the data; none where fewer than 4 readouts are of one length, of more than `most` readouts
+/// every n-th.
 ArmSamples arms_of(const VerifierInput<float>& input, const std::vector<Index>& starts, double radius,
-                   Index values = 1500);
+                   Index values = 1500, Index most = 400);
 
 /// Returns the samples of some readouts at the places of the arms, [readout][place][coil] as `data`.
 Matrix samples_at_places(const ArmSamples& arms, const VerifierInput<float>& input,
@@ -47,21 +48,21 @@ std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const Ve
 
 /// Images of the positions within a radius, as many voxels as these need.
 struct ArmImages {
-  Matrix encoding, factor;  ///< E, [row][voxel]; L^-1, empty: too few rows
+  Matrix encoding, factor;  ///< E, [row][component and voxel]; L^-1, empty: too few rows
   double freedom = 0;       ///< values of a coil less those that an image explains
-  /// Computes E and L. `weights`: factors of the rows of E; empty: 1. `field`: length of the images, in FOVs; 0: as
-  /// wide as time allows.
-  ArmImages(const std::vector<std::array<double, 3>>& k, int axes, double radius,
-            const std::vector<double>& weights = {}, double field = 0);
+  /// Computes E and L. `weights` [row][component]: factors of the rows of E, for an image of each component; empty:
+  /// one image, 1. `field`: length of the images, in FOVs; 0: as wide as time allows.
+  ArmImages(const std::vector<std::array<double, 3>>& k, int axes, double radius, const Matrix& weights = {},
+            double field = 0);
   /// Returns |w|^2 - |L^-1 E^H w|^2 of w [row][coil].
   double misfit(const Matrix& w) const;
 };
 
 class ArmModel {
  public:
-  /// The model of the places within `radius`. `arms` must outlive it. `weights` [arm and place], `field`: as of
-  /// ArmImages.
-  ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights = {}, double field = 0);
+  /// The model of the places within `radius`. `arms` must outlive it. `weights` [arm and place][component],
+  /// `field`: as of ArmImages.
+  ArmModel(const ArmSamples& arms, double radius, const Matrix& weights = {}, double field = 0);
 
   /// Returns whether samples overlap enough to contradict each other: half of them are more than images need.
   bool is_tested() const { return freedom_ > 0.5 * static_cast<double>(rows()); }

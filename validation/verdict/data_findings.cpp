@@ -31,8 +31,8 @@ std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const s
   if (v.unexplained <= nothing)
     if (auto moved = order_of_readouts(thinned)) found.push_back(std::move(*moved));
   const bool is_moved_in_stack = thinned.axes == 3 && !found.empty();  // to planes of another energy
-  if (!is_moved_in_stack && v.unexplained <= nothing)
-    if (auto odd = odd_energies(thinned, nearest)) return {std::move(*odd)};
+  if (!is_moved_in_stack)
+    if (auto odd = odd_energies(thinned, nearest, v.unexplained > nothing)) return {std::move(*odd)};
   if (is_unexplained)
     if (auto wrapped = wrapped_samples(input, starts)) return {std::move(*wrapped)};
   // Few readouts let a spike into every shell, where it passes for noise.

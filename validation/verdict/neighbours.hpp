@@ -14,8 +14,9 @@ std::vector<std::vector<Index>> nearest_readouts(const ReadoutSet& all);
 
 /// Returns readouts whose energy D_j = |d_j|^2 is not that of their neighbours in k-space and in time: lost
 /// ones, below 5 %, or ones of another gain or of noise, above 25 times. Code "odd_readouts"; `amount`: the first
-/// one, or the gain.
-std::optional<Finding> odd_energies(const ReadoutSet& all, const std::vector<std::vector<Index>>& nearest);
+/// one, or the gain. `varies`: the signal changes with the readouts, but not in one alone.
+std::optional<Finding> odd_energies(const ReadoutSet& all, const std::vector<std::vector<Index>>& nearest,
+                                    bool varies);
 
 /// Returns readouts that an image explains worse than the others, with 30 times the median of R_j = |r_j|^2. Code
 /// "odd_readouts"; `amount`: the first one.

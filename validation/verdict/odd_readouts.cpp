@@ -41,7 +41,6 @@ class OddReadouts {
   }
 
   std::optional<Finding> lost() const {
-    if (has_contrast()) return {};
     const auto found = select([&](Index j) {
       double in_time = 0;
       for (Index o = std::max<Index>(0, j - 2); o < std::min(set_.readouts, j + 3); ++o)
@@ -56,14 +55,17 @@ class OddReadouts {
                            is_one ? "its" : "their"));
   }
 
-  std::optional<Finding> bright() const {
+  /// `has_contrast`: the signal changes from readout to readout by itself, but not for one alone.
+  std::optional<Finding> bright(bool has_contrast) const {
     constexpr double alike = 0.6;
     const auto found = select([&](Index j) {
       const double before = j > 0 ? data_[at(j - 1)] : data_[1],
                    after = j + 1 < set_.readouts ? data_[at(j + 1)] : data_[at(j - 1)];
+      double in_time = std::min(before, after);
+      for (Index o = std::max<Index>(0, j - 2); has_contrast && o < std::min(set_.readouts, j + 3); ++o)
+        in_time = std::max(in_time, o == j ? 0 : data_[at(o)]);
       const bool is_noise = likeness_of(j) < alike && peak_of(j, false) < peak_limit;
-      return data_[at(j)] > (is_noise ? noise_limit : gain_limit) *
-                                std::max(beside_[at(j)][2], std::min(before, after)) &&
+      return data_[at(j)] > (is_noise ? noise_limit : gain_limit) * std::max(beside_[at(j)][2], in_time) &&
              (is_noise || likeness_of(j) >= alike) && !is_the_centre(j);
     });
     if (!is_enough(found, [&](Index j) { return data_[at(j)]; })) return {};
@@ -102,7 +104,6 @@ class OddReadouts {
     return odd;
   }
 
- private:
   /// Returns whether a quarter of the readouts are darker than their neighbours, as in scans whose signal passes zero.
   bool has_contrast() const {
     constexpr double darker = 0.6;
@@ -110,6 +111,8 @@ class OddReadouts {
     for (Index j = 0; j < set_.readouts; ++j) found += data_[at(j)] < darker * beside_[at(j)][1];
     return 4 * found > set_.readouts;
   }
+
+ private:
   static std::size_t at(Index j) { return static_cast<std::size_t>(j); }
   template <class Is>
   std::vector<Index> select(const Is& is) const {
@@ -188,11 +191,13 @@ class OddReadouts {
 
 }  // namespace
 
-std::optional<Finding> odd_energies(const ReadoutSet& all, const Neighbours& nearest) {
+std::optional<Finding> odd_energies(const ReadoutSet& all, const Neighbours& nearest, bool varies) {
   if (nearest.empty()) return {};
   const OddReadouts odd(all, nearest);
-  if (auto lost = odd.lost()) return lost;
-  return odd.bright();
+  const bool has_contrast = varies || odd.has_contrast();
+  if (!has_contrast)
+    if (auto lost = odd.lost()) return lost;
+  return odd.bright(has_contrast);
 }
 
 std::optional<Finding> odd_residuals(const ReadoutSet& all) {

@@ -139,8 +139,10 @@ void try_field_map(const VerifierInput<float>& e, const EnergyTable& table, Verd
       amount, uncertainty, "%", share_of_rest(table, onto * onto / square, 1, v.noise_variance)));
 }
 
-/// Divides the central samples by the factors of contrast, so that changes beside it are tested.
-void take_off_contrast(const ArmFindings& arms, CentralSamples& s) {
+/// Divides the central samples by the factors of contrast, so that changes beside it are tested. Returns the share of
+/// what is left over that stays.
+double take_off_contrast(const ArmFindings& arms, CentralSamples& s) {
+  const double before = energy(s.rest) / positive(energy(s.data));
   std::vector<Complex<double>> of_readout(static_cast<std::size_t>(s.readout_count), Complex<double>(1));
   for (std::size_t arm = 0; arm < arms.numbers.size(); ++arm)
     of_readout[static_cast<std::size_t>(arms.numbers[arm])] = arms.contrast[arm];
@@ -152,6 +154,7 @@ void take_off_contrast(const ArmFindings& arms, CentralSamples& s) {
   }
   const CentreModel model(s, s.data, Pattern(s.group_count()));
   if (model.is_regular()) s.rest = model.rest();
+  return std::min(1.0, energy(s.rest) / positive(energy(s.data)) / positive(before));
 }
 
 /// Takes the cause that arms show, unless a test explains more, or the same with a better size, or samples show
@@ -172,14 +175,17 @@ void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict&
 }
 
 /// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is
-/// suspected.
-void judge_beside_ordinary(const VerifierInput<float>& e, Centre& centre, Verdict& v) {
+/// suspected. `beside_contrast`: the share of the rest that `centre` holds.
+void judge_beside_ordinary(const VerifierInput<float>& e, Centre& centre, double beside_contrast,
+                           Verdict& v) {
   if (v.unexplained <= right_limit && !v.cause) return;
   // In 3D the wide image takes seconds.
   const bool seeks_outside =
       reaches_border(v.border) && (e.matrix_size[2] == 1 || v.unexplained > unexplained_limit);
   auto found = ordinary_rest(centre, e.matrix_size, e.sample_time_s != nullptr, seeks_outside ? v.border : 0,
                              v.noise_variance);
+  for (auto& source : found.sources) source.share *= beside_contrast;
+  found.share *= beside_contrast;
   v.ordinary = std::move(found.sources);
   const auto is_outside = [](const Finding& source) {
     return source.code == codes::outside_fov && source.share > mostly_outside;
@@ -254,7 +260,8 @@ void test_all(const VerifierInput<float>& input, const std::vector<Index>& start
   ArmComparison comparison(input, starts, verdict.noise_variance);
   auto arms = comparison.factors();
   auto central = central_samples(input, starts, time);
-  if (!arms.contrast.empty() && !central.empty()) take_off_contrast(arms, central);
+  double beside_contrast = 1;
+  if (!arms.contrast.empty() && !central.empty()) beside_contrast = take_off_contrast(arms, central);
   Centre centre(std::move(central));
   auto tests = test_hypotheses(input, starts, time, verdict.noise_variance, centre);
   verdict.changes.insert(verdict.changes.end(), tests.changes.begin(), tests.changes.end());
@@ -280,7 +287,7 @@ void test_all(const VerifierInput<float>& input, const std::vector<Index>& start
     add_cause_of_arms(std::move(arms), in_data, verdict);
   for (auto& finding : in_data) verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
-  judge_beside_ordinary(input, centre, verdict);
+  judge_beside_ordinary(input, centre, beside_contrast, verdict);
 }
 
 /// `first`: a volume with the same E; null: none.
