@@ -79,7 +79,8 @@ def sums(image, maps, k, rate=None, t=None):
 def physical(kind, n=(64, 64), count=0, coils=8, snr=30, seed=1, maps=False, scale=1.0, centre=(0.0, 0.0), block=False, distance=.65, phase=0.0, flow=0.0,
              field_hz=0.0, t2_ms=0.0, concomitant=0.0, jitter=0.0, loud=1.0, correlated=0.0, signal=None, times=True):
     """phase, flow: radians; field_hz: the largest off-resonance; concomitant: cycles at the edge of the field of view, at the end of a readout;
-    jitter: of the sampling clock, in samples; loud: noise of coil 1 over that of the others; correlated: noise of the next coil; signal: of the readout, of its share."""
+    jitter: of the sampling clock, in samples; loud: noise of coil 1 over that of the others; correlated: noise of the next coil; signal(share of the scan): of each readout, or of
+    each tissue and readout, for tissues that lie side by side."""
     count = count or {"cartesian": n[1], "spiral": 8, "dense-spiral": 8}.get(kind, int(1.6 * max(n)))
     rng = np.random.default_rng(seed)
     image, (x, y) = ellipses(n, seed, scale, centre, block), positions(n, 2)
@@ -95,7 +96,10 @@ def physical(kind, n=(64, 64), count=0, coils=8, snr=30, seed=1, maps=False, sca
     if concomitant:
         rate = rate + 2j * np.pi * concomitant / t.max() * 4 * (x * x + y * y)
     true = k + jitter * rng.standard_normal((*k.shape[:2], 1)) * np.gradient(k, axis=1) if jitter else k  # of the clock: along the readout
-    data = sums(image, loops(n, coils, 2, distance), true.reshape(-1, 2), rate if np.ndim(rate) else None, t)
+    courses = np.atleast_2d(signal((np.arange(readouts) + .5) / readouts) if signal else np.ones(readouts))
+    tissue = np.clip((x + .5) * len(courses), 0, len(courses) - 1).astype(int)
+    data = sum(np.repeat(course, length) * sums(image * (tissue == i), loops(n, coils, 2, distance), true.reshape(-1, 2), rate if np.ndim(rate) else None, t)
+               for i, course in enumerate(courses))
     sigma = np.sqrt(np.mean(np.abs(data) ** 2) / 2) / snr
     noise = sigma * (rng.standard_normal(data.shape) + 1j * rng.standard_normal(data.shape))
     noise[1 % coils] *= loud
@@ -106,8 +110,6 @@ def physical(kind, n=(64, 64), count=0, coils=8, snr=30, seed=1, maps=False, sca
         scan["sample_time_s"] = t
     if maps:
         scan["sensitivity_maps"] = loops(n, coils, 1, distance)[:, None]
-    if signal:
-        scan["kspace"] = flat(by_readout(scan) * signal((np.arange(readouts) + .5) / readouts)[:, None])
     return scan
 
 
@@ -132,6 +134,18 @@ def zero_filled(share):
 
 def recovering(share):
     return 1 - .6 * np.exp(-6 * share)
+
+
+def inverted(share):
+    """Four tissues after an inversion, as a slow train of flips shows them."""
+    return (1 - 2 * np.exp(-share / np.array([.06, .15, .3, .7])[:, None])) * (.3 + np.abs(np.sin(9 * share)))
+
+
+def alternating(share):
+    """Three tissues with another signal in every second readout, and flips at random."""
+    flips = np.random.default_rng(6).uniform(.3, 1, len(share))
+    odd = np.where(np.arange(len(share)) % 2, -1, 1) * np.array([.2, .5, .8])[:, None]
+    return flips * (1 - 1.6 * np.exp(-share / np.array([.1, .25, .6])[:, None])) + odd * np.sin(4 * share)
 
 
 RADIAL, SPIRAL, CARTESIAN, GOLDEN = "radial", "spiral", "cartesian", "golden-radial"
@@ -162,6 +176,10 @@ WAYS = [  # what, kinds, options, afterwards
     ("20 spokes", (GOLDEN,), dict(count=20, n=(48, 48)), None),
     ("jitter of the clock", (GOLDEN, SPIRAL), dict(jitter=.1), None),
     ("concomitant phase", (SPIRAL, GOLDEN), dict(concomitant=.2), None),
+    ("four tissues after an inversion", (GOLDEN, RADIAL), dict(signal=inverted, count=200), None),
+    ("three tissues that alternate", (GOLDEN, RADIAL), dict(signal=alternating, count=200), None),
+    ("three tissues that alternate, 2 coils, SNR 10", (GOLDEN, RADIAL), dict(signal=alternating, count=300, coils=2, snr=10), None),
+    ("four tissues after an inversion, off-resonance 30 Hz", (GOLDEN, SPIRAL), dict(signal=inverted, count=24 * 8, field_hz=30), None),
 ]
 
 
