@@ -19,9 +19,8 @@ Matrix data_over(const ArmSamples& arms, const std::vector<Complex<double>>& fac
   return data;
 }
 
-/// Returns data [arm]... of these arms.
-Matrix rows_of(const Matrix& data, const std::vector<Index>& arms) {
-  const Index each = data.size() / data.extent(0);
+/// Returns data of these arms, which hold `each` values.
+Matrix rows_of(const Matrix& data, Index each, const std::vector<Index>& arms) {
   Matrix rows({static_cast<Index>(arms.size()), each});
   for (std::size_t i = 0; i < arms.size(); ++i)
     std::copy_n(data.data() + arms[i] * each, each, rows.data() + static_cast<Index>(i) * each);
@@ -120,7 +119,8 @@ ArmFindings ArmComparison::search() const {
 std::optional<ArmCause> ArmComparison::order_of_readouts(double noise) const {
   if (arms_.stride == 1)
     return order_of_arms(
-        *model_, [&](const std::vector<Index>& of) { return rows_of(data_, of); }, noise);
+        *model_, [&](const std::vector<Index>& of) { return rows_of(data_, arms_.places * arms_.coils, of); },
+        noise);
   if (!is_as_measured_) return {};
   return order_of_arms(
       *model_,
