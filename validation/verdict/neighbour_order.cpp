@@ -72,7 +72,9 @@ class NeighbourOrder {
   template <class Score>
   std::string best_order(const Score& score, double least) const {
     std::string what;
-    for (const auto& [name, places] : named_orders(set_.readouts))
+    auto orders = named_orders(set_.readouts);
+    orders.pop_back();  // neighbours stay neighbours in reversed order
+    for (const auto& [name, places] : orders)
       if (const double found = score(places); found < least) least = found, what = name;
     return what;
   }

@@ -29,7 +29,7 @@ std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
     const LinearPrediction prediction(starts, [&](Index m) {
       return std::complex<double>{values[m].re, values[m].im};
     });
-    prediction.for_each_miss([&](std::complex<double> miss) {
+    prediction.for_each_miss([&](std::complex<double> miss, const auto&...) {
       for (const double size : {std::abs(miss.real()) / most, std::abs(miss.imag()) / most})
         wrapped += size > 1.5 && size <= 2.5, others += size > 1 && size <= 1.5;
     });
