@@ -141,6 +141,7 @@ class Alternatives {
         list_.back().cause.amount = samples, list_.back().cause.unit = "samples";
       }
     code_ = "axes", axes();
+    code_ = "floats", floats();
     code_ = "order", orders();
     code_ = "readouts", readouts();
     code_ = "scale", scales();
@@ -232,6 +233,16 @@ class Alternatives {
     add("the data are conjugated", [](Scan& scan) {
       for (auto& value : scan.kspace.values) value.im = -value.im;
     });
+  }
+
+  void floats() {
+    add("the floats of the samples are read from the second one on: each sample holds an imaginary part, and "
+        "the "
+        "real part of the next sample as its imaginary part",
+        [](Scan& scan) {
+          auto& values = scan.kspace.values;
+          for (Index i = values.size() - 1; i > 0; --i) values[i] = {values[i - 1].im, values[i].re};
+        });
   }
 
   void orders() {
