@@ -162,7 +162,7 @@ bool is_straight(const Scan& scan, FormatIndex first, FormatIndex length) {
 /// most energy of readouts through it (0.55 to 0.99), a twentieth of a profile 0.04 to 0.18. Here the centre holds
 /// little, and of what a transform makes of the readouts, the centre without its middle, where a constant would be, more.
 std::optional<Finding> transformed_readouts(const Scan& scan, FormatIndex length) {
-  constexpr double little = 0.3, much = 0.25;
+  constexpr double little = 0.45, much = 0.25, more = 1.25;
   constexpr std::size_t most = 64;
   constexpr FormatIndex most_coils = 8;
   const auto samples = scan.kspace.sample_count(), coils = std::min(most_coils, scan.kspace.coil_count());
@@ -199,7 +199,7 @@ std::optional<Finding> transformed_readouts(const Scan& scan, FormatIndex length
   }
   if (!(all > middle)) return {};
   const double before = inside / all, after = around / (all - middle);
-  if (!(before < little) || !(after > much) || !(after > 2 * before)) return {};
+  if (!(before < little) || !(after > much) || !(after > more * before)) return {};
   return of_format(
       "transformed",
       fmt::format("the readouts are Fourier transformed already (projections, hybrid space): their "

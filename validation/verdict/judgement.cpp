@@ -297,6 +297,7 @@ std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts) {
       {"lost_samples", "transfer the raw data again, or move these readouts back"},
       {"jitter",
        "repair the trigger of the receiver, or move each readout by its own delay before it is stored"},
+      {"phase_ramps", "correct each shot by its navigator before it is stored"},
       {"transposed", "store k-space with the samples of a coil side by side, [coil][sample]"},
       {"order", "store readouts in the order of the trajectory"},
       {"exchange", "store readouts in the order of the trajectory"},

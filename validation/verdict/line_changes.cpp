@@ -244,6 +244,7 @@ class LineChanges : LineTests {
     }
   }
 
+  static constexpr double least_change = 0.05;  // of the image: lags of weak lines are those of noise
   /// Moves the samples of a line by whole places; those at its end repeat.
   void move(Index line, Index places, Lines& lines) const {
     for (Index coil = 0; coil < lines.coils; ++coil)
@@ -267,7 +268,7 @@ class LineChanges : LineTests {
         if (const double cost = places != 0 ? cost_of(moved(places), boundary.relations) : still;
             cost < least)
           least = cost, best = places;
-      if (best == 0) continue;
+      if (best == 0 || change_by(moved(best)) < least_change) continue;
       add(still - least - price, "lost_samples",
           fmt::format("readouts from {} of {} on begin {} samples {}: samples {} in the stream",
                       number(boundary.first), readouts(), std::abs(best), best > 0 ? "early" : "late",
@@ -295,6 +296,7 @@ class LineChanges : LineTests {
         move(j, best, lines), places[at(j)] = best;
       }
     const double change = change_by(lines);
+    if (change < least_change) return;
     double mean = 0, square = 0;
     for (const Index p : places) mean += static_cast<double>(p), square += static_cast<double>(p * p);
     const auto all = static_cast<double>(count());

@@ -1,5 +1,5 @@
 #pragma once
-// Finds readouts that begin early or late, each by another time.
+// Finds readouts whose centre of k-space lies elsewhere than in others.
 #include <optional>
 #include <vector>
 
@@ -12,7 +12,8 @@ namespace fhd::validation {
 /// many samples), or that readouts begin early or late at random (code "jitter"; `amount`: samples, rms). The profiles
 /// |d(n)| of readouts that pass the centre of k-space in the same way are alike: moved by whole samples to where they
 /// fit their mean best, they are three times as near to it as they are stored, and nearly alike. Lags that follow the
-/// direction of the readouts are delays of gradients, those of every second readout a ghost: neither is returned.
+/// direction of the readouts are delays of gradients, those of every second readout a ghost: neither is returned. Returns else
+/// that the energy of each readout lies about another k (code "phase_ramps"; `amount`: cycles/FOV from one to the next).
 std::optional<Finding> lag_of_readouts(const Scan& scan, const std::vector<std::int64_t>& starts);
 
 }  // namespace fhd::validation

@@ -67,15 +67,14 @@ std::vector<std::size_t> groups_of(const Turns& turns, std::size_t coils, double
 
 std::optional<Finding> unlocked_boards(const Scan& scan, const std::vector<std::int64_t>& starts) {
   constexpr std::size_t fewest = 7;
-  constexpr double sure = 0.8;  // a limit that few readouts make larger tells nothing
+  constexpr double most = 0.75;  // of right scans whose readouts share the centre R is above 0.83
   const BoardIndex length = readout_length(starts);
   const auto coils = static_cast<std::size_t>(scan.kspace.coil_count());
   if (coils < 2 || length < 2) return {};
   const auto turns = turns_of(scan, length);
   if (turns.size() < fewest) return {};
-  const double limit =
-      std::sqrt(std::log(20.0 * static_cast<double>(coils * coils)) / static_cast<double>(turns.size()));
-  if (limit > sure) return {};
+  const double limit = std::min(most, std::sqrt(std::log(20.0 * static_cast<double>(coils * coils)) /
+                                                static_cast<double>(turns.size())));
   const auto group = groups_of(turns, coils, limit);
   std::vector<std::int64_t> smallest;
   std::size_t groups = 0;

@@ -16,9 +16,10 @@ def shots(tags):
 
 
 def side(tags):
-    """Lines of a Cartesian scan in their order, of which the last 40 % are zero, are byte for byte a partial Fourier scan of 60 %, whose
+    """Lines, or planes of k_z, in their order, of which the last 40 % are zero, are byte for byte a partial Fourier scan of 60 %, whose
     file is zero-filled: fhd notes both, and is not alarmed."""
-    return "a partial Fourier scan is zero in the same lines" if "cartesian" in tags and "random" not in tags else ""
+    in_order = "cartesian" in tags and "random" not in tags or {"stack", "spiral"} <= tags
+    return "a partial Fourier scan is zero in the same lines" if in_order else ""
 
 
 def shim(tags):
