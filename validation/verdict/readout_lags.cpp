@@ -135,9 +135,9 @@ bool follow_a_rule(const Scan& scan, LagIndex length, LagIndex step, const std::
 }
 
 /// Returns where the energy of each readout lies near the centre of k-space, the mean of k by |d|^4, cycles/FOV; empty where
-/// a readout does not pass within 1 cycle/FOV of it.
+/// a readout does not pass within 3 cycles/FOV of it.
 std::vector<Vector> centres_of(const Scan& scan, LagIndex length, LagIndex step) {
-  constexpr double near = 6, through = 1;
+  constexpr double near = 6, through = 3;
   const LagIndex samples = scan.kspace.sample_count();
   std::vector<Vector> centres;
   for (LagIndex first = 0; first + length <= samples; first += step * length) {
@@ -191,7 +191,7 @@ std::optional<Finding> ramps_of_readouts(const Scan& scan, LagIndex length, LagI
 
 /// Returns that readouts begin early or late.
 std::optional<Finding> lags_of_profiles(const Scan& scan, LagIndex length, LagIndex step, LagIndex readouts) {
-  constexpr double alike = 0.95, nearer = 1. / 3;
+  constexpr double alike = 0.95, nearer = 0.4;
   const auto profiles = profiles_of(scan, length, step);
   if (profiles.empty()) return {};
   const auto lags = lags_of(profiles);

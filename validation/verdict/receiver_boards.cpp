@@ -85,7 +85,7 @@ std::optional<Finding> unlocked_boards(const Scan& scan, const std::vector<std::
     std::vector<std::int64_t> members;
     for (std::size_t c = first; c < coils; ++c)
       if (group[c] == group[first]) members.push_back(static_cast<std::int64_t>(c));
-    if (coils > 3 && members.size() < 2) return {};  // a coil of noise
+    if (coils > 3 && members.size() < 2) continue;  // of noise, or far from all others
     if (groups++ == 0 || members.size() <= smallest.size()) smallest = std::move(members);
   }
   if (groups < 2) return {};

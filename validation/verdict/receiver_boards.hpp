@@ -13,8 +13,9 @@ namespace fhd::validation {
 /// the phases of both; of two coils of one clock the turns agree: R = |mean_j of exp(i arg p_cj - i arg p_c'j)| is
 /// near 1 where readouts share the centre of k-space, and between Cartesian lines at least for coils that lie near each
 /// other. Of two clocks R^2 J is exponential: R exceeds sqrt(ln(20 C^2) / J) between no two of C coils but once in 20
-/// scans; 0.75 counts as no agreement in any case. Coils that are linked by larger R belong together; a scan with two or more such groups, each of two coils at
-/// least (where there are more than three), has several clocks. Empty for fewer than 8 readouts.
+/// scans; 0.75 counts as no agreement in any case. Coils that are linked
+/// by larger R belong together; a scan with two or more such groups, of two coils at least where there are more than
+/// three, has several clocks. Empty for fewer than 8 readouts.
 std::optional<Finding> unlocked_boards(const Scan& scan, const std::vector<std::int64_t>& starts);
 
 }  // namespace fhd::validation
