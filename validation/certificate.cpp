@@ -8,6 +8,7 @@
 #include <complex>
 #include <numbers>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "recon/array/parallel_failure.hpp"
@@ -31,13 +32,15 @@ constexpr std::int64_t fewest_of_many = 4;
 /// Samples, or voxels along x, whose exponentials are in memory at once.
 constexpr std::int64_t block = 256;
 
-/// Returns `count` different indices below `size`, in order.
+/// Returns `count` different indices below `size`, in order, of `count` random numbers (Floyd's algorithm; Bentley (1987),
+/// doi:10.1145/30401.315746).
 std::vector<std::int64_t> random_indices(std::int64_t size, std::int64_t count, std::mt19937_64& generator) {
-  std::vector<std::int64_t> chosen;
-  for (std::int64_t i = 0, left = count; i < size && left > 0; ++i)
-    if (static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(size - i)) < left)
-      chosen.push_back(i), --left;
-  return chosen;
+  std::set<std::int64_t> chosen;
+  for (std::int64_t last = size - std::min(count, size); last < size; ++last) {
+    const auto index = static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(last + 1));
+    if (!chosen.insert(index).second) chosen.insert(last);
+  }
+  return {chosen.begin(), chosen.end()};
 }
 
 template <class T>
@@ -51,15 +54,6 @@ double root_mean_square(const Array<Complex<T>>& values) {
 #pragma omp parallel for simd schedule(static) reduction(+ : sum)
   for (std::int64_t i = 0; i < values.size(); ++i) sum += std::norm(value_of(values.data()[i]));
   return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(values.size(), 1)));
-}
-
-template <class T>
-void set_values(std::int64_t count, const Complex<T>* values, double scale, double* re, double* im) {
-#pragma omp simd
-  for (std::int64_t j = 0; j < count; ++j) {
-    re[j] = scale * static_cast<double>(values[j].re);
-    im[j] = scale * static_cast<double>(values[j].im);
-  }
 }
 
 /// Returns the sums that add(begin, end, sums) makes of the items below `count`; each thread adds a share of them.
@@ -102,11 +96,18 @@ class ExactSums {
   /// Returns the number of planes of the image: those of the matrix, for every set of maps.
   std::int64_t planes() const { return std::int64_t{e_.matrix_size[2]} * (e_.second_maps ? 2 : 1); }
 
-  Value data(std::int64_t coil, std::int64_t m) const {
-    const std::int64_t i = coil * samples_ + m;
-    const Value d = (e_.samples_in_double ? value_of(e_.samples_in_double[i]) : value_of(e_.samples[i])) *
-                    e_.sample_scale;
-    return e_.weights ? d * e_.weights->data()[m] : d;
+  /// Sets re + i im to d of `count` samples of a coil from `begin` on.
+  void set_data(std::int64_t coil, std::int64_t begin, std::int64_t count, double* re, double* im) const {
+    const std::int64_t from = coil * samples_ + begin;
+    if (e_.samples_in_double)
+      set_values(count, e_.samples_in_double + from, e_.sample_scale, re, im);
+    else
+      set_values(count, e_.samples + from, e_.sample_scale, re, im);
+    if (!e_.weights) return;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const double weight = e_.weights->data()[begin + j];
+      re[j] *= weight, im[j] *= weight;
+    }
   }
 
   /// Calls work(number, voxel) for the voxels at `index`.
@@ -123,8 +124,9 @@ class ExactSums {
     const std::int64_t voxels = count_of(index), rows = sets * coils_;
     const auto parts =
         sums_of_parts(samples_, voxels * rows, [&](std::int64_t begin, std::int64_t end, Value* to) {
+          BlockOfSamples of_block(index, rows);
           for (std::int64_t m = begin; m < end; m += block)
-            add_samples(index, m, std::min(block, end - m), sets, to);
+            add_samples(index, m, std::min(block, end - m), sets, of_block, to);
         });
     std::vector<std::vector<Value>> sums(static_cast<std::size_t>(sets),
                                          std::vector<Value>(static_cast<std::size_t>(voxels)));
@@ -163,55 +165,54 @@ class ExactSums {
     return static_cast<double>((*e_.field_map)[p]) * (*e_.sample_time_s)[m] / (2 * std::numbers::pi);
   }
 
+  /// Scratch for a block of samples.
+  struct BlockOfSamples {
+    BlockOfSamples(const VoxelIndices& index, std::int64_t rows) : d(rows, block), turns(block) {
+      for (const auto& of_axis : index)
+        of_axes.emplace_back(static_cast<std::int64_t>(of_axis.size()), block);
+    }
+    ComplexRows d, e{1, block}, of_field{1, block};
+    std::vector<ComplexRows> of_axes{};  ///< exponentials of the indices along x, y and z
+    std::vector<double> turns;
+  };
+
   /// Adds sums[voxel][set, coil] += sum over `count` <= block samples from `begin` on of exp(i 2 pi k.r) d, without
   /// the maps.
   void add_samples(const VoxelIndices& index, std::int64_t begin, std::int64_t count, std::int64_t sets,
-                   Value* sums) const {
+                   BlockOfSamples& of_block, Value* sums) const {
     const std::int64_t rows = sets * coils_;
-    ComplexRows d(rows, count);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const std::int64_t from = row % coils_ * samples_ + begin;
-      if (row >= coils_)
-        set_values(count, e_.predicted.data() + from, 1, d.re(row), d.im(row));
-      else if (e_.samples_in_double)
-        set_values(count, e_.samples_in_double + from, e_.sample_scale, d.re(row), d.im(row));
+    const int axes = e_.matrix_size[2] > 1 ? 3 : 2;
+    auto& [d, e, of_field, of_axes, turns] = of_block;
+    for (std::int64_t row = 0; row < rows; ++row)
+      if (row < coils_)
+        set_data(row, begin, count, d.re(row), d.im(row));
       else
-        set_values(count, e_.samples + from, e_.sample_scale, d.re(row), d.im(row));
-      if (row < coils_ && e_.weights)
-        for (std::int64_t j = 0; j < count; ++j)
-          d.re(row)[j] *= (*e_.weights)[begin + j], d.im(row)[j] *= (*e_.weights)[begin + j];
-    }
-    std::vector<double> turns(static_cast<std::size_t>(count));
-    const auto exponentials_of_axis = [&](int axis) {
-      ComplexRows e(static_cast<std::int64_t>(index[axis].size()), count);
+        set_values(count, e_.predicted.data() + (row - coils_) * samples_ + begin, 1, d.re(row), d.im(row));
+    for (int axis = 0; axis < axes; ++axis)
       for (std::size_t i = 0; i < index[axis].size(); ++i) {
         const double r = position(axis, index[axis][i]);
         for (std::int64_t j = 0; j < count; ++j) turns[static_cast<std::size_t>(j)] = k(axis, begin + j) * r;
         const auto row = static_cast<std::int64_t>(i);
-        set_exponentials(count, turns.data(), e.re(row), e.im(row));
+        set_exponentials(count, turns.data(), of_axes[axis].re(row), of_axes[axis].im(row));
       }
-      return e;
-    };
-    const ComplexRows of_x = exponentials_of_axis(0), of_y = exponentials_of_axis(1),
-                      of_z = exponentials_of_axis(2);
     const auto nx = static_cast<std::size_t>(index[0].size()), ny = index[1].size();
-    ComplexRows e(1, count), of_field(1, count);
     for_each_voxel(index, [&](std::size_t i, std::int64_t p) {
-      const auto x = static_cast<std::int64_t>(i % nx), y = static_cast<std::int64_t>(i / nx % ny),
-                 z = static_cast<std::int64_t>(i / nx / ny);
-      std::copy_n(of_x.re(x), count, e.re(0));
-      std::copy_n(of_x.im(x), count, e.im(0));
-      multiply(count, of_y.re(y), of_y.im(y), e.re(0), e.im(0));
-      if (e_.matrix_size[2] > 1) multiply(count, of_z.re(z), of_z.im(z), e.re(0), e.im(0));
+      const std::array<std::int64_t, 3> row{static_cast<std::int64_t>(i % nx),
+                                            static_cast<std::int64_t>(i / nx % ny),
+                                            static_cast<std::int64_t>(i / nx / ny)};
+      std::copy_n(of_axes[0].re(row[0]), count, e.re(0));
+      std::copy_n(of_axes[0].im(row[0]), count, e.im(0));
+      for (int axis = 1; axis < axes; ++axis)
+        multiply(count, of_axes[axis].re(row[axis]), of_axes[axis].im(row[axis]), e.re(0), e.im(0));
       if (e_.field_map) {
         for (std::int64_t j = 0; j < count; ++j)
           turns[static_cast<std::size_t>(j)] = off_resonance(p, begin + j);
         set_exponentials(count, turns.data(), of_field.re(0), of_field.im(0));
         multiply(count, of_field.re(0), of_field.im(0), e.re(0), e.im(0));
       }
-      for (std::int64_t row = 0; row < rows; row += 4)
-        add_inner_products(d, row, std::min<std::int64_t>(4, rows - row), count, e.re(0), e.im(0),
-                           sums + static_cast<std::int64_t>(i) * rows + row);
+      for (std::int64_t first = 0; first < rows; first += 4)
+        add_inner_products(d, first, std::min<std::int64_t>(4, rows - first), count, e.re(0), e.im(0),
+                           sums + static_cast<std::int64_t>(i) * rows + first);
     });
   }
 
@@ -271,14 +272,28 @@ class ExactSums {
   /// Computes S_c rho of `count` rows of voxels from x on.
   void seen_by(std::int64_t coil, std::int64_t first, std::int64_t count, std::int64_t x,
                ComplexRows& v) const {
-    for (std::int64_t line = 0; line < count; ++line)
-      for (std::int64_t j = 0; j < v.length; ++j) {
-        const std::int64_t p = (first + line) * e_.matrix_size[0] + x + j;
-        const Value s = map(coil, p), rho = value_of(e_.image.data()[p]);
-        // Written out: the product of std::complex looks for infinities.
-        v.re(line)[j] = s.real() * rho.real() - s.imag() * rho.imag();
-        v.im(line)[j] = s.real() * rho.imag() + s.imag() * rho.real();
-      }
+    const std::int64_t voxels = std::int64_t{e_.matrix_size[0]} * e_.matrix_size[1] * e_.matrix_size[2];
+    for (std::int64_t line = 0; line < count; ++line) {
+      const std::int64_t p = (first + line) * e_.matrix_size[0] + x;
+      double *re = v.re(line), *im = v.im(line);
+      set_values(v.length, e_.image.data() + p, e_.maps ? e_.map_scale : 1, re, im);
+      if (p >= voxels)
+        multiply_by(e_.second_maps + (coil - 1) * voxels + p, v.length, re, im);
+      else if (e_.maps_in_double)
+        multiply_by(e_.maps_in_double + coil * voxels + p, v.length, re, im);
+      else if (e_.maps)
+        multiply_by(e_.maps + coil * voxels + p, v.length, re, im);
+    }
+  }
+  template <class Map>
+  static void multiply_by(const Map* map, std::int64_t count, double* re, double* im) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < count; ++j) {
+      const double map_re = static_cast<double>(map[j].re), map_im = static_cast<double>(map[j].im),
+                   of_image = re[j];
+      re[j] = map_re * of_image - map_im * im[j];
+      im[j] = map_re * im[j] + map_im * of_image;
+    }
   }
 
   const VerifierInput<T>& e_;
@@ -376,23 +391,25 @@ class Check {
     return std::sqrt(sum / static_cast<double>(fhd.size()));
   }
 
-  double adjointness() const {
+  /// Also sets the root mean square of the predicted samples.
+  double adjointness() {
     double samples_re = 0, samples_im = 0, voxels_re = 0, voxels_im = 0, predicted = 0, measured = 0;
 #pragma omp parallel for schedule(static) reduction(+ : samples_re, samples_im, predicted, measured)
     for (std::int64_t coil = 0; coil < coils_; ++coil) {
-      const Complex<T>* of_coil = e_.predicted.data() + coil * samples_;
-#pragma omp simd reduction(+ : samples_re, samples_im, predicted, measured)
-      for (std::int64_t m = 0; m < samples_; ++m) {
-        const Value f = value_of(of_coil[m]), d = exact_.data(coil, m);
-        samples_re += f.real() * d.real() + f.imag() * d.imag();
-        samples_im += f.real() * d.imag() - f.imag() * d.real();
-        predicted += std::norm(f);
-        measured += std::norm(d);
+      std::array<double, block> f_re, f_im, d_re, d_im;
+      InnerProducts sums;
+      for (std::int64_t begin = 0; begin < samples_; begin += block) {
+        const std::int64_t count = std::min(block, samples_ - begin);
+        set_values(count, e_.predicted.data() + coil * samples_ + begin, 1, f_re.data(), f_im.data());
+        exact_.set_data(coil, begin, count, d_re.data(), d_im.data());
+        add_inner_products(count, f_re.data(), f_im.data(), d_re.data(), d_im.data(), sums);
       }
+      samples_re += sums.re, samples_im += sums.im, predicted += sums.of_f, measured += sums.of_d;
     }
+    predicted_ = std::sqrt(predicted / static_cast<double>(std::max<std::int64_t>(e_.predicted.size(), 1)));
 #pragma omp parallel for schedule(static) reduction(+ : voxels_re, voxels_im)
     for (std::int64_t p = 0; p < e_.image.size(); ++p) {
-      const Value rho = value_of(e_.image[p]), a = value_of(e_.adjoint[p]);
+      const Value rho = value_of(e_.image.data()[p]), a = value_of(e_.adjoint.data()[p]);
       voxels_re += rho.real() * a.real() + rho.imag() * a.imag();
       voxels_im += rho.real() * a.imag() - rho.imag() * a.real();
     }
@@ -418,14 +435,13 @@ class Check {
     for (std::size_t i = 0; i < places.size(); ++i)
       total += std::norm(value_of(e_.predicted[places[i].coil * samples_ + places[i].sample]) - sums[i]);
     c.samples = static_cast<std::int64_t>(places.size());
-    c.forward_error =
-        std::sqrt(total / static_cast<double>(places.size())) / positive(root_mean_square(e_.predicted));
+    c.forward_error = std::sqrt(total / static_cast<double>(places.size())) / positive(predicted_);
   }
 
   const VerifierInput<T>& e_;
   ExactSums<T> exact_;
   std::int64_t samples_, coils_;
-  double work_ = 0;
+  double work_ = 0, predicted_ = 0;
   std::int64_t fewest_ = fewest;
   std::mt19937_64 generator_;
   VoxelIndices index_;

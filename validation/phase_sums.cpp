@@ -30,6 +30,37 @@ constexpr Coefficients taylor;
 
 }  // namespace
 
+FHD_FOR_PROCESSORS void set_values(std::int64_t count, const Complex<float>* values, double scale, double* re,
+                                   double* im) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) {
+    re[j] = scale * static_cast<double>(values[j].re);
+    im[j] = scale * static_cast<double>(values[j].im);
+  }
+}
+
+FHD_FOR_PROCESSORS void set_values(std::int64_t count, const Complex<double>* values, double scale,
+                                   double* re, double* im) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) {
+    re[j] = scale * values[j].re;
+    im[j] = scale * values[j].im;
+  }
+}
+
+FHD_FOR_PROCESSORS void add_inner_products(std::int64_t count, const double* f_re, const double* f_im,
+                                           const double* d_re, const double* d_im, InnerProducts& sums) {
+  double re = 0, im = 0, of_f = 0, of_d = 0;
+#pragma omp simd reduction(+ : re, im, of_f, of_d)
+  for (std::int64_t j = 0; j < count; ++j) {
+    re += f_re[j] * d_re[j] + f_im[j] * d_im[j];
+    im += f_re[j] * d_im[j] - f_im[j] * d_re[j];
+    of_f += f_re[j] * f_re[j] + f_im[j] * f_im[j];
+    of_d += d_re[j] * d_re[j] + d_im[j] * d_im[j];
+  }
+  sums.re += re, sums.im += im, sums.of_f += of_f, sums.of_d += of_d;
+}
+
 FHD_FOR_PROCESSORS void set_exponentials(std::int64_t count, const double* turns, double* re, double* im) {
 #pragma omp simd
   for (std::int64_t j = 0; j < count; ++j) {

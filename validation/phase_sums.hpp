@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "recon/array/complex.hpp"
+
 namespace fhd::validation {
 
 /// Complex numbers [row][length].
@@ -21,6 +23,18 @@ struct ComplexRows {
   std::int64_t length;
   std::vector<double> all_re, all_im;
 };
+
+/// re[j] + i im[j] = scale * values[j] for j < count.
+void set_values(std::int64_t count, const Complex<float>* values, double scale, double* re, double* im);
+void set_values(std::int64_t count, const Complex<double>* values, double scale, double* re, double* im);
+
+/// conj(f) d, |f|^2 and |d|^2, each summed.
+struct InnerProducts {
+  double re = 0, im = 0, of_f = 0, of_d = 0;
+};
+/// Adds those of f[j] and d[j], j < count.
+void add_inner_products(std::int64_t count, const double* f_re, const double* f_im, const double* d_re,
+                        const double* d_im, InnerProducts& sums);
 
 /// exp(i 2 pi turns[j]) for j < count, each within 1e-15; NaN where turns[j] is
 /// not finite.

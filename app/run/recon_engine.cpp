@@ -73,22 +73,24 @@ void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) 
   report.seconds += seconds_since(begin);
 }
 
-/// Returns the warnings of each volume; volumes of a series share those of their positions.
+/// Returns the warnings of each volume; volumes of a series share those of their positions. `known`: the positions of the scan
+/// before, which are replaced where they are others.
 std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& volumes, SliceSeries* series,
-                                              const Settings& settings) {
+                                              const Settings& settings,
+                                              std::optional<SampledPositions>& known) {
   const trace::Span span("input doctor", "check");
   const bool looked_beyond_fov = looks_beyond_fov(settings);
-  if (!series) {
-    const Scan& scan = *volumes.front();
-    return {warnings_among(diagnose(scan, readout_length_of(scan), looked_beyond_fov))};
-  }
-  std::vector<std::vector<Message>> all(volumes.size(), series->warnings.get([&] {
-    return warnings_among(diagnose_sampling(series->reference, readout_length_of(series->reference)));
-  }));
+  const Scan& reference = series ? series->reference : *volumes.front();
+  if (!known || !known->are_of(reference)) known.emplace(reference, readout_length_of(reference));
+  const auto of_sampling = [&] { return warnings_among(diagnose_sampling(reference, *known)); };
+  std::vector<std::vector<Message>> all(volumes.size(),
+                                        series ? series->warnings.get(of_sampling) : of_sampling());
   for_each_in_parallel(volumes.size(), [&](std::size_t v) {
-    const auto own =
-        warnings_among(diagnose_values(*volumes[v], readout_length_of(*volumes[v]), looked_beyond_fov));
-    all[v].insert(all[v].end(), own.begin(), own.end());
+    const Scan& volume = *volumes[v];
+    std::optional<SampledPositions> own;  // volumes with maps of the whole series may have others
+    if (!known->are_of(volume)) own.emplace(volume, readout_length_of(volume));
+    const auto of_values = warnings_among(diagnose_values(volume, own ? *own : *known, looked_beyond_fov));
+    all[v].insert(all[v].end(), of_values.begin(), of_values.end());
   });
   return all;
 }
@@ -247,7 +249,7 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
       std::launch::async | std::launch::deferred;  // deferred where the system starts no thread
   auto warnings = std::async(execution_.device.is_cuda() ? any : std::launch::deferred, [&, threads] {
     const ThreadLimit limit(threads);
-    return warnings_of(group.volumes, group.series.get(), settings_);
+    return warnings_of(group.volumes, group.series.get(), settings_, positions_);
   });
   auto made = with_fallback(events, [&] {
     try {

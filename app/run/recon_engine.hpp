@@ -15,6 +15,7 @@
 #include "recon/array/device_team.hpp"
 #include "recon/pipeline/noise_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
 
@@ -96,7 +97,8 @@ class ReconEngine {
   bool may_fall_back_;
   std::optional<Reconstructor> reconstructor_, companion_;
   std::shared_ptr<const DeviceTeam> team_;
-  std::vector<Reconstructor> of_rank_;  ///< of the team
+  std::vector<Reconstructor> of_rank_;         ///< of the team
+  std::optional<SampledPositions> positions_;  ///< of the last scan: the next one often has the same
 };
 
 }  // namespace fhd::app

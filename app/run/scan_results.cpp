@@ -159,10 +159,12 @@ void ScanResults::note_doubt(std::size_t number, const Report& report) {
 
 void ScanResults::add(std::size_t number, ReconResult made) {
   Reconstruction& result = made.reconstruction;
-  note_doubt(number, result.report);
-  if (folder_) {
+  if (folder_)  // others store theirs meanwhile
     folder_->add(number, result.image, result.gridded ? &*result.gridded : nullptr, result.diagnostic_images,
                  result.report);
+  const std::lock_guard lock(*adding_);
+  note_doubt(number, result.report);
+  if (folder_) {
     series_.images[number].geometry = result.image.geometry;
     return;
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,7 +49,7 @@ class ScanResults {
   bool holds(std::size_t number) const { return folder_ && folder_->holds(number); }
   /// Returns how many volumes the folder holds.
   std::size_t finished_count() const { return folder_ ? folder_->finished_count() : 0; }
-  /// Adds volume `number`; they come in any order.
+  /// Adds volume `number`; they come in any order, from several threads.
   void add(std::size_t number, ReconResult made);
 
   const std::string& path() const { return provenance_.input_path; }
@@ -96,6 +97,7 @@ class ScanResults {
   io::CompanionResults companions_;
   io::Provenance provenance_;
   std::shared_ptr<io::SeriesFolder> folder_;
+  std::unique_ptr<std::mutex> adding_ = std::make_unique<std::mutex>();  ///< of volumes in memory, and doubts
   std::string host_, earlier_run_;
   std::vector<Message> further_notes_;                    ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, Message>> doubt_;  ///< of the first volume with one

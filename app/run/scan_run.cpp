@@ -164,13 +164,14 @@ ScanChecks checks_of(const ScanRun& run) {
           run.settings->is_sparing, run.scan_warnings};
 }
 
-/// Adds an image, and `note` to the report of the first one, to the results.
+/// Adds an image, and `note` to the report of the first one, to the results. `mutex`: of the events.
 void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
-               const std::string& note) {
+               const std::string& note, std::mutex& mutex) {
   auto& report = made.reconstruction.report;
   if (number == 0 && !note.empty()) report.messages.push_back({"device", Severity::note, note});
   const Report copy = events.on_image ? report : Report{};
   run.results.add(number, std::move(made));
+  const std::lock_guard lock(mutex);
   if (events.on_image) events.on_image(number, copy, run.results);
 }
 
@@ -183,7 +184,7 @@ void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvent
       static_cast<std::size_t>(engines.devices.size() == 1 || engines.is_team ? 1 : engines.count);
   const auto most = static_cast<std::int64_t>((total + share - 1) / share);
   const auto checks = checks_of(run);
-  std::mutex mutex;  // of events and results
+  std::mutex mutex;  // of events
   RunEvents locked;
   if (engines.count == 1) locked.progress = events.progress;
   locked.on_fallback = [&](const std::string& reason) {
@@ -207,9 +208,8 @@ void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvent
         group.volumes.push_back(&volume.scan);
       }
       auto made = (*engine)(group, locked);
-      const std::lock_guard lock(mutex);
       for (std::size_t i = 0; i < made.size(); ++i)
-        add_image(run, volumes[i].number, std::move(made[i]), events, note);
+        add_image(run, volumes[i].number, std::move(made[i]), events, note, mutex);
     }
   });
 }
@@ -254,6 +254,7 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
   const CurrentDevice current(engines.devices.front().device);
   const auto engine = engines.make(engines.devices.front(), 0);
   std::int64_t readouts = 0;
+  std::mutex mutex;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const Scan volume = run.file->read(slices[slice], repetition);
     const auto layout =
@@ -269,7 +270,7 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
     run.results.add_frames(layout);
     auto made = (*engine)({{&volume}, nullptr, false, &layout, checks_of(run), 0}, events);
     for (std::size_t frame = 0; frame < made.size(); ++frame)
-      add_image(run, frame * slices.size() + slice, std::move(made[frame]), events, note);
+      add_image(run, frame * slices.size() + slice, std::move(made[frame]), events, note, mutex);
   }
 }
 

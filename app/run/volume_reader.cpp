@@ -49,6 +49,12 @@ bool found_from_series(const Scan& volume) {
   return volume.calibration && holds(volume.messages, maps_from_series, Severity::note);
 }
 
+/// Removes what a further volume of a series has in common with the reference.
+void leave_to_reference(Scan& volume) {
+  volume.sensitivity_maps.reset();
+  if (found_from_series(volume)) volume.calibration.reset();
+}
+
 /// Adds share * values to `sum`; the factor comes first, so that a mean does not leave the range of its values.
 template <class T>
 void add(const Array<Complex<T>>& values, double share, Array<Complex<T>>& sum) {
@@ -65,7 +71,7 @@ std::set<std::size_t> spread(const std::vector<std::size_t>& numbers, std::size_
 /// Returns the number of threads that read; each holds a volume in addition to those in the queue.
 std::size_t reader_count(const io::ScanFile& file, std::size_t volumes) {
   if (!file.reads_concurrently()) return 1;
-  constexpr double most = 4, most_bytes = 1 << 26;
+  constexpr double most = 8, most_bytes = 1 << 26;
   const auto& summary = file.summary();
   const double bytes = static_cast<double>(summary.samples_per_scan) *
                        static_cast<double>(summary.coil_count) * sizeof(Complex<float>);
@@ -186,16 +192,6 @@ std::vector<ReadVolume> VolumeReader::next(const std::function<std::int64_t(Slic
   }
 }
 
-/// Adds a volume to the queue. Returns false where nobody waits for it any more.
-bool VolumeReader::push(ReadVolume volume) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopped_ || queue_.size() < wanted_; });
-  if (stopped_) return false;
-  queue_.push_back(std::move(volume));
-  changed_.notify_all();
-  return true;
-}
-
 Scan VolumeReader::read(std::size_t number) {
   const trace::Span span("read", "read");
   return file_.read(volumes_[number].slice, volumes_[number].repetition);
@@ -210,8 +206,9 @@ void VolumeReader::read_all() {
     if (begun.insert(volume.slice).second && !read_slice(of_slice[volume.slice])) return;
 }
 
-/// Reads the volumes of a slice, some at once, and adds them to the queue in their order: the first failure in this order is
-/// the one reported. Returns false where nobody waits any more.
+/// Reads the volumes of a slice by some threads, and adds them to the queue in their order: a thread begins with the next
+/// one as soon as its last one is in the queue, and the first failure in this order is the one reported. Returns false where
+/// nobody waits any more.
 bool VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
   std::vector<std::size_t> left;
   for (const std::size_t number : numbers)
@@ -219,34 +216,42 @@ bool VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
   if (left.empty()) return true;
   std::map<std::size_t, Scan> known;
   const auto series = numbers.size() > 1 ? series_of(numbers, known) : nullptr;
+  const auto volume_of = [&](std::size_t number) {
+    const auto found = known.find(number);
+    Scan scan = found == known.end() ? read(number) : std::move(found->second);
+    ReadVolume volume{number, series ? in_order_of(series->reference, std::move(scan)) : std::move(scan)};
+    if (series && series->holds(volume.scan)) volume.series = series;
+    return volume;
+  };
+  std::atomic<std::size_t> next = 0;
+  // Under mutex_:
+  std::size_t turn = 0;  // the place in `left` of the volume that is next in the queue
   bool is_first = true;
-  for (std::size_t begin = 0, count = 0; begin < left.size(); begin += count) {
-    count = std::min(reader_count_, left.size() - begin);
-    std::vector<Scan> scans(count);
-    std::vector<std::exception_ptr> failures(count);
-#pragma omp parallel for num_threads(count) schedule(static, 1)
-    for (std::size_t i = 0; i < count; ++i) try {
-        const auto found = known.find(left[begin + i]);
-        scans[i] = found == known.end() ? read(left[begin + i]) : std::move(found->second);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    for (std::size_t i = 0; i < count; ++i) {
-      if (failures[i]) std::rethrow_exception(failures[i]);
-      ReadVolume volume{left[begin + i],
-                        series ? in_order_of(series->reference, std::move(scans[i])) : std::move(scans[i])};
-      if (series && series->holds(volume.scan)) {
-        volume.series = series;
-        volume.is_first = std::exchange(is_first, false);
-        if (!volume.is_first) {  // they are those of the reference
-          volume.scan.sensitivity_maps.reset();
-          if (found_from_series(volume.scan)) volume.scan.calibration.reset();
-        }
-      }
-      if (!push(std::move(volume))) return false;
+  std::exception_ptr failure;
+#pragma omp parallel num_threads(std::min(reader_count_, left.size()))
+  for (std::size_t place; (place = next++) < left.size();) {
+    ReadVolume volume;
+    std::exception_ptr failed;
+    try {
+      volume = volume_of(left[place]);
+    } catch (...) {
+      failed = std::current_exception();
     }
+    std::unique_lock lock(mutex_);
+    changed_.wait(
+        lock, [&] { return stopped_ || failure || (turn == place && (failed || queue_.size() < wanted_)); });
+    if (stopped_ || failure) break;
+    failure = failed;
+    if (!failed) {
+      if (volume.series) volume.is_first = std::exchange(is_first, false);
+      if (volume.series && !volume.is_first) leave_to_reference(volume.scan);
+      queue_.push_back(std::move(volume));
+      ++turn;
+    }
+    changed_.notify_all();
   }
-  return true;
+  if (failure) std::rethrow_exception(failure);
+  return !stopped_;
 }
 
 /// Returns the series of these volumes; null where they do not share their positions. Volumes read stay in `known`.

@@ -86,7 +86,6 @@ class VolumeReader {
   std::shared_ptr<SliceSeries> series_of(const std::vector<std::size_t>& numbers,
                                          std::map<std::size_t, Scan>& known);
   Scan read(std::size_t number);
-  bool push(ReadVolume volume);
   template <class Enough>
   void wait_until(std::unique_lock<std::mutex>& lock, const Enough& enough);
 

@@ -86,7 +86,6 @@ function findings(v) {
   if (is_finding(v.cause)) return list;
   const ordinary = list_of(v.ordinary).filter(is_finding);
   if (ordinary.length) say("Ordinary sources, each with the share of the power of what is left over that it explains near the centre of k-space: " + ordinary.map(f => `${f.text}, ${percent(f.share_of_rest)}`).join("; ") + ".");
-  if (is_number(v.prediction_error)) say(`An image of three readouts in four predicts the fourth to within ${share(v.prediction_error)} beyond noise, near the centre of k-space.`);
   return list.children.length ? list : null;
 }
 /// Returns the card of the data that the image leaves over: by radius, coil and readout, and the findings.

@@ -31,7 +31,7 @@ enum class Outcome : std::uint32_t { result, error, failure };
 inline constexpr std::uint32_t most_readers = 1000, request_open_scan = 1001, request_volume = 1002;
 
 /// A reader process has one socket for each thread that may ask at the same time, from this descriptor on.
-inline constexpr std::size_t channel_count = 4;
+inline constexpr std::size_t channel_count = 8;
 inline constexpr int first_channel = 3;
 
 /// The first message to a process.

@@ -170,7 +170,7 @@ GrayImage montage(const std::vector<Image>& images, std::vector<std::size_t> num
   const int panels_per_row = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(panel_count))));
   int side = 1;
   for (const auto& size : sizes) side = std::max({side, size[0], size[1]});
-  constexpr int wanted_side = 256, wanted_width = 2048, gap = 2;
+  constexpr int wanted_side = 256, wanted_width = 1280, gap = 2;
   const int factor =
       std::max(1, std::min((wanted_side + side - 1) / side, wanted_width / (panels_per_row * side)));
   const int largest_panel = largest_side / panels_per_row - gap;

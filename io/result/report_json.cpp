@@ -90,10 +90,8 @@ static void to_json(Json& json, const Verdict& v) {
                {"changes", v.changes},
                {"ordinary", v.ordinary},
                {"ordinary_limit", positive(v.ordinary_limit)},
-               {"prediction_error", checked(v.prediction_error)},
                {"border", v.border},
                {"air", v.air},
-               {"centre", v.centre},
                {"offset", v.offset}});
   add_filled(json, "by_readout", v.by_readout);
   add_filled(json, "readouts_per_group", v.readouts_per_group);

@@ -162,7 +162,7 @@ void SeriesFolder::read_lines() {
                          images_->holds(number, json.at("crc").get<std::uint32_t>()) &&
                          (!gridded_ || gridded_->holds(number, json.at("gridded_crc").get<std::uint32_t>()));
       if (!there) continue;
-      if (!holds(number)) ++finished_;
+      if (!is_stored(number)) ++finished_;
       lines_[number] = {at, static_cast<std::uint32_t>(bytes)};
     } catch (const Json::exception&) {  // of another version: this volume is done again
     }
@@ -202,7 +202,10 @@ void SeriesFolder::open_files(const Shape& shape, const std::optional<Shape>& gr
 
 void SeriesFolder::add(std::size_t number, const Image& image, const Image* gridded,
                        const DiagnosticImages& diagnostics, const Report& report) {
-  if (!images_) begin(image, gridded);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!images_) begin(image, gridded);
+  }
   Json json{{"number", number}, {"crc", images_->write(number, image)}};
   if (gridded_) {
     if (!gridded) throw Error(path_, "a gridded image of every volume", "none of one");
@@ -217,24 +220,32 @@ void SeriesFolder::add(std::size_t number, const Image& image, const Image* grid
   }
   auto [said, times] = json_of(report);
   json["report"] = std::move(said), json["times"] = std::move(times);
-  const auto text = json_line(json) + "\n";
+  write_line(number, json_line(json) + "\n");
+  flush_now_and_then();
+}
+
+/// Appends the report of a volume, after which the volume counts as stored.
+void SeriesFolder::write_line(std::size_t number, const std::string& text) {
+  const std::lock_guard lock(mutex_);
   write_at(reports_.get(), text.data(), text.size(), static_cast<std::uint64_t>(end_of_reports_),
            file("reports.jsonl"));
-  if (!holds(number)) ++finished_;
+  if (!is_stored(number)) ++finished_;
   lines_[number] = {end_of_reports_, static_cast<std::uint32_t>(text.size())};
   end_of_reports_ += static_cast<std::int64_t>(text.size());
-  flush_now_and_then();
   note_count();
 }
 
-/// Limits what a power failure costs to about a second of work.
+/// Limits what a power failure costs to about a second of work. Other threads store volumes meanwhile.
 void SeriesFolder::flush_now_and_then() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - flushed_ < std::chrono::seconds(1)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - flushed_ < std::chrono::seconds(1)) return;
+    flushed_ = now;
+  }
   images_->flush();
   if (gridded_) gridded_->flush();
   flush_descriptor(reports_.get(), file("reports.jsonl"));
-  flushed_ = now;
 }
 
 void SeriesFolder::write_diagnostics(const DiagnosticImages& diagnostics) {
@@ -283,7 +294,7 @@ std::pair<Geometry, Report> SeriesFolder::summary(std::size_t number) const {
 DiagnosticImages SeriesFolder::diagnostics() const {
   DiagnosticImages diagnostics;
   const auto stored = folder_->open_file("diagnostics.raw", O_RDONLY);
-  if (lines_.empty() || !holds(0) || !stored) return diagnostics;
+  if (lines_.empty() || !is_stored(0) || !stored) return diagnostics;
   const auto shapes = line(0).value("diagnostics", Json());
   if (!shapes.is_object()) return diagnostics;
   std::uint64_t offset = 0;

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,12 +44,19 @@ class SeriesFolder {
   SeriesFolder& operator=(const SeriesFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  bool holds(std::size_t number) const { return lines_[number].bytes > 0; }
-  std::size_t finished_count() const { return finished_; }
+  bool holds(std::size_t number) const {
+    const std::lock_guard lock(mutex_);
+    return is_stored(number);
+  }
+  std::size_t finished_count() const {
+    const std::lock_guard lock(mutex_);
+    return finished_;
+  }
   /// Returns the device of an earlier run; empty where there was none.
   const std::string& earlier_host() const { return earlier_host_; }
 
-  /// Stores a finished volume. Throws Error: a full disk, an image of another size.
+  /// Stores a finished volume; several threads may store volumes at a time. Throws Error: a full disk, an image of another
+  /// size.
   void add(std::size_t number, const Image& image, const Image* gridded, const DiagnosticImages& diagnostics,
            const Report& report);
 
@@ -69,17 +77,21 @@ class SeriesFolder {
     std::uint32_t bytes = 0;
   };
   std::string file(const char* name) const { return path_ + "/" + name; }
+  bool is_stored(std::size_t number) const { return lines_[number].bytes > 0; }
   Descriptor opened(const char* name) const;
   void resume();
   void read_lines();
   void begin(const Image& image, const Image* gridded);
   void open_files(const Shape& shape, const std::optional<Shape>& gridded, bool in_double);
   nlohmann::ordered_json line(std::size_t number) const;
+  void write_line(std::size_t number, const std::string& text);
   void write_diagnostics(const DiagnosticImages& diagnostics);
   void flush_now_and_then();
   void note_count() const;
 
   std::string path_, earlier_host_;
+  mutable std::mutex
+      mutex_;  ///< of all that changes after the first volume: counts, lines, and the end of the reports
   std::function<SeriesIdentity()> identity_;
   std::function<std::string()> host_;
   std::vector<Line> lines_;

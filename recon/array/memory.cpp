@@ -98,6 +98,14 @@ void Memory::fill_zero() {
   if constexpr (built_with_cuda) device::cuda::fill_zero(data(), bytes(), device());
 }
 
+void copy_in_parallel(void* to, const void* from, std::size_t bytes) {
+  constexpr std::int64_t of_thread = std::int64_t{1} << 19;
+  for_blocks(static_cast<std::int64_t>(bytes), of_thread, [&](std::int64_t first, std::int64_t end) {
+    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first,
+                static_cast<std::size_t>(end - first));
+  });
+}
+
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
   if (bytes == 0) return;
   if (to_device.is_cpu() && from_device.is_cpu())

@@ -9,6 +9,7 @@
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/memory.hpp"
+#include "recon/array/staged_copy.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
@@ -140,6 +141,7 @@ void fill_zero(void* data, std::size_t bytes, Device device) {
 
 void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
   const CurrentDevice current(to_device.is_cuda() ? to_device : from_device);
+  if (to_device.is_cpu() != from_device.is_cpu() && copy_staged(to, to_device, from, bytes)) return;
   if (from_device.is_cpu())
     check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "copying to the device");
   else if (to_device.is_cpu())

@@ -106,11 +106,19 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
   return covariance;
 }
 
+std::vector<std::int64_t> edge_samples(const Trajectory& trajectory, std::array<int, 3> matrix_size) {
+  constexpr double edge_share = 0.05;
+  return outermost_samples(trajectory, matrix_size, edge_share);
+}
+
+NoiseCovariance edge_noise_covariance(const std::vector<std::int64_t>& edge,
+                                      const Array<Complex<float>>& kspace) {
+  return noise_covariance(columns_of(kspace, without_signal(edge, kspace)));
+}
+
 NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                       const Array<Complex<float>>& kspace) {
-  constexpr double edge_share = 0.05;
-  const auto of_noise = without_signal(outermost_samples(trajectory, matrix_size, edge_share), kspace);
-  return noise_covariance(columns_of(kspace, of_noise));
+  return edge_noise_covariance(edge_samples(trajectory, matrix_size), kspace);
 }
 
 KnownNoise known_noise(const Scan& scan) {

@@ -35,6 +35,11 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise);
 /// deviation. A scan whose signal reaches the edge in most samples is overestimated there.
 NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                       const Array<Complex<float>>& kspace);
+/// Returns the samples that edge_noise_covariance looks at, in ascending order.
+std::vector<std::int64_t> edge_samples(const Trajectory& trajectory, std::array<int, 3> matrix_size);
+/// Does the same as above for samples that are known.
+NoiseCovariance edge_noise_covariance(const std::vector<std::int64_t>& edge,
+                                      const Array<Complex<float>>& kspace);
 
 /// The noise of a scan as it is known: from its noise readouts, else from the edge of its k-space.
 struct KnownNoise {

@@ -124,12 +124,8 @@ struct Verdict {
   /// right: `share` of that.
   std::vector<Finding> ordinary;
   double ordinary_limit = 0;  ///< `unexplained` up to this is ordinary; 0: not estimated
-  /// |d - E rho'| / |d| beyond noise, rho' of the other readouts, of every fourth readout near the centre of k-space; < 0: not
-  /// known.
-  double prediction_error = -1;
   double border = 0;   ///< root mean square of |rho| along the border of the FOV over that of all voxels
   double air = 0;      ///< the same of the tenth of the voxels with the least |rho|
-  double centre = 0;   ///< |rho| at the centre of the FOV over the largest elsewhere
   double offset = 0;   ///< |c| over |d|, c the mean of the samples of each coil in the outer half of k-space
   double seconds = 0;  ///< that it took
 };

@@ -101,9 +101,9 @@ TransformDecision decide_transform(const Settings& settings, Device device,
   decision.pairs = direct_pairs(settings, device, matrix_size, {samples, samples, samples}, coils);
   decision.asked_for = decision.kind != TransformKind::automatic;
   if (decision.asked_for) return decision;
-  if (decision.pairs > most) {
+  if (decision.pairs > most && device.is_cpu()) {  // where sums of equal positions are shared
     const SampleCount count = that_differ();
-    decision.shares = device.is_cpu() && count.x < count.all;
+    decision.shares = count.x < count.all;
     decision.pairs = direct_pairs(settings, device, matrix_size, count, coils);
   }
   decision.kind = decision.pairs <= most ? TransformKind::direct : TransformKind::gridded;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "recon/array/linear_operator.hpp"
-#include "recon/array/parallel_failure.hpp"
+#include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/option_words.hpp"
 
@@ -18,12 +18,11 @@ namespace {
 /// Returns the largest |real or imaginary part|.
 template <class T>
 double largest_magnitude(const Array<Complex<T>>& values) {
-  double largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest)
+  T largest = 0;
+#pragma omp parallel for simd schedule(static) reduction(max : largest)
   for (std::int64_t i = 0; i < values.size(); ++i)
-    largest =
-        std::max({largest, std::abs(double(values.data()[i].re)), std::abs(double(values.data()[i].im))});
-  return largest;
+    largest = std::max(largest, std::max(std::abs(values.data()[i].re), std::abs(values.data()[i].im)));
+  return static_cast<double>(largest);
 }
 
 double largest_of_all(double mine, const ProcessGroup& processes) {
@@ -33,21 +32,32 @@ double largest_of_all(double mine, const ProcessGroup& processes) {
   return *std::max_element(of_rank.begin(), of_rank.end());
 }
 
-/// Divides values in host memory by the power of two nearest to their largest magnitude, of any process where
-/// each has a part of them: exact. Returns it, or 0 when all are zero.
+/// Writes the values, divided by the power of two nearest to their largest magnitude, to `to`, which may be where they are:
+/// exact. Of any process where each has a part of them. Returns it, or 0 when all are zero, and then writes nothing.
 template <class T>
-double divide_by_magnitude(Array<Complex<T>>& values, const ProcessGroup& processes) {
+double divide_by_magnitude(const Array<Complex<T>>& values, const ProcessGroup& processes, Complex<T>* to) {
   const double largest = largest_of_all(largest_magnitude(values), processes);
   if (largest == 0) return 0;
   const int exponent = std::ilogb(largest);
-  // In halves: 2^-exponent itself may be beyond the range of double where the values are denormal.
-  const double half = std::scalbn(1.0, -exponent / 2), rest = std::scalbn(1.0, -exponent + exponent / 2);
-#pragma omp parallel for schedule(static)
+  // Twice: 2^-exponent itself may be beyond the range of T where the values are denormal.
+  const T half = std::scalbn(T(1), -exponent / 2), rest = std::scalbn(T(1), -exponent + exponent / 2);
+#pragma omp parallel for simd schedule(static)
   for (std::int64_t i = 0; i < values.size(); ++i) {
-    Complex<T>& v = values.data()[i];
-    v = {static_cast<T>(double(v.re) * half * rest), static_cast<T>(double(v.im) * half * rest)};
+    const Complex<T>& v = values.data()[i];
+    to[i] = {v.re * half * rest, v.im * half * rest};
   }
   return std::scalbn(1.0, exponent);
+}
+
+/// Returns work(values) with the values of k-space, which are not copied where they are held in this precision.
+template <class T, class Work>
+auto with_values(const KSpace& kspace, const Work& work) {
+  if constexpr (std::is_same_v<T, float>)
+    return work(kspace.values);
+  else if (kspace.in_double.empty())
+    return work(converted<Complex<T>>(kspace.values));
+  else
+    return work(kspace.in_double);
 }
 
 }  // namespace
@@ -58,23 +68,19 @@ Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> vol
   Measurements<T> data{scan, std::move(volumes)};
   const auto count = static_cast<std::int64_t>(data.volumes.size());
   data.units.resize(data.volumes.size());
-  if (count == 1) {
-    data.samples = columns_of(values_of<T>(*data.volumes.front()),
-                              share_of(scan.kspace.sample_count(), context.processes()));
-    data.units[0] = divide_by_magnitude(data.samples, context.processes());
+  const std::int64_t coils = scan.kspace.coil_count(), samples = scan.kspace.sample_count();
+  if (context.processes().is_shared()) {  // each has a part of one volume
+    data.samples = columns_of(values_of<T>(*data.volumes.front()), share_of(samples, context.processes()));
+    data.units[0] = divide_by_magnitude(data.samples, context.processes(), data.samples.data());
   } else {
-    const std::int64_t coils = scan.kspace.coil_count(), samples = scan.kspace.sample_count();
     data.samples = Array<Complex<T>>(Shape{count * coils, samples});
-    ParallelFailure failure;
-#pragma omp parallel for schedule(dynamic)
-    for (std::int64_t v = 0; v < count; ++v)
-      failure.guard([&] {
-        auto of_volume = one_of(data.samples, Shape{coils, samples}, v);
-        const auto values = values_of<T>(*data.volumes[v]);
-        std::copy_n(values.data(), values.size(), of_volume.data());
-        data.units[v] = divide_by_magnitude(of_volume, SingleProcess());
+    for_each_in_parallel(data.volumes.size(), [&](std::size_t v) {
+      data.units[v] = with_values<T>(*data.volumes[v], [&](const Array<Complex<T>>& values) {
+        require_shape(values, Shape{coils, samples}, "k-space of a volume");
+        return divide_by_magnitude(values, SingleProcess(),
+                                   data.samples.data() + static_cast<std::int64_t>(v) * values.size());
       });
-    failure.rethrow();
+    });
   }
   if (std::all_of(data.units.begin(), data.units.end(), [](double unit) { return unit == 0; }))
     context.log.note(no_signal, "all k-space values are zero, and so is the image");
@@ -111,7 +117,7 @@ ScaledMaps<T> maps_of(const Scan& scan, const Context& context) {
     if (context.device().is_cuda())
       if (auto maps = scaled_on_device(scan.sensitivity_maps->values, context)) return std::move(*maps);
   ScaledMaps<T> maps{values_of<T>(*scan.sensitivity_maps)};
-  maps.unit = divide_by_magnitude(maps.values, SingleProcess());
+  maps.unit = divide_by_magnitude(maps.values, SingleProcess(), maps.values.data());
   if (maps.unit == 0)
     throw Error(
         "sensitivity maps", "values other than zero", "zeros",

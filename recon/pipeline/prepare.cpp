@@ -271,26 +271,27 @@ Preparation prepare(const Scan& measured, const Context& context, CalibrationCac
   return made;
 }
 
-KSpace mixed_kspace(const Preparation& preparation, const Scan& volume, bool in_double) {
+std::shared_ptr<const KSpace> mixed_kspace(const Preparation& preparation, const Scan& volume,
+                                           bool in_double) {
   const Scan& measured = *preparation.measured;
   const KSpace& kspace = volume.kspace;
   if (volume.geometry.matrix_size != measured.geometry.matrix_size ||
       kspace.coil_count() != measured.kspace.coil_count())
     throw Error("a further volume", "the matrix and the coils of those before", "other ones");
-  if (preparation.mixing.empty()) return kspace;
+  if (preparation.mixing.empty()) return {std::shared_ptr<void>(), &kspace};
   KSpace mixed;
   if (in_double) mixed.in_double = apply_mixing(preparation.mixing, values_of<double>(kspace));
   mixed.values = in_double ? converted<Complex<float>>(mixed.in_double)
                            : apply_mixing(preparation.mixing, kspace.values);
-  return mixed;
+  return std::make_shared<const KSpace>(std::move(mixed));
 }
 
 Scan prepared_alike(const Preparation& preparation, const Scan& volume, bool in_double) {
-  KSpace kspace = mixed_kspace(preparation, volume, in_double);
+  const auto kspace = mixed_kspace(preparation, volume, in_double);
   const Scan common = in_order(inverse(preparation.order), preparation.scan());
   const bool is_larger = common.geometry.matrix_size != volume.geometry.matrix_size;
   Scan alike = is_larger ? on_larger_matrix(volume, common.geometry.matrix_size) : volume;
-  alike.kspace = std::move(kspace);
+  alike.kspace = *kspace;
   alike.sensitivity_maps = common.sensitivity_maps;
   alike.noise = common.noise;
   alike.calibration.reset();

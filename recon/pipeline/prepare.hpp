@@ -53,9 +53,10 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Ru
                                   Device device = Device::cpu(), Array<Complex<double>>* mixing = nullptr,
                                   CalibrationCache* cache = nullptr, const AxisOrder& order = {0, 1, 2});
 
-/// Returns the k-space of another volume with its coils as prepared. `in_double`: mixing does not round. Throws Error where
-/// matrix or coils are others.
-KSpace mixed_kspace(const Preparation& preparation, const Scan& volume, bool in_double);
+/// Returns the k-space of another volume with its coils as prepared: its own, which must outlive it, where they stay as they
+/// are. `in_double`: mixing does not round. Throws Error where matrix or coils are others.
+std::shared_ptr<const KSpace> mixed_kspace(const Preparation& preparation, const Scan& volume,
+                                           bool in_double);
 /// Returns a further volume of the same object, matrix and coils at positions of its own, with coils, maps and matrix as
 /// prepared. Throws as mixed_kspace.
 Scan prepared_alike(const Preparation& preparation, const Scan& volume, bool in_double);

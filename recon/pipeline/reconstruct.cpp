@@ -167,11 +167,12 @@ std::vector<Reconstruction> Reconstructor::State::judged_beside(
   const auto most = static_cast<std::size_t>(preparation->volumes_at_once);
   if (volumes.size() > most)
     throw Error("volumes of a series", "at most " + std::to_string(most), std::to_string(volumes.size()));
-  std::vector<KSpace> mixed;
+  std::vector<std::shared_ptr<const KSpace>> mixed;
   std::vector<const KSpace*> kspace;
-  for (const Scan* volume : volumes)
+  for (const Scan* volume : volumes) {
     mixed.push_back(mixed_kspace(*preparation, *volume, settings.precision == Precision::double_precision));
-  for (const auto& values : mixed) kspace.push_back(&values);
+    kspace.push_back(mixed.back().get());
+  }
   RunLog log(execution.device, progress);
   Settings of_series =
       settings;  // lambda does not depend on a volume, nor on how many the device takes together

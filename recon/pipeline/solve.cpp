@@ -140,6 +140,12 @@ void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const M
   });
 }
 
+/// Returns values in host memory: a view of them where they are there.
+template <class T>
+Array<Complex<T>> on_host(const Array<Complex<T>>& values) {
+  return values.device().is_cpu() ? view_of(values) : values.to(Device::cpu());
+}
+
 /// Verifies all coils together, or `coil` without its map. Every process must call; the first judges.
 template <class T>
 void verify_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
@@ -148,19 +154,20 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
   const Scan& scan = data.scan;
   RunLog& log = context.log;
   // The solution and the products of its operators, in host memory: stacks of volumes.
-  const auto images = solution.images.to(Device::cpu()),
-             adjoint = solution.right_hand_sides.to(Device::cpu()),
-             predicted = all_columns(solution.predicted.to(Device::cpu()), scan.trajectory.sample_count(),
-                                     context.processes());
-  Array<Complex<T>> product(solution.images.shape(), context.device());
-  model.problem.normal->forward_each(solution.images, product);
-  const auto normal = product.to(Device::cpu());
-  model.problem.system().forward_each(solution.images, product);
-  if (!solution.subgradient.empty()) {
-    auto of_image = one_of(product, solution.subgradient.shape(), 0);
-    add_scaled(of_image, T(1), solution.subgradient);
-  }
-  auto regularized = product.to(Device::cpu());
+  Array<Complex<T>> images, adjoint, predicted, normal, regularized;
+  log.stage("certificate", [&] {
+    images = on_host(solution.images), adjoint = on_host(solution.right_hand_sides);
+    predicted = all_columns(on_host(solution.predicted), scan.trajectory.sample_count(), context.processes());
+    Array<Complex<T>> product(solution.images.shape(), context.device());
+    model.problem.normal->forward_each(solution.images, product);
+    normal = product.to(Device::cpu());
+    model.problem.system().forward_each(solution.images, product);
+    if (!solution.subgradient.empty()) {
+      auto of_image = one_of(product, solution.subgradient.shape(), 0);
+      add_scaled(of_image, T(1), solution.subgradient);
+    }
+    regularized = product.device().is_cpu() ? std::move(product) : product.to(Device::cpu());
+  });
   // The condition for real images is Re(E^H d - (E^H E + lambda W^H W) rho) = 0: the rest is no residual.
   if (model.problem.is_real)
     for (std::int64_t p = 0; p < regularized.size(); ++p) regularized[p].im = adjoint[p].im;

@@ -47,6 +47,13 @@ double normalised_radius(const Scan& scan, std::int64_t m) {
   return std::sqrt(square);
 }
 
+std::vector<double> normalised_radii(const Scan& scan) {
+  std::vector<double> radius(static_cast<std::size_t>(scan.trajectory.sample_count()));
+  for (std::size_t m = 0; m < radius.size(); ++m)
+    radius[m] = normalised_radius(scan, static_cast<std::int64_t>(m));
+  return radius;
+}
+
 double distance(const Scan& scan, std::int64_t a, std::int64_t b) {
   const auto samples = scan.trajectory.sample_count();
   double square = 0;

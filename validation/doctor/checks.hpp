@@ -25,17 +25,18 @@ struct Findings {
 void check_geometry(const Geometry& geometry, Findings& findings);
 void check_extent(const Scan& scan, Findings& findings);
 /// Checks whether the object is longer than the FOV; where a reconstruction has `looked`, only what it cannot see.
-void check_outside_fov(const Scan& scan, std::int64_t readout_length, bool looked, Findings& findings);
+void check_outside_fov(const Scan& scan, const SampledPositions& positions, bool looked, Findings& findings);
 void check_density(const Scan& scan, std::int64_t readout_length, Findings& findings);
-void check_coils(const Scan& scan, Findings& findings);
+void check_coils(const Scan& scan, const SampledPositions& positions, Findings& findings);
 /// Checks the noise readouts. `dead`: coils without a value, ascending.
-void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findings& findings);
+void check_noise(const Scan& scan, const SampledPositions& positions, const std::vector<std::int64_t>& dead,
+                 Findings& findings);
 /// Returns whether coils and samples are transposed: as told, the centre of k-space is not three times as strong as its edge, and
 /// read the other way round it is thirty times as strong. An image has 10^3 and more, values in another order have about 1:
 /// thirty is the geometric mean.
 bool is_transposed(const Scan& scan);
 /// Checks that the energy lies at the centre of k-space. `energy`: see energies.
-void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
+void check_signal(const Scan& scan, const std::vector<double>& energy, const SampledPositions& positions,
                   Findings& findings);
 /// Returns what a converter made of the numbers of a scan, with its code: samples rounded to multiples of one step
 /// ("rounded"), positions rounded ("rounded_positions"), floats read from the second on ("floats"), readouts that are
@@ -43,7 +44,7 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
 std::optional<Finding> mistake_of_format(const Scan& scan, std::int64_t readout_length);
 void check_format_of_positions(const Scan& scan, Findings& findings);
 void check_format_of_samples(const Scan& scan, std::int64_t readout_length, Findings& findings);
-void check_spikes(const Scan& scan, Findings& findings);
+void check_spikes(const Scan& scan, const SampledPositions& positions, Findings& findings);
 void check_clipping(const Scan& scan, Findings& findings);
 void check_readouts(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
                     Findings& findings);
@@ -78,6 +79,8 @@ const char* plural(std::int64_t count);
 std::vector<double> energies(const KSpace& kspace);
 /// Returns sqrt(sum_axis (2 k / N)^2): 1 at the middle of a face of k-space. Axes of one voxel do not count.
 double normalised_radius(const Scan& scan, std::int64_t m);
+/// Returns it for all samples.
+std::vector<double> normalised_radii(const Scan& scan);
 /// Returns the distance of two samples, cycles/FOV. Axes of one voxel do not count.
 double distance(const Scan& scan, std::int64_t a, std::int64_t b);
 
@@ -96,7 +99,8 @@ struct CoilsOfNoise {
   double noise = 0;  ///< of the noisiest, over that of the others
   std::string text;  ///< one sentence without a full stop
 };
-CoilsOfNoise coils_of_noise(const Scan& scan);
+CoilsOfNoise coils_of_noise(const Scan& scan, const std::vector<double>& radius);
+inline CoilsOfNoise coils_of_noise(const Scan& scan) { return coils_of_noise(scan, normalised_radii(scan)); }
 
 /// The range of k along one axis, cycles/FOV.
 struct Extent {

@@ -17,14 +17,13 @@ struct Levels {
 };
 
 /// Returns the levels of every coil; empty where too few samples lie in one of the places.
-std::vector<Levels> levels_of(const Scan& scan) {
+std::vector<Levels> levels_of(const Scan& scan, const std::vector<double>& radius) {
   constexpr std::size_t fewest = 16, enough = 20'000;
   const auto samples = scan.kspace.sample_count();
   std::vector<std::int64_t> centre, edge;
   for (std::int64_t m = 0; m < samples; ++m) {
-    const double radius = normalised_radius(scan, m);
-    if (radius < 0.15) centre.push_back(m);
-    if (radius > 0.5) edge.push_back(m);
+    if (radius[static_cast<std::size_t>(m)] < 0.15) centre.push_back(m);
+    if (radius[static_cast<std::size_t>(m)] > 0.5) edge.push_back(m);
   }
   if (centre.size() < fewest || edge.size() < fewest) return {};
   std::vector<Levels> levels;
@@ -43,10 +42,10 @@ std::vector<Levels> levels_of(const Scan& scan) {
 
 }  // namespace
 
-CoilsOfNoise coils_of_noise(const Scan& scan) {
+CoilsOfNoise coils_of_noise(const Scan& scan, const std::vector<double>& radius) {
   constexpr double noise_alone = 2, signal = 10;
   CoilsOfNoise found;
-  const auto levels = levels_of(scan);
+  const auto levels = levels_of(scan, radius);
   std::vector<double> ratios, edges;
   for (const auto& of : levels)
     if (of.edge > 0) ratios.push_back(of.ratio()), edges.push_back(of.edge);
@@ -71,9 +70,9 @@ CoilsOfNoise coils_of_noise(const Scan& scan) {
 
 namespace {
 
-void check_signal_of_coils(const Scan& scan, Findings& findings) {
+void check_signal_of_coils(const Scan& scan, const SampledPositions& positions, Findings& findings) {
   constexpr double harmful = 1.4;
-  const auto found = coils_of_noise(scan);
+  const auto found = coils_of_noise(scan, positions.radius);
   if (found.coils.empty()) return;
   auto sentence = found.text + ".";
   sentence[0] = 'C';
@@ -95,7 +94,7 @@ bool has_a_map(const Scan& scan, std::int64_t coil) {
 
 }  // namespace
 
-void check_coils(const Scan& scan, Findings& findings) {
+void check_coils(const Scan& scan, const SampledPositions& positions, Findings& findings) {
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
   std::vector<double> power(static_cast<std::size_t>(coils));
   std::vector<std::int64_t> dead, faint;
@@ -129,7 +128,9 @@ void check_coils(const Scan& scan, Findings& findings) {
         fmt::format("Coil {} (from 0) has less than a thousandth of the others' amplitude: not connected?",
                     listed(faint)),
         "remove it from the file");
-  if (coils > 1) check_signal_of_coils(scan, findings), check_noise(scan, dead, findings);
+  if (coils == 1) return;
+  check_signal_of_coils(scan, positions, findings);
+  check_noise(scan, positions, dead, findings);
 }
 
 }  // namespace fhd::doctor

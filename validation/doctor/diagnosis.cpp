@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "recon/coils/noise.hpp"
 #include "recon/error.hpp"
 #include "validation/doctor/checks.hpp"
 
@@ -150,36 +152,61 @@ Message diagnose_delays(const Scan& scan, std::int64_t readout_length) {
   return std::move(delays.list.front());
 }
 
-std::vector<Message> diagnose_sampling(const Scan& scan, std::int64_t readout_length) {
-  Findings findings;
-  check_geometry(scan.geometry, findings);
-  check_extent(scan, findings);
-  check_density(scan, readout_length, findings);
-  check_format_of_positions(scan, findings);
+SampledPositions::SampledPositions(const Scan& scan, std::int64_t readout_length_of_scan)
+    : readout_length(readout_length_of_scan),
+      radius(normalised_radii(scan)),
+      edge(edge_samples(scan.trajectory, scan.geometry.matrix_size)),
+      resolved(resolved_field(scan)),
+      geometry_(scan.geometry),
+      cropped_matrix_size_(scan.cropped_matrix_size),
+      k_(scan.trajectory.k),
+      of_calibration_(scan.calibration ? scan.calibration->trajectory.k : Array<double>()) {
+  Findings found;
+  check_geometry(scan.geometry, found);
+  check_extent(scan, found);
+  check_density(scan, readout_length, found);
+  check_format_of_positions(scan, found);
+  findings = std::move(found.list);
+}
+
+bool SampledPositions::are_of(const Scan& scan) const {
+  const auto are_equal = [](const Array<double>& a, const Array<double>& b) {
+    return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
+  };
+  const auto& [matrix_size, fov_mm] = std::tie(geometry_.matrix_size, geometry_.fov_mm);
+  return scan.geometry.matrix_size == matrix_size && scan.geometry.fov_mm == fov_mm &&
+         scan.cropped_matrix_size == cropped_matrix_size_ && are_equal(k_, scan.trajectory.k) &&
+         are_equal(of_calibration_, scan.calibration ? scan.calibration->trajectory.k : Array<double>());
+}
+
+std::vector<Message> diagnose_sampling(const Scan& scan, const SampledPositions& positions) {
+  Findings findings{positions.findings};
   check_maps(scan, findings);
-  check_sample_times(scan, readout_length, findings);
+  check_sample_times(scan, positions.readout_length, findings);
   check_field_map(scan, findings);
   return std::move(findings.list);
 }
 
-std::vector<Message> diagnose_values(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
+std::vector<Message> diagnose_values(const Scan& scan, const SampledPositions& positions,
+                                     bool looked_beyond_fov) {
   Findings findings;
-  check_coils(scan, findings);
+  check_coils(scan, positions, findings);
   const auto energy = energies(scan.kspace);
   if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
-    check_format_of_samples(scan, readout_length, findings);
-    check_signal(scan, energy, readout_length, findings);
-    check_spikes(scan, findings);
+    check_format_of_samples(scan, positions.readout_length, findings);
+    check_signal(scan, energy, positions, findings);
+    check_spikes(scan, positions, findings);
     check_clipping(scan, findings);
-    check_outside_fov(scan, readout_length, looked_beyond_fov, findings);
-    check_readouts(scan, energy, readout_length, findings);
+    check_outside_fov(scan, positions, looked_beyond_fov, findings);
+    check_readouts(scan, energy, positions.readout_length, findings);
   }
   return std::move(findings.list);
 }
 
 std::vector<Message> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
-  auto findings = diagnose_sampling(scan, readout_length);
-  auto of_values = diagnose_values(scan, readout_length, looked_beyond_fov);
+  const SampledPositions positions(scan, readout_length);
+  auto findings = diagnose_sampling(scan, positions);
+  auto of_values = diagnose_values(scan, positions, looked_beyond_fov);
   std::move(of_values.begin(), of_values.end(), std::back_inserter(findings));
   return findings;
 }

@@ -1,7 +1,9 @@
 #pragma once
 // The input doctor reports what a scan holds, what had to be inferred and what looks wrong, before a reconstruction
 // takes time.
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/message.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/pipeline/outside_fov.hpp"
 
 namespace fhd {
 
@@ -31,12 +34,31 @@ struct DiagnosisSettings {
   std::function<void(io::ScanFile&)> correct{};
 };
 
+/// The positions of the samples of a scan, and what they alone tell: the same for all scans that have them.
+struct SampledPositions {
+  /// `readout_length` is 0 where unknown: then single readouts are not checked.
+  SampledPositions(const Scan& scan, std::int64_t readout_length);
+  /// Returns whether a scan has these positions, on the same matrix.
+  bool are_of(const Scan& scan) const;
+
+  std::int64_t readout_length;
+  std::vector<double> radius;       ///< doctor::normalised_radius of each sample
+  std::vector<std::int64_t> edge;   ///< edge_samples, of scans without noise readouts
+  FieldFactors resolved;            ///< resolved_field
+  std::vector<Message> findings{};  ///< on geometry, extent and density
+
+ private:
+  Geometry geometry_;
+  std::array<int, 3> cropped_matrix_size_;
+  Array<double> k_, of_calibration_;
+};
+
 /// Returns findings on one volume whose parts agree (Scan::validate). `readout_length` is 0 where unknown: then single
 /// readouts are not checked. `looked_beyond_fov`: a reconstruction checks the object beyond the FOV itself.
 std::vector<Message> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov = false);
 /// Returns the findings on all but the values, which volumes of a series share, and those on the values.
-std::vector<Message> diagnose_sampling(const Scan& scan, std::int64_t readout_length);
-std::vector<Message> diagnose_values(const Scan& scan, std::int64_t readout_length,
+std::vector<Message> diagnose_sampling(const Scan& scan, const SampledPositions& positions);
+std::vector<Message> diagnose_values(const Scan& scan, const SampledPositions& positions,
                                      bool looked_beyond_fov = false);
 
 /// Returns the finding on gradient delays. They are a property of the machine: one volume of a scan is enough.

@@ -11,7 +11,8 @@
 
 namespace fhd::doctor {
 
-void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findings& findings) {
+void check_noise(const Scan& scan, const SampledPositions& positions, const std::vector<std::int64_t>& dead,
+                 Findings& findings) {
   const auto coils = scan.kspace.coil_count();
   if (scan.noise && scan.noise->extent(1) < 2 * coils)
     findings.add(
@@ -27,8 +28,7 @@ void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findin
     findings.add(Severity::note, "noise", "There are no noise readouts: coils are not whitened.",
                  option_words("whiten", "edge") + " takes the noise from the edge of k-space");
   const auto covariance =
-      scan.noise ? noise_covariance(*scan.noise)
-                 : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
+      scan.noise ? noise_covariance(*scan.noise) : edge_noise_covariance(positions.edge, scan.kspace.values);
   double least = INFINITY, most = 0;
   std::int64_t least_coil = 0, most_coil = 0;
   std::vector<std::int64_t> silent;

@@ -15,8 +15,10 @@ namespace fhd::doctor {
 namespace {
 
 /// Returns the lengths of the object in FOVs, to about a third, from some readouts of some coils; 0 where not known.
-std::array<double, 3> object_lengths(const Scan& scan, std::int64_t readout_length) {
+std::array<double, 3> object_lengths(const Scan& scan, const SampledPositions& positions) {
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
+  const auto readout_length = positions.readout_length;
+  const auto* radius = positions.radius.data();
   if (readout_length < 2 || samples % readout_length != 0) return {};
   const auto readouts = samples / readout_length, used = std::min(readouts, io::ObjectExtent::most_readouts);
   const auto kept = std::min(coils, io::ObjectExtent::most_coils);
@@ -24,9 +26,7 @@ std::array<double, 3> object_lengths(const Scan& scan, std::int64_t readout_leng
   io::ObjectExtent extent(furthest);
   for (std::int64_t i = 0; i < used; ++i) {
     const auto begin = i * readouts / used * readout_length, end = begin + readout_length;
-    auto centre = begin;
-    for (auto m = begin; m < end; ++m)
-      if (normalised_radius(scan, m) < normalised_radius(scan, centre)) centre = m;
+    const auto centre = std::min_element(radius + begin, radius + end) - radius;
     const auto first = std::max(begin, centre - io::ObjectExtent::most_samples / 2),
                last = std::min(end, first + io::ObjectExtent::most_samples);
     io::ReadoutPart part;
@@ -42,9 +42,9 @@ std::array<double, 3> object_lengths(const Scan& scan, std::int64_t readout_leng
 
 }  // namespace
 
-void check_outside_fov(const Scan& scan, std::int64_t readout_length, bool looked, Findings& findings) {
+void check_outside_fov(const Scan& scan, const SampledPositions& positions, bool looked, Findings& findings) {
   const auto& matrix = scan.geometry.matrix_size;
-  const auto resolved = resolved_field(scan);
+  const auto resolved = positions.resolved;
   if (resolved != own_field) {
     if (looked) return;
     const auto object = object_beyond_fov(scan, resolved);
@@ -61,7 +61,7 @@ void check_outside_fov(const Scan& scan, std::int64_t readout_length, bool looke
     return;
   }
   constexpr double surely_longer = 1.5;
-  const auto lengths = object_lengths(scan, readout_length);
+  const auto lengths = object_lengths(scan, positions);
   for (int axis = 0; axis < 3; ++axis)
     if (matrix[axis] > 1 && lengths[axis] > surely_longer)
       findings.add(

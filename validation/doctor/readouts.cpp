@@ -20,17 +20,30 @@ struct SuspiciousReadouts {
 SuspiciousReadouts suspicious(const Scan& scan, std::int64_t length) {
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
   SuspiciousReadouts found;
-  std::unordered_map<std::size_t, std::int64_t> known;  // hash of a readout's values -> its first sample
-  const auto bytes_of = [&](std::int64_t coil, std::int64_t first) {
+  // The hash of values in the middle of readouts -> their first samples.
+  std::unordered_multimap<std::size_t, std::int64_t> known;
+  const auto bytes_of = [&](std::int64_t coil, std::int64_t first, std::int64_t count) {
     return std::string_view(reinterpret_cast<const char*>(scan.kspace.values.data() + coil * samples + first),
-                            sizeof(Complex<float>) * static_cast<std::size_t>(length));
+                            sizeof(Complex<float>) * static_cast<std::size_t>(count));
+  };
+  const auto hash_of = [&](std::int64_t first) {
+    const auto count = std::min<std::int64_t>(length, 4);
+    std::size_t hash = 0;
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      hash = hash * 31 + std::hash<std::string_view>{}(bytes_of(coil, first + (length - count) / 2, count));
+    return hash;
+  };
+  const auto are_copies = [&](std::int64_t first, std::int64_t earlier) {
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      if (bytes_of(coil, first, length) != bytes_of(coil, earlier, length)) return false;
+    return true;
   };
   for (std::int64_t readout = 0; readout < samples / length; ++readout) {
     const auto begin = readout * length;
     bool all_zero = true, all_equal = true;
-    for (std::int64_t coil = 0; coil < coils; ++coil) {
+    for (std::int64_t coil = 0; coil < coils && (all_zero || all_equal); ++coil) {
       const auto* values = scan.kspace.values.data() + coil * samples + begin;
-      for (std::int64_t s = 0; s < length; ++s) {
+      for (std::int64_t s = 0; s < length && (all_zero || all_equal); ++s) {
         all_zero = all_zero && values[s].re == 0 && values[s].im == 0;
         all_equal = all_equal && values[s].re == values[0].re && values[s].im == values[0].im;
       }
@@ -40,16 +53,13 @@ SuspiciousReadouts suspicious(const Scan& scan, std::int64_t length) {
       continue;
     }
     if (all_equal) found.constant.push_back(readout);
-    std::size_t hash = 0;
-    for (std::int64_t coil = 0; coil < coils; ++coil)
-      hash = hash * 31 + std::hash<std::string_view>{}(bytes_of(coil, begin));
-    const auto [at, is_new] = known.emplace(hash, begin);
-    const auto is_copy = [&, earlier = at->second] {
-      for (std::int64_t coil = 0; coil < coils; ++coil)
-        if (bytes_of(coil, begin) != bytes_of(coil, earlier)) return false;
-      return true;
-    };
-    if (!is_new && distance(scan, begin, at->second) > 1e-6 && is_copy()) found.copies.push_back(readout);
+    const auto hash = hash_of(begin);
+    const auto [of_hash, end] = known.equal_range(hash);
+    if (std::any_of(of_hash, end, [&](const auto& earlier) {
+          return distance(scan, begin, earlier.second) > 1e-6 && are_copies(begin, earlier.second);
+        }))
+      found.copies.push_back(readout);
+    known.emplace(hash, begin);
   }
   return found;
 }

@@ -69,12 +69,11 @@ namespace fhd::doctor {
 namespace {
 
 /// Returns the energy of a sample at the centre of k-space over that at its edge; NaN where no sample lies at the centre.
-double centre_over_edge(const Scan& scan, const std::vector<double>& energy) {
+double centre_over_edge(const std::vector<double>& radius, const std::vector<double>& energy) {
   double inner = 0, outer = 0, inner_count = 0, outer_count = 0;
-  for (std::int64_t m = 0; m < scan.kspace.sample_count(); ++m) {
-    const double e = energy[static_cast<std::size_t>(m)], radius = normalised_radius(scan, m);
-    if (radius < 0.2) inner += e, ++inner_count;
-    if (radius > 0.5) outer += e, ++outer_count;
+  for (std::size_t m = 0; m < energy.size(); ++m) {
+    if (radius[m] < 0.2) inner += energy[m], ++inner_count;
+    if (radius[m] > 0.5) outer += energy[m], ++outer_count;
   }
   if (inner_count == 0) return NAN;
   return outer_count == 0 || outer == 0 ? INFINITY : inner / inner_count / (outer / outer_count);
@@ -100,19 +99,18 @@ bool resemble_across_rows(const Array<Complex<float>>& values, std::int64_t samp
   return across > alike * within;
 }
 
-}  // namespace
-
-bool is_transposed(const Scan& scan) {
+/// `ratio`: centre_over_edge of the values as told.
+bool is_transposed(const Scan& scan, const std::vector<double>& radius, double ratio) {
   constexpr double strong = 30, weak = 3;
   const auto& values = scan.kspace.values;
   const std::int64_t coils = scan.kspace.coil_count(), samples = scan.kspace.sample_count();
-  if (coils < 2 || !(centre_over_edge(scan, energies(scan.kspace)) < weak)) return false;
+  if (coils < 2 || !(ratio < weak)) return false;
   const auto is_strong = [&](const auto& source) {
     std::vector<double> of_coil, energy(static_cast<std::size_t>(samples));
     for (std::int64_t coil = 0; coil < coils; ++coil) {
       for (std::int64_t m = 0; m < samples; ++m)
         energy[static_cast<std::size_t>(m)] = norm(Complex<double>(values[source(coil * samples + m)]));
-      of_coil.push_back(centre_over_edge(scan, energy));
+      of_coil.push_back(centre_over_edge(radius, energy));
     }
     return median(std::move(of_coil)) > strong;
   };
@@ -121,17 +119,24 @@ bool is_transposed(const Scan& scan) {
   return is_strong(source) && resemble_across_rows(values, samples, coils, source);
 }
 
-void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
+}  // namespace
+
+bool is_transposed(const Scan& scan) {
+  const auto radius = normalised_radii(scan);
+  return is_transposed(scan, radius, centre_over_edge(radius, energies(scan.kspace)));
+}
+
+void check_signal(const Scan& scan, const std::vector<double>& energy, const SampledPositions& positions,
                   Findings& findings) {
   const auto samples = scan.kspace.sample_count();
-  const double ratio = centre_over_edge(scan, energy);
+  const double ratio = centre_over_edge(positions.radius, energy);
   if (std::isnan(ratio)) {
     findings.add(Severity::warning, "centre",
                  "No sample lies near the centre of k-space, which holds the contrast of the image.",
                  "check " + option_words("trajectory-unit") + ", or whether the file's k-space is centred");
     return;
   }
-  if (is_transposed(scan)) {
+  if (is_transposed(scan, positions.radius, ratio)) {
     findings.add(
         Severity::warning, "order",
         "Coils and samples are transposed: read the other way round, the values have their energy at the "
@@ -153,7 +158,7 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
   const auto strongest_sample = std::max_element(energy.begin(), energy.end()) - energy.begin();
   // Field inhomogeneity and readout phase move the peak by a few cycles/FOV; a tenth of the edge is no longer
   // that.
-  if (normalised_radius(scan, strongest_sample) > 0.2) {
+  if (positions.radius[static_cast<std::size_t>(strongest_sample)] > 0.2) {
     std::array<double, 3> at{};
     for (int axis = 0; axis < 3; ++axis) at[axis] = scan.trajectory.k[axis * samples + strongest_sample];
     findings.add(
@@ -167,7 +172,8 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
         Severity::ok, "centre",
         fmt::format("The energy is at the centre of k-space ({:.2g} times that of the edge).", ratio));
   }
-  if (const auto shift = shift_of_energy(scan, energy, readout_length); shift && std::abs(*shift) > 0.5) {
+  if (const auto shift = shift_of_energy(scan, energy, positions.readout_length);
+      shift && std::abs(*shift) > 0.5) {
     const auto delay = fmt::format("{:.2g}", *shift / distance(scan, 0, 1));
     findings.add(
         Severity::warning, "delays",
@@ -198,6 +204,7 @@ bool may_have_spikes(const std::vector<double>& energy, const std::vector<int>& 
   for (std::size_t m = 1; m + 1 < energy.size(); ++m)
     if (energy[m] > spike_factor * energy[m - 1] && energy[m] > spike_factor * energy[m + 1])
       highest[band[m]] = std::max(highest[band[m]], energy[m]);
+  if (std::all_of(highest.begin(), highest.end(), [](double of_band) { return of_band == 0; })) return false;
   std::vector<std::size_t> below(bands), all(bands);
   for (std::size_t m = 0; m < energy.size(); ++m) {
     all[band[m]] += energy[m] > 0;
@@ -210,13 +217,12 @@ bool may_have_spikes(const std::vector<double>& energy, const std::vector<int>& 
 
 /// Finds samples far above the median at their distance from the centre, and above both neighbours in their readout.
 /// Zeros were not measured: they are neither usual nor neighbours.
-std::vector<SpikeCandidate> spike_candidates(const Scan& scan) {
+std::vector<SpikeCandidate> spike_candidates(const Scan& scan, const std::vector<double>& radius) {
   constexpr int bands = 32;
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
   std::vector<int> band(static_cast<std::size_t>(samples));
-  for (std::int64_t m = 0; m < samples; ++m)
-    band[static_cast<std::size_t>(m)] =
-        std::min(bands - 1, static_cast<int>(normalised_radius(scan, m) * bands / 1.8));
+  for (std::size_t m = 0; m < band.size(); ++m)
+    band[m] = std::min(bands - 1, static_cast<int>(radius[m] * bands / 1.8));
   std::vector<SpikeCandidate> found;
   std::vector<double> energy(static_cast<std::size_t>(samples));
   for (std::int64_t coil = 0; coil < coils; ++coil) {
@@ -233,7 +239,7 @@ std::vector<SpikeCandidate> spike_candidates(const Scan& scan) {
       const auto at = static_cast<std::size_t>(m);
       const double e = energy[at], before = energy[at - 1], after = energy[at + 1];
       if (before == 0 || after == 0 || e <= spike_factor * usual[band[at]] || e <= spike_factor * before ||
-          e <= spike_factor * after || normalised_radius(scan, m) < 0.1)
+          e <= spike_factor * after || radius[at] < 0.1)
         continue;
       if (distance(scan, m, m - 1) > 2 || distance(scan, m, m + 1) > 2) continue;  // not one smooth readout
       found.push_back({coil, m, e});
@@ -334,13 +340,17 @@ void check_clipping(const Scan& scan, Findings& findings) {
       "measure again with a lower receiver gain, or leave these samples out");
 }
 
-void check_spikes(const Scan& scan, Findings& findings) {
-  auto spikes = spike_candidates(scan);
+void check_spikes(const Scan& scan, const SampledPositions& positions, Findings& findings) {
+  auto spikes = spike_candidates(scan, positions.radius);
   leave_out_lines_of_signal(scan, spikes);
   if (spikes.empty()) return;
+  constexpr double harmful = 0.01;  // of all energy: then an image is off by a tenth
   const auto count = static_cast<std::int64_t>(spikes.size());
+  double all = 0, in_spikes = 0;
+  for (const auto& value : scan.kspace.values) all += static_cast<double>(norm(value));
+  for (const auto& spike : spikes) in_spikes += spike.energy;
   findings.add(
-      Severity::warning, "spikes",
+      in_spikes > harmful * all ? Severity::suspicion : Severity::warning, "spikes",
       fmt::format("{} sample{} stand{} out tenfold from their neighbours (first: coil {}, sample {}): spikes "
                   "become stripes in the image.",
                   count, plural(count), count == 1 ? "s" : "", spikes[0].coil, spikes[0].sample),

@@ -12,15 +12,13 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Delays = std::array<double, 3>;  ///< samples, along each axis
 
 constexpr int farthest = 8;
 
-template <class T>
 class ArmDelays {
  public:
-  ArmDelays(const VerifierInput<T>& e, const std::vector<Index>& starts)
+  ArmDelays(const VerifierInput<float>& e, const std::vector<Index>& starts)
       : e_(e), starts_(starts), arms_(arms_of(e, starts, radius, enough)) {}
 
   /// Returns the delays that leave least, by steps along the diagonal and then along each axis.
@@ -59,13 +57,10 @@ class ArmDelays {
     const ArmImages images(k, arms_.axes, radius + margin, {}, field);
     if (!(images.freedom > 0.5 * rows)) return none;
     const Index coils = arms_.coils;
-    Array<Complex<double>> conjugated({coils, static_cast<Index>(kept.size())});
+    Array<Complex<double>> w({static_cast<Index>(kept.size()), coils});
     for (std::size_t i = 0; i < kept.size(); ++i)
-      for (Index c = 0; c < coils; ++c)
-        conjugated[c * conjugated.extent(1) + static_cast<Index>(i)] = conj(arms_.data[kept[i] * coils + c]);
-    const auto z = matrix_product(images.factor, adjoint(matrix_product(conjugated, images.encoding)));
-    const double all = energy(conjugated);
-    return (all - energy(z)) / images.freedom / (all / rows);
+      std::copy_n(arms_.data.data() + kept[i] * coils, coils, w.data() + static_cast<Index>(i) * coils);
+    return images.misfit(w) / images.freedom / (energy(w) / rows);
   }
   void try_at(const Delays& delays) {
     if (const double left = misfit(delays); left < best_) best_ = left, delays_ = delays;
@@ -83,7 +78,7 @@ class ArmDelays {
     try_at(bottom);
   }
 
-  const VerifierInput<T>& e_;
+  const VerifierInput<float>& e_;
   const std::vector<Index>& starts_;
   ArmSamples arms_;
   Delays delays_{};
@@ -92,11 +87,10 @@ class ArmDelays {
 
 }  // namespace
 
-template <class T>
-std::optional<ArmCause> delay_of_arms(const VerifierInput<T>& input, const std::vector<Index>& starts,
+std::optional<ArmCause> delay_of_arms(const VerifierInput<float>& input, const std::vector<Index>& starts,
                                       double misfit_as_told) {
   if (input.matrix_size[2] > 1) return {};  // the tests of hypotheses find delays there
-  ArmDelays<T> search(input, starts);
+  ArmDelays search(input, starts);
   const auto delays = search();
   // Two numbers for all readouts: what they do not explain is no delay. Linear interpolation of k leaves 1 %.
   constexpr double most_left = 0.1;
@@ -113,10 +107,5 @@ std::optional<ArmCause> delay_of_arms(const VerifierInput<T>& input, const std::
                    *largest, 0, "samples"},
                   search.share_left() * misfit_as_told};
 }
-
-template std::optional<ArmCause> delay_of_arms(const VerifierInput<float>&, const std::vector<Index>&,
-                                               double);
-template std::optional<ArmCause> delay_of_arms(const VerifierInput<double>&, const std::vector<Index>&,
-                                               double);
 
 }  // namespace fhd::validation

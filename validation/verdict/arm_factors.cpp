@@ -12,8 +12,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
 using Factors = std::vector<Complex<double>>;
 
 /// Data of arms with less than this factor, against the mean, are not raised to those of the others.
@@ -96,12 +94,6 @@ Matrix divided(const ArmModel& model, const Factors& of_rows) {
   return w;
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// Returns |change| of the samples by e^(i phase) against their mean, over |samples|.
 double change_by_phases(const Factors& g) {
   Complex<double> mean;
@@ -149,7 +141,7 @@ double share_of_flips(const Factors& g) {
 }
 
 Finding phase_finding(std::string text, double amount, double change) {
-  return {"phase", std::move(text), amount, 0, "degrees", 1, change};
+  return make_finding("phase", std::move(text), amount, 0, "degrees", 1, change);
 }
 
 /// Returns what phases differ from readout to readout; empty where they agree but for signs that last, as an
@@ -195,56 +187,6 @@ std::optional<Finding> phases_in_words(const Factors& g) {
           "the phase of the readouts changes from one to the next, by {:.0f} degrees (root mean square)",
           rms),
       rms, change);
-}
-
-/// Returns gains that change at random, or of one readout; empty where they change smoothly, as contrast does, or
-/// readouts are lost.
-std::optional<Finding> gains_in_words(const ArmModel& model, const Factors& g) {
-  constexpr double bright = 3, least_spread = 0.1, lost = 0.2, random = 0.6;
-  if (is_contrast(g)) {
-    if (share_of_flips(g) < 0.5) return {};
-    return Finding{
-        "signal",
-        "its sign alternates from readout to readout: a phase cycling of 180 degrees is left in the data",
-        180,
-        0,
-        "degrees",
-        1,
-        1};
-  }
-  const auto sizes = sizes_of(g);
-  const double middle = median_of(sizes);
-  if (!(middle > 0)) return {};
-  const auto largest = std::max_element(sizes.begin(), sizes.end());
-  const auto which = static_cast<std::size_t>(largest - sizes.begin());
-  std::vector<double> others(sizes);
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(which));
-  double mean = 0, square = 0, steps = 0, least = 1e300;
-  for (std::size_t j = 0; j < others.size(); ++j) {
-    mean += others[j] / static_cast<double>(others.size()), least = std::min(least, others[j]);
-    if (j > 0) steps += std::pow(others[j] - others[j - 1], 2) / 2 / static_cast<double>(others.size() - 1);
-  }
-  for (const double size : others) square += std::pow(size - mean, 2) / static_cast<double>(others.size());
-  const double spread = std::sqrt(square) / mean;
-  if (*largest > bright * middle && spread < least_spread)
-    return Finding{"odd_readouts",
-                   fmt::format("readout {} of {} (from 0) has {:.2g} times the gain of the others",
-                               model.arms().numbers[which], model.arms().arms, *largest / middle),
-                   *largest / middle,
-                   0,
-                   "times",
-                   1,
-                   1};
-  if (spread < least_spread || least < lost * middle || steps < random * square) return {};
-  return Finding{
-      "signal",
-      fmt::format("the signal of the readouts changes from one to the next, by {:.0f} % (root mean square)",
-                  100 * spread),
-      100 * spread,
-      0,
-      "%",
-      1,
-      spread};
 }
 
 /// Returns the energy of samples at k = 0 over that of others about it. It is 1 or more: the sum of all voxels is
@@ -313,36 +255,6 @@ std::vector<Complex<double>> factors_of_rows(const ArmModel& model, const Factor
   return of_rows;
 }
 
-std::optional<ArmCause> empty_arms(const ArmModel& model) {
-  constexpr double nothing = 0.01;  // of the energy
-  constexpr std::size_t most_told = 8;
-  const ArmSamples& arms = model.arms();
-  const Index each = arms.places * arms.coils;
-  std::vector<double> energies(static_cast<std::size_t>(arms.arms));
-  for (Index i = 0; i < arms.data.size(); ++i)
-    energies[static_cast<std::size_t>(i / each)] += norm(arms.data[i]);
-  const double usual = median_of(energies);
-  auto w = model.arranged(arms.data);
-  std::vector<Index> empty;
-  std::string list;
-  for (Index arm = 0; arm < arms.arms; ++arm) {
-    if (!(energies[static_cast<std::size_t>(arm)] < nothing * usual)) continue;
-    std::fill(w.data() + model.first_row(arm) * arms.coils, w.data() + model.end_row(arm) * arms.coils,
-              Complex<double>());
-    if (empty.size() < most_told)
-      list += fmt::format("{}{}", list.empty() ? "" : ", ", arms.numbers[static_cast<std::size_t>(arm)]);
-    empty.push_back(arm);
-  }
-  if (empty.empty() || 4 * static_cast<Index>(empty.size()) > arms.arms) return {};
-  Finding finding;
-  finding.code = "odd_readouts", finding.unit = "readouts", finding.share = finding.image_change = 1;
-  finding.amount = static_cast<double>(empty.size());
-  finding.text =
-      fmt::format("readouts {} (from 0) are empty: {} of {} hold no signal", list, empty.size(), arms.arms);
-  const double left = model.misfit_without(empty, model.folded(w), energy(w));
-  return ArmCause{std::move(finding), left};
-}
-
 double misfit_with(const ArmModel& model, const Factors& factor_of_row) {
   const auto r = model.rest(divided(model, factor_of_row));
   double sum = 0;
@@ -377,19 +289,20 @@ std::optional<Finding> density_of_arms(const ArmSamples& arms, const std::array<
       is_found = weighted.is_tested() && weighted.misfit(w) < most;
     }
   if (!is_found) return {};
-  return Finding{"window",
-                 "the samples were multiplied by a density compensation already: they grow with |k| from the "
-                 "centre of k-space on",
-                 0,
-                 0,
-                 "",
-                 1,
-                 1};
+  return make_finding(
+      "window",
+      "the samples were multiplied by a density compensation already: they grow with |k| from the "
+      "centre of k-space on",
+      0, 0, "", 1, 1);
 }
 
-std::optional<Finding> factors_in_words(const ArmModel& model, const Factors& factors) {
+std::optional<Finding> factors_in_words(const Factors& factors) {
   if (auto phases = phases_in_words(factors)) return phases;
-  return gains_in_words(model, factors);
+  if (!is_contrast(factors) || share_of_flips(factors) < 0.5) return {};
+  return make_finding(
+      "signal",
+      "its sign alternates from readout to readout: a phase cycling of 180 degrees is left in the data", 180,
+      0, "degrees", 1, 1);
 }
 
 }  // namespace fhd::validation

@@ -11,8 +11,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
 using Shift = std::array<double, 3>;  ///< FOVs
 
 constexpr double two_pi = 2 * std::numbers::pi;
@@ -69,8 +67,7 @@ class ArmMotion {
         double phase = 0;
         for (std::size_t axis = 0; axis < 3; ++axis)
           phase += two_pi * k(arm, row)[axis] * shifts[static_cast<std::size_t>(span_of(arm))][axis];
-        const Complex<double> turn(std::cos(phase), std::sin(phase));
-        for (Index c = 0; c < coils; ++c) w[row * coils + c] = turn * w[row * coils + c];
+        for (Index c = 0; c < coils; ++c) w[row * coils + c] = phasor(phase) * w[row * coils + c];
       }
     return w;
   }
@@ -89,8 +86,7 @@ class ArmMotion {
           const double factor = two_pi * k(arm, row)[static_cast<std::size_t>(axis)];
           for (Index i = row * coils; i < (row + 1) * coils; ++i) {
             v[i] = {factor * p[i].im, -factor * p[i].re};
-            const auto r = w[i] - p[i];
-            onto[static_cast<std::size_t>(u)] += v[i].re * r.re + v[i].im * r.im;
+            onto[static_cast<std::size_t>(u)] += real_product(v[i], w[i] - p[i]);
             for (Index other = 0; other < axes_; ++other)
               bare[static_cast<std::size_t>(u * axes_ + other)] +=
                   factor * two_pi * k(arm, row)[static_cast<std::size_t>(other)] * norm(p[i]);
@@ -104,33 +100,27 @@ class ArmMotion {
       for (Index u = 0; u < unknowns; ++u)
         for (Index c = 0; c < coils; ++c)
           folded[u * voxels * coils + q * coils + c] = y[(q * unknowns + u) * coils + c];
-    Matrix gram = matrix_product(folded, adjoint(folded));
+    const auto gram = matrix_product(folded, adjoint(folded));
+    System system(static_cast<std::size_t>(unknowns));
+    system.right = onto;
     double trace = 0;
     for (Index u = 0; u < unknowns; ++u)
       for (Index other = 0; other < unknowns; ++other) {
         const bool same = u / axes_ == other / axes_;
         const double own = same ? bare[static_cast<std::size_t>(u * axes_ + other % axes_)] : 0;
-        gram[u * unknowns + other] = {own - gram[u * unknowns + other].re, 0};
-        if (u == other) trace += gram[u * unknowns + u].re;
+        system(static_cast<std::size_t>(u), static_cast<std::size_t>(other)) =
+            own - gram[u * unknowns + other].re;
+        if (u == other) trace += own - gram[u * (unknowns + 1)].re;
       }
     // All shifts together move the object alone, and a readout through the centre tells but one direction.
     constexpr double regular = 0.01;
-    for (Index u = 0; u < unknowns; ++u)
-      gram[u * unknowns + u].re += regular * trace / static_cast<double>(unknowns);
-    const auto factor = inverse_cholesky_factor(std::move(gram));
-    if (!factor) return {};
-    std::vector<double> half(static_cast<std::size_t>(unknowns));
-    for (Index i = 0; i < unknowns; ++i)
-      for (Index j = 0; j <= i; ++j)
-        half[static_cast<std::size_t>(i)] +=
-            (*factor)[i * unknowns + j].re * onto[static_cast<std::size_t>(j)];
+    for (std::size_t u = 0; u < system.count; ++u)
+      system(u, u) += regular * trace / static_cast<double>(unknowns);
+    const auto solution = solved(system);
+    if (!solution) return {};
     std::vector<Shift> change(static_cast<std::size_t>(spans_));
-    for (Index j = 0; j < unknowns; ++j) {
-      double sum = 0;
-      for (Index i = j; i < unknowns; ++i)
-        sum += (*factor)[i * unknowns + j].re * half[static_cast<std::size_t>(i)];
-      change[static_cast<std::size_t>(j / axes_)][static_cast<std::size_t>(j % axes_)] = sum;
-    }
+    for (std::size_t u = 0; u < system.count; ++u)
+      change[u / static_cast<std::size_t>(axes_)][u % static_cast<std::size_t>(axes_)] = solution->sizes[u];
     return change;
   }
 

@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
 #include "recon/array/linear_algebra.hpp"
 #include "recon/trajectory/small_grid.hpp"
 #include "validation/verdict/energies.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
 namespace {
-
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
 
 constexpr Index most_arm_coils = 4, fewest_arms = 4;
 /// lambda over the mean eigenvalue of E^H E.
@@ -30,44 +29,24 @@ std::vector<Index> readouts_of_one_length(const std::vector<Index>& starts) {
   return found;
 }
 
-/// Keeps every n-th value, so that at most `most` stay; returns whether all do.
-bool thin_out(std::vector<Index>& values, Index most) {
+/// Keeps every n-th value, number `kept` among them, so that about `most` stay; returns n.
+Index thin_out(std::vector<Index>& values, Index most, Index kept = 0) {
   const auto count = static_cast<Index>(values.size()),
-             stride = std::max<Index>(1, (count + most - 1) / most);
-  for (Index i = 0; i * stride < count; ++i)
-    values[static_cast<std::size_t>(i)] = values[static_cast<std::size_t>(i * stride)];
-  values.resize(static_cast<std::size_t>((count + stride - 1) / stride));
-  return stride == 1;
-}
-
-/// Mixes the coils to the few that hold most of the data.
-void compress_arms(ArmSamples& arms) {
-  if (arms.coils <= most_arm_coils) return;
-  const Index rows = arms.arms * arms.places, coils = arms.coils;
-  Matrix data({rows, coils});
-  std::copy(arms.data.begin(), arms.data.end(), data.data());
-  const auto eigen = hermitian_eigen(matrix_product(adjoint(data), data));
-  Matrix mix({coils, most_arm_coils});
-  for (Index c = 0; c < coils; ++c)
-    for (Index j = 0; j < most_arm_coils; ++j) mix[c * most_arm_coils + j] = eigen.vectors[j * coils + c];
-  arms.data = matrix_product(data, mix), arms.coils = most_arm_coils;
+             stride = std::max<Index>(1, (count + most - 1) / most), first = kept % stride;
+  std::size_t left = 0;
+  for (Index i = first; i < count; i += stride) values[left++] = values[static_cast<std::size_t>(i)];
+  values.resize(left);
+  return stride;
 }
 
 }  // namespace
-
-double energy(const Matrix& a) {
-  double sum = 0;
-  for (const auto& value : a) sum += norm(value);
-  return sum;
-}
 
 double ArmSamples::radius(Index arm, Index place) const {
   const auto& at_place = k[at(arm, place)];
   return std::hypot(at_place[0], at_place[1], at_place[2]);
 }
 
-template <class T>
-std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<T>& e,
+std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<float>& e,
                                                 const std::vector<Index>& starts,
                                                 const std::array<double, 3>& delays) {
   const Index all = e.trajectory.sample_count();
@@ -79,24 +58,21 @@ std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const Ve
       auto& k = positions.emplace_back();
       for (std::size_t axis = 0; axis < 3; ++axis) {
         if (e.matrix_size[axis] < 2) continue;
-        const double *told = e.trajectory.k.data() + static_cast<Index>(axis) * all + first,
-                     at = static_cast<double>(n) - delays[axis];
-        const Index low =
-            std::clamp(static_cast<Index>(std::floor(at)), Index{0}, std::max<Index>(0, last - 1));
-        k[axis] = told[low] + (at - static_cast<double>(low)) * (told[std::min(low + 1, last)] - told[low]);
+        k[axis] = between(e.trajectory.k.data() + static_cast<Index>(axis) * all + first,
+                          static_cast<double>(n) - delays[axis], 0, last);
       }
     }
   }
   return positions;
 }
 
-template <class T>
-ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, double radius, Index values) {
+ArmSamples arms_of(const VerifierInput<float>& e, const std::vector<Index>& starts, double radius,
+                   Index values) {
   constexpr Index most_arms = 400;
   ArmSamples arms;
-  arms.numbers = readouts_of_one_length(starts);
+  arms.all = arms.numbers = readouts_of_one_length(starts);
   if (static_cast<Index>(arms.numbers.size()) < fewest_arms) return {};
-  arms.is_whole = thin_out(arms.numbers, most_arms);
+  arms.stride = thin_out(arms.numbers, most_arms);
   arms.arms = static_cast<Index>(arms.numbers.size());
   const auto start = [&](Index arm) {
     return starts[static_cast<std::size_t>(arms.numbers[static_cast<std::size_t>(arm)])];
@@ -105,41 +81,52 @@ ArmSamples arms_of(const VerifierInput<T>& e, const std::vector<Index>& starts, 
               length = starts[static_cast<std::size_t>(arms.numbers[0]) + 1] - start(0);
   arms.axes = static_cast<int>(
       std::count_if(e.matrix_size.begin(), e.matrix_size.end(), [](int n) { return n > 1; }));
-  Index inside = 0;
+  Index inside = 0, central = 0;
+  double least = std::numeric_limits<double>::infinity();
   for (Index n = 0; n < length; ++n) {
     Index count = 0;
+    double sum = 0;
     for (Index arm = 0; arm < arms.arms; ++arm) {
       double square = 0;
       for (Index axis = 0; axis < 3; ++axis)
         if (e.matrix_size[static_cast<std::size_t>(axis)] > 1)
           square += std::pow(e.trajectory.k[axis * all + start(arm) + n], 2);
-      count += square <= radius * radius;
+      count += square <= radius * radius, sum += square;
     }
-    if (count > 0) arms.samples.push_back(n), inside += count;
+    if (count == 0) continue;
+    if (sum < least) least = sum, central = static_cast<Index>(arms.samples.size());
+    arms.samples.push_back(n), inside += count;
   }
-  thin_out(arms.samples,
-           std::max<Index>(1, static_cast<Index>(arms.samples.size()) * values / std::max(values, inside)));
+  const auto places = static_cast<Index>(arms.samples.size());
+  thin_out(arms.samples, std::max<Index>(1, places * values / std::max(values, inside)), central);
   arms.places = static_cast<Index>(arms.samples.size()), arms.coils = e.coil_count;
   arms.k = positions_of(arms, e, starts, {});
-  arms.data = Matrix({arms.arms, arms.places, arms.coils});
-  for (Index arm = 0; arm < arms.arms; ++arm)
-    for (Index i = 0; i < arms.places; ++i)
-      for (Index c = 0; c < arms.coils; ++c) {
-        const auto d = sample_of(e, c * all + start(arm) + arms.samples[static_cast<std::size_t>(i)]);
-        arms.data[(arm * arms.places + i) * arms.coils + c] = {d.real(), d.imag()};
-      }
-  if (arms.places > 0) compress_arms(arms);
+  arms.data = samples_at_places(arms, e, starts, arms.numbers);
+  if (arms.places > 0 && arms.coils > most_arm_coils) {
+    Matrix data({arms.arms * arms.places, arms.coils});
+    std::copy(arms.data.begin(), arms.data.end(), data.data());
+    arms.mix = strongest_mix(data, most_arm_coils);
+    arms.data = matrix_product(data, arms.mix), arms.coils = most_arm_coils;
+  }
   return arms;
 }
 
-template ArmSamples arms_of(const VerifierInput<float>&, const std::vector<Index>&, double, Index);
-template ArmSamples arms_of(const VerifierInput<double>&, const std::vector<Index>&, double, Index);
-template std::vector<std::array<double, 3>> positions_of(const ArmSamples&, const VerifierInput<float>&,
-                                                         const std::vector<Index>&,
-                                                         const std::array<double, 3>&);
-template std::vector<std::array<double, 3>> positions_of(const ArmSamples&, const VerifierInput<double>&,
-                                                         const std::vector<Index>&,
-                                                         const std::array<double, 3>&);
+Matrix samples_at_places(const ArmSamples& arms, const VerifierInput<float>& e,
+                         const std::vector<Index>& starts, const std::vector<Index>& readouts) {
+  const Index all = e.trajectory.sample_count(), coils = e.coil_count;
+  Matrix data({static_cast<Index>(readouts.size()), arms.places, coils});
+  Index at = 0;
+  for (const Index readout : readouts)
+    for (const Index n : arms.samples)
+      for (Index c = 0; c < coils; ++c, ++at) {
+        const auto d = sample_of(e, c * all + starts[static_cast<std::size_t>(readout)] + n);
+        data[at] = {d.real(), d.imag()};
+      }
+  if (arms.mix.empty()) return data;
+  Matrix rows({data.size() / coils, coils});
+  std::copy(data.begin(), data.end(), rows.data());
+  return matrix_product(rows, arms.mix);
+}
 
 // --- The model ---
 
@@ -156,12 +143,14 @@ ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const std
   for (Index i = 0; !weights.empty() && i < encoding.size(); ++i)
     encoding[i] = weights[static_cast<std::size_t>(i / count)] * encoding[i];
   auto normal = weights.empty() ? gram_matrix(k, grid) : matrix_product(adjoint(encoding), encoding);
-  const double lambda = arm_damping * energy(encoding) / static_cast<double>(count);
-  for (Index p = 0; p < count; ++p) normal[p * count + p].re += lambda;
-  auto inverse = inverse_cholesky_factor(std::move(normal));
-  if (!inverse) return;
-  factor = std::move(*inverse);
-  freedom = static_cast<double>(rows - count) + lambda * energy(factor);  // rows less the trace of H
+  auto damped = damped_factor(std::move(normal), arm_damping);
+  if (!damped) return;
+  factor = std::move(damped->inverse);
+  freedom = static_cast<double>(rows) - damped->unknowns;
+}
+
+double ArmImages::misfit(const Matrix& w) const {
+  return energy(w) - energy(matrix_product(factor, adjoint(matrix_product(adjoint(w), encoding))));
 }
 
 ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights, double field)
@@ -177,9 +166,16 @@ ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<doub
     }
   }
   starts_.push_back(rows());
-  const ArmImages images(k, arms.axes, radius, of_rows, field);
-  if (images.factor.empty()) return;
-  a_ = matrix_product(images.encoding, adjoint(images.factor)), freedom_ = images.freedom;
+  images_.emplace(k, arms.axes, radius, of_rows, field);
+  if (images_->factor.empty())
+    images_.reset();
+  else
+    freedom_ = images_->freedom;
+}
+
+const Matrix& ArmModel::a() const {
+  if (a_.empty() && images_) a_ = matrix_product(images_->encoding, adjoint(images_->factor));
+  return a_;
 }
 
 Matrix ArmModel::arranged(const Matrix& data, const std::vector<Index>& source) const {
@@ -199,16 +195,15 @@ Matrix ArmModel::arranged(const Matrix& data) const {
   return arranged(data, told);
 }
 
-Matrix ArmModel::folded(const Matrix& w) const { return adjoint(matrix_product(adjoint(w), a_)); }
-Matrix ArmModel::predicted(const Matrix& z) const { return matrix_product(a_, z); }
+Matrix ArmModel::folded(const Matrix& w) const { return adjoint(matrix_product(adjoint(w), a())); }
+Matrix ArmModel::predicted(const Matrix& z) const { return matrix_product(a(), z); }
 
-Matrix ArmModel::rest(const Matrix& w) const {
-  Matrix r = predicted(folded(w));
-  for (Index i = 0; i < r.size(); ++i) r[i] = w[i] - r[i];
-  return r;
+Matrix ArmModel::rest(const Matrix& w) const { return minus(w, predicted(folded(w))); }
+
+double ArmModel::misfit(const Matrix& w) const {
+  if (!images_) return energy(w);
+  return a_.empty() ? images_->misfit(w) : energy(w) - energy(folded(w));
 }
-
-double ArmModel::misfit(const Matrix& w) const { return energy(w) - energy(folded(w)); }
 
 double ArmModel::misfit_without(const std::vector<Index>& missing, const Matrix& z,
                                 double energy_of_w) const {
@@ -219,7 +214,7 @@ double ArmModel::misfit_without(const std::vector<Index>& missing, const Matrix&
   Matrix part({n, voxels()});  // A_M
   auto* to = part.data();
   for (const Index arm : missing)
-    to = std::copy(a_.data() + first_row(arm) * voxels(), a_.data() + end_row(arm) * voxels(), to);
+    to = std::copy(a().data() + first_row(arm) * voxels(), a().data() + end_row(arm) * voxels(), to);
   const bool is_short = n < voxels();
   auto block = is_short ? matrix_product(part, adjoint(part)) : matrix_product(adjoint(part), part);
   const Index size = block.extent(0);

@@ -1,11 +1,7 @@
 #pragma once
 // Finds why a model does not explain the data: undoes mistakes that occur in files, one at a time, on the centre of
 // k-space, which a small matrix shows in milliseconds, and names the one without which the data are explained.
-#include <cstdint>
-#include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
@@ -13,19 +9,9 @@
 
 namespace fhd::validation {
 
-/// A possible cause, and a function that undoes it.
-struct Alternative {
-  Finding cause;
-  std::function<void(Scan&)> undo;
-};
-
-/// Returns the alternatives for scans with the positions and coils of `scan`. They refer to it and to `starts`, where its
-/// readouts start (readouts.hpp).
-std::vector<Alternative> alternatives_of(const Scan& scan, const std::vector<std::int64_t>& starts);
-
 /// Returns the cause whose undoing explains the centre of k-space: to less than half of the present residual, and to 15 %
 /// or a third of it; `known` where none explains more than that does. Takes about 10 ms for an alternative in 2D, 100
-/// in 3D, of which there are some 45: all are tried, but of large scans, and in 3D where not `thorough`, only the
+/// in 3D, of which there are some 35: all are tried, but of large scans, and in 3D where not `thorough`, only the
 /// likeliest, by a count that is the same on every machine. Takes as much memory as the scan. `coils` says whether
 /// the maps of the scan are used. An alternative that cannot be tried is no error.
 std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coils,

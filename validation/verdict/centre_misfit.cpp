@@ -15,8 +15,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 /// Makes a verdict without changes of the model: whether there are more values than unknowns.
 class ResidualVerifier final : public Verifier {
  public:
@@ -30,9 +28,8 @@ class ResidualVerifier final : public Verifier {
   }
 };
 
-/// Takes every second, third ... run of successive samples, if there are many: enough for a small matrix.
-void thin_out(std::vector<Index>& kept) {
-  constexpr Index enough = 10'000;
+/// Takes every second, third ... run of successive samples, if there are more than `enough`.
+void thin_out(std::vector<Index>& kept, Index enough) {
   const Index stride = static_cast<Index>(kept.size()) / enough + 1;
   if (stride == 1) return;
   std::vector<Index> some;
@@ -45,8 +42,8 @@ void thin_out(std::vector<Index>& kept) {
 }
 
 /// Returns the samples within `radius` cycles/FOV along every axis, for a matrix a quarter wider than they need: the
-/// largest frequencies of a small matrix repeat.
-Scan centre_of(const Scan& scan, int radius) {
+/// largest frequencies of a small matrix repeat. Of many samples it takes about `enough`.
+Scan centre_of(const Scan& scan, int radius, Index enough) {
   Scan centre;
   const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
   centre.geometry = scan.geometry;
@@ -64,7 +61,7 @@ Scan centre_of(const Scan& scan, int radius) {
       inside = inside && std::abs(scan.trajectory.k[static_cast<Index>(axis) * all + m]) <= limit[axis];
     if (inside) kept.push_back(m);
   }
-  thin_out(kept);
+  thin_out(kept, enough);
   const auto count = static_cast<Index>(kept.size());
   if (count == 0) throw Error("k-space", "samples near its centre", "none");
   centre.trajectory.k = Array<double>(Shape{3, count});
@@ -83,20 +80,13 @@ Scan centre_of(const Scan& scan, int radius) {
 /// Returns maps [coil][z][y][x] at the voxels of a smaller matrix over the same FOV, each the nearest one.
 SensitivityMaps nearest_maps(const SensitivityMaps& maps, const std::array<int, 3>& to) {
   SensitivityMaps small{Array<Complex<float>>(Shape{maps.values.extent(0), to[2], to[1], to[0]})};
-  const std::array<Index, 3> from{maps.values.extent(3), maps.values.extent(2), maps.values.extent(1)};
-  const auto nearest = [&](std::size_t axis, Index n) {
-    const double r = static_cast<double>(n - to[axis] / 2) / to[axis];
-    return std::clamp(static_cast<Index>(std::lround(r * static_cast<double>(from[axis]))) + from[axis] / 2,
-                      Index{0}, from[axis] - 1);
-  };
-  Index i = 0;
-  for (Index coil = 0; coil < maps.values.extent(0); ++coil)
-    for (Index z = 0; z < to[2]; ++z)
-      for (Index y = 0; y < to[1]; ++y)
-        for (Index x = 0; x < to[0]; ++x)
-          small.values[i++] =
-              maps.values[((coil * from[2] + nearest(2, z)) * from[1] + nearest(1, y)) * from[0] +
-                          nearest(0, x)];
+  const std::array<int, 3> from{static_cast<int>(maps.values.extent(3)),
+                                static_cast<int>(maps.values.extent(2)),
+                                static_cast<int>(maps.values.extent(1))};
+  const SmallGrid grid{to, {1, 1, 1}};
+  const Index voxels = Index{from[0]} * from[1] * from[2];
+  for (Index i = 0; i < small.values.size(); ++i)
+    small.values[i] = maps.values[i / grid.count() * voxels + nearest_voxel(grid, i % grid.count(), from)];
   return small;
 }
 
@@ -104,11 +94,12 @@ constexpr Index most_coils = 4;
 
 }  // namespace
 
-double misfit_of_centre(const Scan& scan, const CoilSettings& coils) {
+double misfit_of_centre(const Scan& scan, const CoilSettings& coils, CentreSize size) {
   static const auto verifier = std::make_shared<ResidualVerifier>();
   try {
     const bool is_3d = scan.geometry.matrix_size[2] > 1;
-    Scan centre = centre_of(scan, is_3d ? 6 : 10);
+    const bool is_small = size == CentreSize::small;
+    Scan centre = centre_of(scan, is_small ? 4 : is_3d ? 6 : 10, is_small ? 4'000 : 10'000);
     if (scan.sensitivity_maps)
       centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
     centre.calibration = scan.calibration;

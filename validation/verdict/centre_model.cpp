@@ -6,12 +6,11 @@
 #include <random>
 
 #include "recon/array/linear_algebra.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
 constexpr double two_pi = 2 * std::numbers::pi;
 
 constexpr Index most_virtual_coils = 4;
@@ -20,21 +19,15 @@ constexpr int most_blocks = 6;
 /// lambda over the mean eigenvalue of E^H E.
 constexpr double damping = 1e-5;
 
-template <class T>
-Complex<double> datum(const VerifierInput<T>& e, Index i) {
+Complex<double> datum(const VerifierInput<float>& e, Index i) {
   return e.sample_scale * (e.samples_in_double ? e.samples_in_double[i] : Complex<double>(e.samples[i]));
 }
 
-template <class T>
-Complex<double> rest_at(const VerifierInput<T>& e, Index i) {
+Complex<double> rest_at(const VerifierInput<float>& e, Index i) {
   auto rest = datum(e, i);
   rest -= Complex<double>(e.predicted[i]);
   return rest;
 }
-
-Complex<double> turned(double phase) { return {std::cos(phase), std::sin(phase)}; }
-
-double real_product(const Complex<double>& a, const Complex<double>& b) { return a.re * b.re + a.im * b.im; }
 
 /// Returns the numbers of the samples within `radius`.
 std::vector<Index> numbers_within(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
@@ -62,8 +55,7 @@ void thin_out_at_random(std::size_t most, std::vector<Index>& numbers) {
 
 /// Finds how much of r' = d - E rho - a E rho of samples does not change from one sample to the next as noise does;
 /// a: the factor that explains most, because lambda makes an image a little darker than its data.
-template <class T>
-void find_lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numbers, CentralSamples& s) {
+void find_lasting_rest(const VerifierInput<float>& e, const std::vector<Index>& numbers, CentralSamples& s) {
   const Index all = e.trajectory.sample_count();
   double lasting = 0, data = 0, rest = 0, square = 0, alike = 0, steps = 0, pairs = 0;
   Complex<double> onto, across;
@@ -93,21 +85,10 @@ void find_lasting_rest(const VerifierInput<T>& e, const std::vector<Index>& numb
   s.lasting_share = rest > 0 ? std::clamp(lasting / rest, 0.0, 1.0) : 0;
 }
 
-/// Returns the voxel of a matrix that is nearest to one of the grid.
-Index nearest_voxel(const SmallGrid& grid, Index of, const std::array<int, 3>& n) {
-  Index at = 0;
-  for (std::size_t axis = 3; axis-- > 0;) {
-    const auto place = std::lround(grid.position(of, axis) * n[axis]) + n[axis] / 2;
-    at = at * n[axis] + std::clamp<Index>(place, 0, n[axis] - 1);
-  }
-  return at;
-}
-
 /// Returns maps [coil][voxel] at the voxels of the grid, by linear interpolation between the voxels that have maps,
 /// or 0 where most have none; ones without maps. Those of the nearest voxels would be stretched as by a k that is 1 %
 /// too short, where they are rounded.
-template <class T>
-Matrix maps_on(const VerifierInput<T>& e, const SmallGrid& grid) {
+Matrix maps_on(const VerifierInput<float>& e, const SmallGrid& grid) {
   Matrix maps({e.coil_count, grid.count()});
   for (auto& value : maps) value = e.maps ? 0 : 1;
   const auto& n = e.matrix_size;
@@ -139,17 +120,12 @@ Matrix maps_on(const VerifierInput<T>& e, const SmallGrid& grid) {
 
 /// Mixes the coils to the few that hold most of the data.
 void compress(CentralSamples& s) {
-  const Index coils = s.data.extent(1), kept = most_virtual_coils;
-  if (coils <= kept) return;
-  const auto eigen = hermitian_eigen(matrix_product(adjoint(s.data), s.data));
-  // Rows of data are d^T: the matrix is conj(C) with C = sum d d^H, and its vectors u make u^T d for d.
-  Matrix mix({coils, kept});
-  for (Index c = 0; c < coils; ++c)
-    for (Index j = 0; j < kept; ++j) mix[c * kept + j] = eigen.vectors[j * coils + c];
+  if (s.data.extent(1) <= most_virtual_coils) return;
+  const auto mix = strongest_mix(s.data, most_virtual_coils);
   s.data = matrix_product(s.data, mix), s.rest = matrix_product(s.rest, mix);
-  Matrix across({kept, coils});
-  for (Index c = 0; c < coils; ++c)
-    for (Index j = 0; j < kept; ++j) across[j * coils + c] = mix[c * kept + j];
+  Matrix across({mix.extent(1), mix.extent(0)});
+  for (Index i = 0; i < mix.size(); ++i)
+    across[i % mix.extent(1) * mix.extent(0) + i / mix.extent(1)] = mix[i];
   s.maps = matrix_product(across, s.maps);
 }
 
@@ -200,8 +176,7 @@ double centre_model_bytes(bool is_3d, double coils) {
   return 2 * rows * voxels * static_cast<double>(sizeof(Complex<double>));
 }
 
-template <class T>
-CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Index>& starts,
+CentralSamples central_samples(const VerifierInput<float>& e, const std::vector<Index>& starts,
                                const std::vector<double>& time, int radius, std::size_t most) {
   CentralSamples s;
   if (e.second_maps || (!e.maps && e.coil_count > 1) || e.predicted.empty()) return s;
@@ -248,11 +223,6 @@ CentralSamples central_samples(const VerifierInput<T>& e, const std::vector<Inde
   return s;
 }
 
-template CentralSamples central_samples(const VerifierInput<float>&, const std::vector<Index>&,
-                                        const std::vector<double>&, int, std::size_t);
-template CentralSamples central_samples(const VerifierInput<double>&, const std::vector<Index>&,
-                                        const std::vector<double>&, int, std::size_t);
-
 // --- The problem ---
 
 std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() const {
@@ -269,7 +239,7 @@ std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() cons
     for (std::size_t g = 0; g < s_.group_count(); ++g) {
       auto& e = made.encoding[g];
       for (Index i = 0; i < e.size(); ++i)
-        e[i] = turned(-s_.field[static_cast<std::size_t>(i % voxels)] *
+        e[i] = phasor(-s_.field[static_cast<std::size_t>(i % voxels)] *
                       s_.time_s[static_cast<std::size_t>(s_.group_starts[g] + i / voxels)]) *
                e[i];
       if (e.empty()) continue;
@@ -277,21 +247,15 @@ std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() cons
       for (Index i = 0; i < normal.size(); ++i) normal[i] += part[i];
     }
   }
-  double trace = 0;
   for (Index p = 0; p < voxels; ++p)
     for (Index q = 0; q <= p; ++q) {  // the factor is made of the lower triangle
       Complex<double> sum;
       for (Index c = 0; c < coils; ++c) sum += conj(s_.maps[c * voxels + p]) * s_.maps[c * voxels + q];
       normal[p * voxels + q] = sum * normal[p * voxels + q];
-      if (p == q) trace += normal[p * voxels + p].re;
     }
-  const double lambda = made.lambda = damping * trace / static_cast<double>(voxels);
-  for (Index p = 0; p < voxels; ++p) normal[p * voxels + p].re += lambda;
-  if (auto factor = inverse_cholesky_factor(std::move(normal))) {
-    made.factor = std::move(*factor);
-    double squares = 0;
-    for (const auto& f : made.factor) squares += norm(f);
-    made.freedom = static_cast<double>(data_.size() - voxels) + lambda * squares;
+  if (auto damped = damped_factor(std::move(normal), damping)) {
+    made.factor = std::move(damped->inverse), made.lambda = damped->lambda;
+    made.freedom = static_cast<double>(data_.size()) - damped->unknowns;
   }
   return std::make_shared<const Operators>(std::move(made));
 }
@@ -314,22 +278,16 @@ CentreModel::CentreModel(const CentralSamples& samples, const Matrix& data, cons
   auto seen = encoded(images);
   prediction_ = std::move(seen[0]);
   for (std::size_t i = 0; i < axes.size(); ++i) moments_[axes[i]] = std::move(seen[i + 1]);
-  rest_ = data_;
-  for (Index i = 0; i < rest_.size(); ++i) rest_[i] -= prediction_[i];
+  rest_ = minus(data_, prediction_);
   const Index coils = s_.data.extent(1);
   for (Index i = 0; i < rest_.size(); ++i) {
     const double gain = gain_of(undone[s_.group_of(s_.readouts[static_cast<std::size_t>(i / coils)])]);
     misfit_ += gain * gain * norm(rest_[i]);
   }
-  for (const auto& x : image_) misfit_ += operators_->lambda * norm(x);
+  misfit_ += operators_->lambda * energy(image_);
 }
 
-Matrix CentreModel::rest_of(const Matrix& image) const {
-  Matrix rest = data_;
-  const auto explained = encoded({image});
-  for (Index i = 0; i < rest.size(); ++i) rest[i] -= explained[0][i];
-  return rest;
-}
+Matrix CentreModel::rest_of(const Matrix& image) const { return minus(data_, encoded({image})[0]); }
 
 /// Finds the positions, and turns the data, as they are without the changes.
 void CentreModel::place(const Pattern& undone) {
@@ -345,8 +303,7 @@ void CentreModel::place(const Pattern& undone) {
       const double m = static_cast<double>(s_.numbers[at]) - size[change::delay + axis];
       const Index low = std::clamp(static_cast<Index>(std::floor(m)), first, std::max(first, last - 1)),
                   high = std::min(low + 1, last);
-      k[axis] = (told[low] + (m - static_cast<double>(low)) * (told[high] - told[low])) *
-                (1 + size[change::scale + axis]);
+      k[axis] = between(told, m, first, last) * (1 + size[change::scale + axis]);
       const Index before = std::max(low - 1, first), after = std::min(high, last);
       step[axis] = m == static_cast<double>(low) && after > before
                        ? (told[after] - told[before]) / static_cast<double>(after - before)
@@ -368,7 +325,7 @@ void CentreModel::place(const Pattern& undone) {
     }
     double phase = -size[change::phase] + size[change::offset] * s_.times[at];
     for (std::size_t axis = 0; axis < 3; ++axis) phase += two_pi * k[axis] * size[change::shift + axis];
-    const auto factor = 1 / gain_of(size) * turned(phase);
+    const auto factor = 1 / gain_of(size) * phasor(phase);
     for (Index c = 0; c < coils; ++c) data_[i * coils + c] = factor * data_[i * coils + c];
     k_.push_back(k), steps_.push_back(step);
   }
@@ -526,7 +483,7 @@ std::vector<Matrix> CentreModel::unexplained(std::vector<Matrix> columns) const 
   if (columns.empty()) return columns;
   const auto explained = encoded(images_of(columns));
   for (std::size_t column = 0; column < columns.size(); ++column)
-    for (Index i = 0; i < columns[column].size(); ++i) columns[column][i] -= explained[column][i];
+    columns[column] = minus(std::move(columns[column]), explained[column]);
   return columns;
 }
 

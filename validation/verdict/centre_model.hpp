@@ -10,14 +10,13 @@
 // time. One Gram matrix of all elements holds every hypothesis that is a pattern of them.
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "recon/pipeline/context.hpp"
-#include "recon/trajectory/small_grid.hpp"
+#include "validation/verdict/algebra.hpp"
 
 namespace fhd::validation {
 
@@ -45,18 +44,18 @@ using Pattern = std::vector<Sizes>;
 /// Samples near the centre of k-space, ordered by groups.
 struct CentralSamples {
   const Trajectory* trajectory = nullptr;
-  std::int64_t readout_count = 0;
+  Index readout_count = 0;
   int blocks = 0;
-  std::vector<std::int64_t> block_starts;    ///< first readouts of blocks of time; the end as well
-  std::vector<std::int64_t> numbers;         ///< in the scan
-  std::vector<std::int64_t> readouts;        ///< of each sample
-  std::vector<std::int64_t> readout_starts;  ///< of all readouts; the end as well
-  std::vector<std::int64_t> group_starts;    ///< of the groups' samples here; the end as well
-  std::vector<double> times;                 ///< s about the mean, or shares of the readout
-  Array<Complex<double>> data, rest;         ///< d, and d - E rho of the whole image, [sample][coil]
-  Array<Complex<double>> maps;               ///< [coil][voxel]
-  std::vector<double> field;                 ///< off-resonance of the voxels, radians/s; empty: none
-  std::vector<double> time_s;                ///< of the samples, for it
+  std::vector<Index> block_starts;    ///< first readouts of blocks of time; the end as well
+  std::vector<Index> numbers;         ///< in the scan
+  std::vector<Index> readouts;        ///< of each sample
+  std::vector<Index> readout_starts;  ///< of all readouts; the end as well
+  std::vector<Index> group_starts;    ///< of the groups' samples here; the end as well
+  std::vector<double> times;          ///< s about the mean, or shares of the readout
+  Array<Complex<double>> data, rest;  ///< d, and d - E rho of the whole image, [sample][coil]
+  Array<Complex<double>> maps;        ///< [coil][voxel]
+  std::vector<double> field;          ///< off-resonance of the voxels, radians/s; empty: none
+  std::vector<double> time_s;         ///< of the samples, for it
   SmallGrid grid{};
   bool has_maps = false;  ///< without maps, a scale or a turn of all of k-space is another object
 
@@ -66,10 +65,10 @@ struct CentralSamples {
   double lasting_share = 0;  ///< its square over |r'|^2
 
   bool empty() const { return numbers.empty(); }
-  std::int64_t count() const { return static_cast<std::int64_t>(numbers.size()); }
+  Index count() const { return static_cast<Index>(numbers.size()); }
   std::size_t group_count() const { return 2 * static_cast<std::size_t>(blocks); }
   /// Returns the group of a readout.
-  std::size_t group_of(std::int64_t readout) const {
+  std::size_t group_of(Index readout) const {
     const auto after = std::upper_bound(block_starts.begin(), block_starts.end() - 1, readout);
     return static_cast<std::size_t>(2 * (after - block_starts.begin() - 1) + readout % 2);
   }
@@ -83,16 +82,13 @@ double centre_model_bytes(bool is_3d, double coils);
 /// Returns the samples within `radius` cycles/FOV of the centre (0: 6, in 3D 3), `most` of them at most; none where
 /// they are too few, or where the model is not one image with maps (or one coil). `time` as
 /// VerifierInput::sample_time_s, of every sample.
-template <class T>
-CentralSamples central_samples(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+CentralSamples central_samples(const VerifierInput<float>& input, const std::vector<Index>& starts,
                                const std::vector<double>& time, int radius = 0,
                                std::size_t most = most_central_samples);
 
 /// The problem where changes of these sizes are undone.
 class CentreModel {
  public:
-  using Matrix = Array<Complex<double>>;
-
   /// `like` lends its matrices where the positions are the same; null: none.
   CentreModel(const CentralSamples& samples, const Matrix& data, const Pattern& undone,
               const CentreModel* like = nullptr);
@@ -131,7 +127,7 @@ class CentreModel {
  private:
   void place(const Pattern& undone);
   /// Returns v of a kind for a sample and a coil.
-  Complex<double> element(std::size_t kind, std::int64_t sample, std::int64_t coil) const;
+  Complex<double> element(std::size_t kind, Index sample, Index coil) const;
   /// Returns E^H a as [column][voxel], conjugated, of a group's rows of [sample][column and coil].
   Matrix conjugate_adjoint(std::size_t group, const Matrix& rows) const;
   /// Returns E^H of columns [sample][coil], [voxel][column].

@@ -4,21 +4,17 @@
 #include <array>
 #include <string_view>
 
+#include "validation/verdict/data_tests.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/neighbours.hpp"
 #include "validation/verdict/readout_order.hpp"
 #include "validation/verdict/readout_set.hpp"
-#include "validation/verdict/sample_errors.hpp"
-#include "validation/verdict/spikes.hpp"
-#include "validation/verdict/tones.hpp"
-#include "validation/verdict/window.hpp"
 
 namespace fhd::validation {
 
-template <class T>
-std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const std::vector<Index>& starts,
                                       const Verdict& v) {
-  constexpr std::int64_t enough = 50'000;
+  constexpr Index enough = 50'000;
   constexpr double few_unknowns = 0.5;  // share of the signal where there are more values than unknowns
   const auto& times = input.sample_time_s;
   const double dwell_s = times && times->size() > 1 ? std::max(0.0, (*times)[1] - (*times)[0]) : 0;
@@ -26,8 +22,10 @@ std::vector<Finding> findings_in_data(const VerifierInput<T>& input, const std::
   const auto whole = whole_readouts(input, starts, enough), thinned = thinned_readouts(input, starts, enough);
   const auto nearest = nearest_readouts(thinned);
   if (auto imaginary = imaginary_part(whole, is_unexplained)) return {std::move(*imaginary)};
+  const auto* signal = change_of(v, "signal");
+  const bool varies = signal && signal->share > varying_limit;
   if (is_unexplained)
-    if (auto order = order_by_neighbours(thinned, nearest)) return {std::move(*order)};
+    if (auto order = order_by_neighbours(thinned, nearest, varies)) return {std::move(*order)};
   constexpr double nothing = 0.9;  // left over where the signal changes sign from readout to readout
   std::vector<Finding> found;
   if (v.unexplained <= nothing)
@@ -70,10 +68,5 @@ const Finding* mistake_in_data(const Verdict& v) {
   }
   return worst;
 }
-
-template std::vector<Finding> findings_in_data(const VerifierInput<float>&, const std::vector<std::int64_t>&,
-                                               const Verdict&);
-template std::vector<Finding> findings_in_data(const VerifierInput<double>&, const std::vector<std::int64_t>&,
-                                               const Verdict&);
 
 }  // namespace fhd::validation

@@ -9,7 +9,6 @@ namespace fhd::validation {
 namespace {
 
 using Value = std::complex<double>;
-using Index = std::int64_t;
 
 /// Returns the volume of k-space, in voxels (1 cycle/FOV along every axis of more than one voxel), inside the
 /// ellipsoid of this normalised radius, cut at the box |k| <= N/2.
@@ -36,8 +35,7 @@ using Shells = std::array<Energies, shell_radii.size()>;
 
 }  // namespace
 
-template <class T>
-EnergyTable energies_of(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+EnergyTable energies_of(const VerifierInput<float>& e, const std::vector<Index>& starts) {
   EnergyTable table;
   const Index samples = e.trajectory.sample_count();
   table.shell_of.resize(static_cast<std::size_t>(samples));
@@ -73,8 +71,7 @@ EnergyTable energies_of(const VerifierInput<T>& e, const std::vector<Index>& sta
   return table;
 }
 
-template <class T>
-void take_off_shrinkage(const VerifierInput<T>& e, EnergyTable& table) {
+void take_off_shrinkage(const VerifierInput<float>& e, EnergyTable& table) {
   const Index voxels = Index{e.matrix_size[0]} * e.matrix_size[1] * e.matrix_size[2],
               samples = e.trajectory.sample_count();
   std::vector<double> seen(static_cast<std::size_t>(e.image.size()));
@@ -86,9 +83,9 @@ void take_off_shrinkage(const VerifierInput<T>& e, EnergyTable& table) {
   add_set(e.maps, 0);
   if (e.second_maps != nullptr) add_set(e.second_maps, voxels);
   const double most = *std::max_element(seen.begin(), seen.end());
-  Array<Complex<T>> taken_off(e.image.shape());
+  Array<Complex<float>> taken_off(e.image.shape());
   for (Index p = 0; p < taken_off.size(); ++p) {
-    const auto factor = static_cast<T>(most / std::max(seen[static_cast<std::size_t>(p)], 1e-3 * most));
+    const auto factor = static_cast<float>(most / std::max(seen[static_cast<std::size_t>(p)], 1e-3 * most));
     taken_off[p] = {factor * e.image[p].re, factor * e.image[p].im};
   }
   const auto taken = e.encode(taken_off);
@@ -114,12 +111,5 @@ void take_off_shrinkage(const VerifierInput<T>& e, EnergyTable& table) {
         std::norm(shell.product) / shell.prediction + (left > 1e-9 * vv ? std::norm(onto) / left : 0);
   }
 }
-
-#define FHD_INSTANTIATE(T)                                                                 \
-  template EnergyTable energies_of<T>(const VerifierInput<T>&, const std::vector<Index>&); \
-  template void take_off_shrinkage<T>(const VerifierInput<T>&, EnergyTable&);
-FHD_INSTANTIATE(float)
-FHD_INSTANTIATE(double)
-#undef FHD_INSTANTIATE
 
 }  // namespace fhd::validation

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recon/pipeline/context.hpp"
+#include "validation/verdict/algebra.hpp"
 
 namespace fhd::validation {
 
@@ -16,13 +17,11 @@ std::complex<double> value_of(const Complex<T>& v) {
 }
 
 /// Returns sample i = coil * samples + m, in the unit of the prediction.
-template <class T>
-std::complex<double> sample_of(const VerifierInput<T>& e, std::int64_t i) {
+inline std::complex<double> sample_of(const VerifierInput<float>& e, Index i) {
   return e.sample_scale * (e.samples_in_double ? value_of(e.samples_in_double[i]) : value_of(e.samples[i]));
 }
 /// Returns r of sample i.
-template <class T>
-std::complex<double> rest_of(const VerifierInput<T>& e, std::int64_t i) {
+inline std::complex<double> rest_of(const VerifierInput<float>& e, Index i) {
   return sample_of(e, i) - value_of(e.predicted[i]);
 }
 
@@ -72,13 +71,11 @@ struct EnergyTable {
 };
 
 /// Sums up all samples. `starts`: where readouts start, and their end.
-template <class T>
-EnergyTable energies_of(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts);
+EnergyTable energies_of(const VerifierInput<float>& input, const std::vector<Index>& starts);
 
 /// Fills `shrinkage` of the shells: lambda takes more off the image where the coils see little, nearly
 /// lambda rho / sum_c |S_c|^2. What of r lies along p and along v, the samples of that image, is no mistake of the model:
 /// |<p, r>|^2 / |p|^2 + |<v', r>|^2 / |v'|^2, v' = v - p <p, v> / |p|^2. Needs maps and `encode`.
-template <class T>
-void take_off_shrinkage(const VerifierInput<T>& input, EnergyTable& table);
+void take_off_shrinkage(const VerifierInput<float>& input, EnergyTable& table);
 
 }  // namespace fhd::validation

@@ -27,7 +27,7 @@ class List {
 
   std::vector<Hypothesis> operator()() {
     add(When::all, 0);
-    constexpr std::int64_t enough_readouts = 8;  // fewer tell no time of a change
+    constexpr Index enough_readouts = 8;  // fewer tell no time of a change
     if (s_.blocks > 1 && s_.readout_count >= enough_readouts) {
       add(When::odd, 0);
       add(When::drift, 0);
@@ -40,7 +40,7 @@ class List {
   void add(When when, int block) {
     weights_.assign(s_.group_count(), 0);
     std::vector<double> readouts(s_.group_count());
-    for (std::int64_t j = 0; j < s_.readout_count; ++j) {
+    for (Index j = 0; j < s_.readout_count; ++j) {
       const std::size_t group = s_.group_of(j);
       const double time = (static_cast<double>(j) + 0.5) / static_cast<double>(s_.readout_count) - 0.5;
       ++readouts[group], weights_[group] += time;

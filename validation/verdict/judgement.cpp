@@ -39,31 +39,28 @@ double share_of(const std::vector<Finding>& sources) {
 
 /// Returns the coil that is explained much worse than the others; -1: none.
 int odd_coil(const Verdict& v) {
-  std::vector<double> chi_squared;
-  for (const auto& coil : v.by_coil) chi_squared.push_back(coil.chi_squared);
+  const auto of_coils = [&](double Misfit::*figure) {
+    std::vector<double> values;
+    for (const auto& coil : v.by_coil) values.push_back(coil.*figure);
+    std::sort(values.begin(), values.end());
+    return values;
+  };
+  const auto chi_squared = of_coils(&Misfit::chi_squared);
   if (chi_squared.size() < 3) return -1;
-  const auto worst = std::max_element(chi_squared.begin(), chi_squared.end()) - chi_squared.begin();
-  std::vector<double> sorted(chi_squared);
-  std::sort(sorted.begin(), sorted.end());
-  const double others = sorted[(sorted.size() - 1) / 2];
-  const bool is_odd = sorted.back() > coil_limit * std::max(others, 1.0) &&
-                      sorted.back() > coil_limit * sorted[sorted.size() - 2];
-  std::vector<double> shares;
-  for (const auto& coil : v.by_coil) shares.push_back(coil.unexplained);
-  std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2),
-                   shares.end());
-  const Misfit& coil = v.by_coil[static_cast<std::size_t>(worst)];
-  const double own = coil.unexplained;
+  const double others = chi_squared[(chi_squared.size() - 1) / 2], worst = chi_squared.back();
+  const Misfit& coil = *std::find_if(v.by_coil.begin(), v.by_coil.end(),
+                                     [&](const Misfit& of) { return !(of.chi_squared < worst); });
   constexpr double more = 1.5;  // of its signal than of that of others
   // A preamplifier may be noisier than others: no more of its coil is left over beyond this noise than of others.
   constexpr double much_noise = 0.5, little = 0.01;
-  std::vector<double> beyond;
-  for (const auto& of : v.by_coil) beyond.push_back(of.beyond_noise);
-  std::sort(beyond.begin(), beyond.end());
-  const double usual = std::max(little, more * beyond[beyond.size() / 2]);
+  const double own = coil.unexplained,
+               usual = std::max(little, more * median(of_coils(&Misfit::beyond_noise)));
   if (coil.beyond_noise >= 0 && coil.beyond_noise <= usual && own < much_noise) return -1;
-  return is_odd && own > unexplained_limit && own > more * shares[shares.size() / 2] ? static_cast<int>(worst)
-                                                                                     : -1;
+  const bool is_odd =
+      worst > coil_limit * std::max(others, 1.0) && worst > coil_limit * chi_squared[chi_squared.size() - 2];
+  return is_odd && own > unexplained_limit && own > more * median(of_coils(&Misfit::unexplained))
+             ? static_cast<int>(&coil - v.by_coil.data())
+             : -1;
 }
 
 /// Returns what tissue outside the FOV explains; 0: too little.
@@ -99,8 +96,7 @@ bool is_ordinary(const Finding& cause, const Verdict& v) {
   if (cause.code == "signal") return cause.image_change < little;
   if (cause.code == "scale" && v.by_coil.size() == 1) return true;
   const bool is_untested_scale = cause.code == "scale" && !(cause.share > 0);
-  return share_outside(v) > 0 &&
-         (is_untested_scale || cause.code == "axes" || cause.code == "coil" || cause.code == "window");
+  return share_outside(v) > 0 && (is_untested_scale || cause.code == "coil" || cause.code == "window");
 }
 
 /// Returns the coil or the readouts in which nearly all lies that passes for noise.
@@ -111,10 +107,10 @@ std::optional<Finding> place_of_noise(const Verdict& v) {
   std::sort(coils.begin(), coils.end(), worse);
   if (coils.size() > 1 && coils.back().unexplained > nothing &&
       coils[coils.size() - 2].unexplained < apart * coils.back().unexplained)
-    return Finding{
+    return make_finding(
         "coil",
         fmt::format("coil {:.0f} (from 0, as used) holds little but noise: {} of its signal is left over",
-                    coils.back().where, percent(coils.back().unexplained))};
+                    coils.back().where, percent(coils.back().unexplained)));
   if (v.by_readout.size() < 3) return {};
   auto sorted = v.by_readout;
   std::sort(sorted.begin(), sorted.end());
@@ -122,12 +118,12 @@ std::optional<Finding> place_of_noise(const Verdict& v) {
   if (!(sorted.back() > outlier * sorted[sorted.size() - 2])) return {};
   const auto worst = std::max_element(v.by_readout.begin(), v.by_readout.end()) - v.by_readout.begin();
   const auto first = worst * v.readouts_per_group;
-  return Finding{
+  return make_finding(
       "odd_readouts",
       fmt::format(
           "readout {} (from 0){} is of noise or interference: {:.0f} times as much is left over as of others",
           first, v.readouts_per_group > 1 ? " or one after it" : "", sorted.back() / positive(usual)),
-      static_cast<double>(first), 0, "readouts"};
+      static_cast<double>(first), 0, "readouts");
 }
 
 /// Returns whether a signal that seems to be wrong is contrast, which no gain reaches.
@@ -145,20 +141,13 @@ std::optional<Finding> cause_in(const Verdict& v) {
       mistake && !(v.cause && v.cause->share > std::max(clear, mistake->share)) && !is_ordinary(*mistake, v))
     return *mistake;
   if (v.offset > offset_limit)
-    return Finding{
+    return make_finding(
         "offset",
         fmt::format("a constant offset of the receiver: one value in all samples of a coil makes up "
                     "{} of the signal",
                     percent(v.offset)),
-        100 * v.offset, 0, "%"};
+        100 * v.offset, 0, "%");
   if (v.cause && !is_ordinary(*v.cause, v) && !is_contrast(*v.cause, v)) return v.cause;
-  if (v.centre > centre_limit)
-    return Finding{
-        "offset",
-        fmt::format("a constant offset of the receiver: one voxel at the centre of the field of view "
-                    "is {:.0f} times brighter than all others",
-                    v.centre),
-        v.centre, 0, ""};
   const auto* field = change_of(v, "field_map");
   if (field && std::abs(field->amount) > 100 * field_map_limit && field->uncertainty > 0 &&
       std::abs(field->amount) > 5 * field->uncertainty) {
@@ -173,11 +162,6 @@ std::optional<Finding> cause_in(const Verdict& v) {
                     percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained))};
     if (!is_ordinary(cause, v)) return cause;
   }
-  const bool leaves_much = !(v.unexplained <= unexplained_limit);  // lambda takes a little off strong coils
-  if (const auto* gain = change_of(v, "gain"); gain && gain->share > 0.3 && leaves_much)
-    return Finding{"gain",       "the gain or the sign of a coil is not that of its map",
-                   gain->amount, 0,
-                   gain->unit,   gain->share};
   return is_too_much_noise(v) ? place_of_noise(v) : std::nullopt;
 }
 
@@ -253,7 +237,6 @@ double ordinary_limit(double share, double most) {
 
 std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts) {
   if (code == codes::folding) return option_words("map-sets", "auto");
-  if (code == "unit") return "give the unit with " + option_words("trajectory-unit");
   if (code == codes::delays)
     return facts.delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
                                          " X,Y in samples: auto does not find it"
@@ -267,7 +250,6 @@ std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts) {
                     " where k_x is 3 % too short, or check " + option_words("trajectory-unit") + " and " +
                     option_words("fov-mm")},
       {"shear", "take the stated share off this component of k"},
-      {"axes", "give the axes with " + option_words("trajectory-axes")},
       {"frequency", "demodulate the samples by this frequency, or give " + option_words("field-map")},
       {"field_map",
        "give the map by " + option_words("field-map") + " with " + option_words("field-map-unit")},

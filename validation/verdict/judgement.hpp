@@ -19,8 +19,6 @@ inline constexpr double most_outside = 0.5, mostly_outside = 0.8;
 inline constexpr double varying_limit = 0.5;
 /// A coil does not fit if its chi squared is larger than that of the others by this factor.
 inline constexpr double coil_limit = 2;
-/// A voxel at the centre of the FOV brighter than all others by this factor: an offset of the receiver.
-inline constexpr double centre_limit = 3;
 /// A constant of the receiver with this share of |d|: an alarm; and the most that samples of objects have at the edge
 /// of k-space.
 inline constexpr double offset_limit = 0.1, offset_of_objects = 0.02;

@@ -19,8 +19,7 @@ LineTests::LineTests(const Lines& coils)
   all_energy_ = std::accumulate(energy_.begin(), energy_.end(), 0.0);
 }
 
-template <class T>
-std::optional<Finding> cause_in_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+std::optional<Finding> cause_in_lines(const VerifierInput<float>& input, const std::vector<Index>& starts,
                                       double unexplained) {
   constexpr double little = 0.02;  // is left over of scans whose lines are in order
   constexpr double least_change = 0.05;
@@ -37,10 +36,5 @@ std::optional<Finding> cause_in_lines(const VerifierInput<T>& input, const std::
     return {};
   return best->finding;
 }
-
-template std::optional<Finding> cause_in_lines<float>(const VerifierInput<float>&,
-                                                      const std::vector<std::int64_t>&, double);
-template std::optional<Finding> cause_in_lines<double>(const VerifierInput<double>&,
-                                                       const std::vector<std::int64_t>&, double);
 
 }  // namespace fhd::validation

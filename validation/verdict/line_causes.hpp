@@ -2,12 +2,12 @@
 // Finds what is wrong with the lines of a Cartesian scan of several coils from the lines themselves (line_model.hpp):
 // phases, gains, motion, ghosts and orders. Maps that are found in the scan absorb much of these, so that little of
 // them is left over.
-#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "recon/domain/report.hpp"
 #include "recon/pipeline/context.hpp"
+#include "validation/verdict/algebra.hpp"
 
 namespace fhd::validation {
 
@@ -16,8 +16,7 @@ namespace fhd::validation {
 /// changes the image by more than 5 %. `share` is 1: lines alone show it. Codes: "phase", "signal", "odd_readouts",
 /// "motion", "ghost", "exchange", "coil". `unexplained` as in Verdict: tests that need other lines are made above 2
 /// %. Empty for other trajectories, for one coil, and in 3D.
-template <class T>
-std::optional<Finding> cause_in_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts,
+std::optional<Finding> cause_in_lines(const VerifierInput<float>& input, const std::vector<Index>& starts,
                                       double unexplained);
 
 }  // namespace fhd::validation

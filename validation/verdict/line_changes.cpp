@@ -183,8 +183,7 @@ class LineChanges : LineTests {
       }
       if (boundary.relations.empty() || boundary.relations.size() > most_relations || others.empty())
         continue;
-      boundary.oddness =
-          boundary.oddness / static_cast<double>(boundary.relations.size()) - middle_of(others);
+      boundary.oddness = boundary.oddness / static_cast<double>(boundary.relations.size()) - median(others);
       all.push_back(std::move(boundary));
     }
     std::sort(all.begin(), all.end(),
@@ -314,7 +313,7 @@ class LineChanges : LineTests {
   void exchanged_lines() {
     constexpr std::size_t most = 10;
     const auto odd = oddness();
-    const double usual = middle_of(odd);
+    const double usual = median(odd);
     std::vector<std::pair<double, Index>> lines;
     constexpr double strong = 0.002;  // of the strongest line: others change little
     const double strongest = *std::max_element(energy_.begin(), energy_.end());

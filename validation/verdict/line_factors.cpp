@@ -175,7 +175,7 @@ class LineFactors : LineTests {
     constexpr double clear = 0.35;
     if (odd_gain(h, centre, whole) || gain_step(even, base, clear * whole)) return;
     for (auto& value : beside) value = std::abs(value);
-    const double percent = 100 * middle_of(beside) / 0.6745 / std::sqrt(2.);
+    const double percent = 100 * median(beside) / 0.6745 / std::sqrt(2.);
     Factors ratio(one_);
     for (std::size_t j = 0; j < ratio.size(); ++j) ratio[j] = {std::sqrt(norm(h[j]) / norm(even[j])), 0};
     add(whole - static_cast<double>(count()), "signal",
@@ -197,7 +197,7 @@ class LineFactors : LineTests {
       std::vector<double> beside;
       for (std::size_t o = i - std::min(i, reach); o < std::min(order.size(), i + reach + 1); ++o)
         if (o != i) beside.push_back(values[order[o]]);
-      medians[order[i]] = middle_of(beside);
+      medians[order[i]] = median(beside);
     }
     return medians;
   }

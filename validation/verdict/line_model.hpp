@@ -13,44 +13,41 @@
 // phase of each line gains 0.1 where it should gain 1/2: L counts fewer values than a line holds. An unneeded gain of
 // each gains 0.8 to 1.7, as the strength of lines varies: tests of gains divide by 2.
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "recon/array/array.hpp"
 #include "recon/pipeline/context.hpp"
+#include "validation/verdict/algebra.hpp"
 
 namespace fhd::validation {
 
 /// Lines of a 2D Cartesian scan near the centre of k-space, in the order of the file.
 struct Lines {
-  std::int64_t coils = 0, count = 0, length = 0;
-  std::int64_t readouts = 0;            ///< of the scan, these lines and others
+  Index coils = 0, count = 0, length = 0;
+  Index readouts = 0;                   ///< of the scan, these lines and others
   std::vector<Complex<double>> values;  ///< [line][coil][sample]
-  std::vector<std::int64_t> numbers;    ///< of the readouts, among all of the scan
-  std::vector<std::int64_t> places;     ///< of the lines, in steps of the closest two
+  std::vector<Index> numbers;           ///< of the readouts, among all of the scan
+  std::vector<Index> places;            ///< of the lines, in steps of the closest two
   std::vector<double> k_along, k_line;  ///< cycles/FOV, [sample] and [line]
   int axis_along = 0, axis_across = 1;
   int voxels_along = 1, voxels_across = 1;
 
-  const Complex<double>* at(std::int64_t line, std::int64_t coil) const {
+  const Complex<double>* at(Index line, Index coil) const {
     return values.data() + (line * coils + coil) * length;
   }
-  Complex<double>* at(std::int64_t line, std::int64_t coil) {
-    return values.data() + (line * coils + coil) * length;
-  }
+  Complex<double>* at(Index line, Index coil) { return values.data() + (line * coils + coil) * length; }
   /// Returns sum |d|^2 of a line.
-  double energy(std::int64_t line) const;
+  double energy(Index line) const;
 };
 
 /// Returns the lines; empty where the scan is not a plane of parallel lines at one raster, or has one coil.
-template <class T>
-std::optional<Lines> cartesian_lines(const VerifierInput<T>& input, const std::vector<std::int64_t>& starts);
+std::optional<Lines> cartesian_lines(const VerifierInput<float>& input, const std::vector<Index>& starts);
 
 /// Returns sum conj(d_a) d_b over all lines, [a][b].
 Array<Complex<double>> gram_of(const Lines& lines);
 /// Returns the combinations [combination][coil] of the coils that hold most of the energy, at most so many.
-Array<Complex<double>> strongest_combinations(Array<Complex<double>> gram, std::int64_t most);
+Array<Complex<double>> strongest_combinations(Array<Complex<double>> gram, Index most);
 /// Returns lines of combinations of the coils.
 Lines combined(const Lines& lines, const Array<Complex<double>>& combinations);
 
@@ -58,7 +55,7 @@ using Factors = std::vector<Complex<double>>;  ///< h, [line]
 
 class LineModel {
  public:
-  static constexpr std::int64_t neighbours = 3;  ///< lines of w
+  static constexpr Index neighbours = 3;  ///< lines of w
 
   explicit LineModel(Lines lines);
   const Lines& lines() const { return lines_; }
@@ -74,12 +71,12 @@ class LineModel {
   /// Returns the h that minimizes cost(h) from `h` on: phases alone, or gains, too.
   Factors best_factors(Factors h, bool gains) const;
   /// Returns whether lines are told by their neighbours.
-  bool has(std::int64_t line) const { return !of_line_[static_cast<std::size_t>(line)].empty(); }
+  bool has(Index line) const { return !of_line_[static_cast<std::size_t>(line)].empty(); }
 
   /// Returns n.
   double unknowns() const { return static_cast<double>(neighbours * positions * lines_.coils); }
 
-  using Relation = std::array<std::int64_t, neighbours>;  ///< numbers of neighbouring lines
+  using Relation = std::array<Index, neighbours>;  ///< numbers of neighbouring lines
   const std::vector<Relation>& relations() const { return relations_; }
   using Block = std::array<Complex<double>, neighbours * neighbours>;
   /// Returns B of a relation of lines with other values.
@@ -100,7 +97,7 @@ class LineModel {
 
   void relate();
   void correlate();
-  static Correlations correlations_of(std::int64_t b, std::int64_t a, const Lines& lines);
+  static Correlations correlations_of(Index b, Index a, const Lines& lines);
   static Correlations correlations_of(const Relation& relation, const Lines& lines);
   Block block_of(const Correlations& of, std::size_t kind) const;
   double square(std::size_t relation, const Factors& h) const {
@@ -115,8 +112,8 @@ class LineModel {
   std::optional<double> invert(std::size_t kind, const Correlations& mean);
   bool learn_kind(std::size_t kind, const Factors& h);
 
-  static constexpr std::int64_t positions = 5;
-  static constexpr std::int64_t lags = 2 * positions - 1;
+  static constexpr Index positions = 5;
+  static constexpr Index lags = 2 * positions - 1;
 
   Lines lines_;
   std::vector<double> energies_;      ///< [line]

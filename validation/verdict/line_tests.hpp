@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recon/domain/report.hpp"
+#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/line_model.hpp"
 
 namespace fhd::validation {
@@ -32,8 +33,7 @@ class LineTests {
   static constexpr double sure_nats = 5 + 2.6;
 
  protected:
-  static constexpr std::int64_t most_combinations = 4;  ///< of coils
-  using Index = std::int64_t;
+  static constexpr Index most_combinations = 4;  ///< of coils
   using LineValue = Complex<double>;
   static constexpr double pi = std::numbers::pi, degree = std::numbers::pi / 180;
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
@@ -118,13 +118,6 @@ std::vector<Undone> undone_by_factors(const LineTests& tests);
 /// Returns what other lines would explain: orders, ghosts, motion along the lines, coils.
 std::vector<Undone> undone_by_changes(const LineTests& tests);
 
-/// Returns exp(i angle).
-inline Complex<double> phasor(double angle) { return {std::cos(angle), std::sin(angle)}; }
-inline double middle_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 /// Returns where a function is least between low and high, and half the width over which it rises by half a nat.
 template <class F>
 std::pair<double, double> least_between(const F& f, double low, double high) {

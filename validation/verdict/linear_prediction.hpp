@@ -1,8 +1,9 @@
 #pragma once
 // Predicts samples of a readout from the two before them.
 #include <complex>
-#include <cstdint>
 #include <vector>
+
+#include "validation/verdict/algebra.hpp"
 
 namespace fhd::validation {
 
@@ -13,7 +14,7 @@ class LinearPrediction {
  public:
   using Value = std::complex<double>;
 
-  LinearPrediction(const std::vector<std::int64_t>& starts, Sample sample)
+  LinearPrediction(const std::vector<Index>& starts, Sample sample)
       : starts_(starts), sample_(std::move(sample)) {
     double far_far = 0, near_near = 0;
     Value far_near, far_now, near_now;
@@ -38,11 +39,10 @@ class LinearPrediction {
   template <class Use>
   void for_each_triple(const Use& use) const {
     for (std::size_t j = 0; j + 1 < starts_.size(); ++j)
-      for (std::int64_t m = starts_[j] + 2; m < starts_[j + 1]; ++m)
-        use(sample_(m - 2), sample_(m - 1), sample_(m));
+      for (Index m = starts_[j] + 2; m < starts_[j + 1]; ++m) use(sample_(m - 2), sample_(m - 1), sample_(m));
   }
 
-  const std::vector<std::int64_t>& starts_;
+  const std::vector<Index>& starts_;
   Sample sample_;
   Value near_{}, far_{};
 };

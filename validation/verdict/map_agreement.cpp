@@ -19,7 +19,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Value = std::complex<float>;
 using Position = std::array<double, 3>;  ///< fractions of the FOV, -0.5 ... 0.5
 using Size = std::array<int, 3>;
@@ -34,55 +33,13 @@ struct CoilImages {
   Index coils = 0;
   std::vector<Value> values;
   Index voxels() const { return Index{size[0]} * size[1] * size[2]; }
-  /// Returns the voxel nearest to a position; positions beyond the edge are at it.
-  Index voxel_at(const Position& r) const {
-    Index at = 0;
-    for (std::size_t axis = 3; axis-- > 0;) {
-      const Index n = size[axis];
-      at = at * n + std::clamp<Index>(std::lround(r[axis] * static_cast<double>(n)) + n / 2, 0, n - 1);
-    }
-    return at;
-  }
 };
-
-/// Samples near the centre of k-space with weights that even out their density and fall off towards the edge.
-struct Centre {
-  std::vector<Index> samples;
-  std::vector<float> weights;
-};
-Centre centre_of(const Trajectory& trajectory, const Size& size, const Size& full) {
-  constexpr std::size_t enough = 4000;
-  const Index all = trajectory.sample_count();
-  std::map<std::array<int, 3>, std::vector<Index>> cells;
-  for (Index m = 0; m < all; ++m) {
-    std::array<int, 3> cell{};
-    bool inside = true;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double k = trajectory.k[static_cast<Index>(axis) * all + m];
-      inside = inside && (full[axis] == 1 || std::abs(k) < 0.5 * size[axis]);
-      cell[axis] = full[axis] == 1 ? 0 : static_cast<int>(std::lround(k));
-    }
-    if (inside) cells[cell].push_back(m);
-  }
-  const std::size_t most = std::max<std::size_t>(1, enough / std::max<std::size_t>(1, cells.size()));
-  Centre centre;
-  for (const auto& [cell, samples] : cells) {
-    const std::size_t kept = std::min(most, samples.size());
-    double weight = 1 / static_cast<double>(kept);
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      if (full[axis] > 1) weight *= std::pow(std::cos(std::numbers::pi * cell[axis] / (size[axis] + 2.0)), 2);
-    for (std::size_t i = 0; i < kept; ++i) {
-      centre.samples.push_back(samples[i * samples.size() / kept]);
-      centre.weights.push_back(static_cast<float>(weight));
-    }
-  }
-  return centre;
-}
 
 /// Returns the images of the centre of k-space, by direct sums.
 CoilImages low_resolution(const Trajectory& trajectory, const KSpace& kspace, const Size& size,
                           const Size& full) {
-  const auto centre = centre_of(trajectory, size, full);
+  constexpr std::size_t enough = 4000;
+  const auto centre = central_cells(trajectory, full, {size[0] / 2., size[1] / 2., size[2] / 2.}, enough);
   CoilImages images{size, kspace.coil_count(), {}};
   const Index all = trajectory.sample_count(), voxels = images.voxels();
   images.values.resize(static_cast<std::size_t>(images.coils * voxels));
@@ -99,7 +56,8 @@ CoilImages low_resolution(const Trajectory& trajectory, const KSpace& kspace, co
       }
     for (const auto z : along[2])
       for (const auto y : along[1])
-        for (const auto x : along[0]) phases[i].push_back(centre.weights[i] * (z * y) * x);
+        for (const auto x : along[0])
+          phases[i].push_back(static_cast<float>(centre.weights[i]) * (z * y) * x);
   }
 #pragma omp parallel for schedule(static)
   for (Index coil = 0; coil < images.coils; ++coil) {
@@ -131,13 +89,13 @@ class Agreement {
   const MapFit& fit() const { return fit_; }
 
   /// Returns the maps as changed, [coil][voxel], of one root sum of squares wherever they are not zero.
-  MapFit::Matrix changed(const MapChange& change) const {
+  Matrix changed(const MapChange& change) const {
     const Index voxels = fit_.grid().count();
-    MapFit::Matrix maps({coils(), voxels});
+    Matrix maps({coils(), voxels});
     for (Index p = 0; p < voxels; ++p) {
       Position r{};
       for (std::size_t axis = 0; axis < 3; ++axis) r[axis] = fit_.grid().position(p, axis);
-      const Index q = maps_.voxel_at(change.from(r));
+      const Index q = nearest_voxel(change.from(r), maps_.size);
       double square = 0;
       for (Index coil = 0; coil < coils(); ++coil) {
         const Index of = change.coil_of.empty() ? coil : change.coil_of[static_cast<std::size_t>(coil)];
@@ -179,7 +137,7 @@ class Agreement {
 
  private:
   /// Correlation of |c_a| / |c| with |S_b| / |S|, weighted by |c|^2.
-  double likeness(const MapFit::Matrix& images, const MapFit::Matrix& maps, Index a, Index b) const {
+  double likeness(const Matrix& images, const Matrix& maps, Index a, Index b) const {
     const Index voxels = fit_.grid().count();
     double product = 0, left = 0, right = 0;
     for (Index p = 0; p < voxels; ++p) {
@@ -207,7 +165,7 @@ struct Best {
 };
 
 Finding named(std::string text, double amount = 0, std::string unit = {}, double uncertainty = 0) {
-  return {"sensitivity_maps", std::move(text), amount, uncertainty, std::move(unit)};
+  return make_finding("sensitivity_maps", std::move(text), amount, uncertainty, std::move(unit));
 }
 
 bool is_long(const Size& size, std::size_t axis) { return size[axis] > 1; }

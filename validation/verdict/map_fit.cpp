@@ -11,8 +11,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 double norm_of(const std::vector<float>& re, const std::vector<float>& im) {
   double sum = 0;
   for (std::size_t i = 0; i < re.size(); ++i)
@@ -31,19 +29,50 @@ double real_product(const std::vector<float>& a_re, const std::vector<float>& a_
 
 }  // namespace
 
+CentralCells central_cells(const Trajectory& trajectory, const std::array<int, 3>& full,
+                           const std::array<double, 3>& radius, std::size_t enough) {
+  const Index all = trajectory.sample_count();
+  std::map<std::array<int, 3>, std::vector<Index>> cells;
+  for (Index m = 0; m < all; ++m) {
+    std::array<int, 3> cell{};
+    bool inside = true;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (full[axis] == 1) continue;
+      const double k = trajectory.k[static_cast<Index>(axis) * all + m];
+      inside = inside && std::abs(k) < std::min(radius[axis], 0.5 * full[axis]);
+      cell[axis] = static_cast<int>(std::lround(k));
+    }
+    if (inside) cells[cell].push_back(m);
+  }
+  const std::size_t most = std::max<std::size_t>(1, enough / std::max<std::size_t>(1, cells.size()));
+  CentralCells found;
+  for (const auto& [cell, of_cell] : cells) {
+    const std::size_t kept = std::min(most, of_cell.size());
+    double weight = 1 / static_cast<double>(kept);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (full[axis] > 1)
+        weight *= std::pow(std::cos(std::numbers::pi * cell[axis] / (2 * radius[axis] + 2)), 2);
+    for (std::size_t i = 0; i < kept; ++i)
+      found.samples.push_back(of_cell[i * of_cell.size() / kept]), found.weights.push_back(weight);
+  }
+  return found;
+}
+
 MapFit::MapFit(const Scan& scan) {
   const auto& full = scan.geometry.matrix_size;
   const bool is_3d = full[2] > 1;
-  radius_ = is_3d ? 3 : 6;
+  const double radius = is_3d ? 3 : 6;
   coils_ = scan.kspace.coil_count();
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    grid_.n[axis] = std::min(static_cast<int>(2 * radius_) + (is_3d ? 2 : 4), full[axis]);
+    grid_.n[axis] = std::min(static_cast<int>(2 * radius) + (is_3d ? 2 : 4), full[axis]);
     grid_.field[axis] = 1;
   }
-  take_samples(scan);
+  constexpr std::size_t enough = 1500;
+  auto [samples, weights] = central_cells(scan.trajectory, full, {radius, radius, radius}, enough);
+  samples_ = std::move(samples);
   const auto count = static_cast<Index>(samples_.size()), voxels = grid_.count();
   double cells = 1;
-  for (const int n : full) cells *= std::min<double>(2 * radius_, n);
+  for (const int n : full) cells *= std::min<double>(2 * radius, n);
   if (static_cast<double>(count * coils_) < 2 * cells) return;
   const Index all = scan.trajectory.sample_count();
   SmallPositions k;
@@ -51,19 +80,14 @@ MapFit::MapFit(const Scan& scan) {
     k.push_back({scan.trajectory.k[m], scan.trajectory.k[all + m], scan.trajectory.k[2 * all + m]});
   encoding_ = encoding_matrix(k, grid_);
   for (Index i = 0; i < count; ++i) {
-    const double root = std::sqrt(weights_[static_cast<std::size_t>(i)]);
+    const double root = std::sqrt(weights[static_cast<std::size_t>(i)]);
     for (Index p = 0; p < voxels; ++p) {
       auto& e = encoding_[i * voxels + p];
       e = root * e;
       if (!scan.field_map || !scan.sample_time_s) continue;
-      Index at = 0;
-      for (std::size_t axis = 3; axis-- > 0;) {
-        const auto place = std::lround(grid_.position(p, axis) * full[axis]) + full[axis] / 2;
-        at = at * full[axis] + std::clamp<Index>(place, 0, full[axis] - 1);
-      }
-      const double phase =
-          -(*scan.field_map)[at] * (*scan.sample_time_s)[samples_[static_cast<std::size_t>(i)]];
-      e = Complex<double>(std::cos(phase), std::sin(phase)) * e;
+      e = phasor(-(*scan.field_map)[nearest_voxel(grid_, p, full)] *
+                 (*scan.sample_time_s)[samples_[static_cast<std::size_t>(i)]]) *
+          e;
     }
   }
   data_ = Matrix({count, coils_});
@@ -71,7 +95,7 @@ MapFit::MapFit(const Scan& scan) {
   for (Index i = 0; i < count; ++i)
     for (Index c = 0; c < coils_; ++c) {
       auto& d = data_[i * coils_ + c];
-      d = std::sqrt(weights_[static_cast<std::size_t>(i)]) *
+      d = std::sqrt(weights[static_cast<std::size_t>(i)]) *
           Complex<double>(scan.kspace.values[c * all + samples_[static_cast<std::size_t>(i)]]);
       energy_[static_cast<std::size_t>(c)] += norm(d);
     }
@@ -82,35 +106,6 @@ MapFit::MapFit(const Scan& scan) {
   for (std::size_t i = 0; i < gram_.re.size(); ++i)
     gram_.re[i] = static_cast<float>(gram[static_cast<Index>(i)].re),
     gram_.im[i] = static_cast<float>(gram[static_cast<Index>(i)].im);
-}
-
-/// Takes some samples of each cell of k-space, of 1 cycle/FOV along each axis, spread over the order in which they
-/// were measured.
-void MapFit::take_samples(const Scan& scan) {
-  constexpr std::size_t enough = 1500;
-  const auto& full = scan.geometry.matrix_size;
-  const Index all = scan.trajectory.sample_count();
-  std::map<std::array<int, 3>, std::vector<Index>> cells;
-  for (Index m = 0; m < all; ++m) {
-    std::array<int, 3> cell{};
-    bool inside = true;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      if (full[axis] == 1) continue;
-      const double k = scan.trajectory.k[static_cast<Index>(axis) * all + m];
-      inside = inside && std::abs(k) < std::min(radius_, 0.5 * full[axis]);
-      cell[axis] = static_cast<int>(std::lround(k));
-    }
-    if (inside) cells[cell].push_back(m);
-  }
-  const std::size_t most = std::max<std::size_t>(1, enough / std::max<std::size_t>(1, cells.size()));
-  for (const auto& [cell, of_cell] : cells) {
-    const std::size_t kept = std::min(most, of_cell.size());
-    double weight = 1 / static_cast<double>(kept);
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      if (full[axis] > 1) weight *= std::pow(std::cos(std::numbers::pi * cell[axis] / (2 * radius_ + 2)), 2);
-    for (std::size_t i = 0; i < kept; ++i)
-      samples_.push_back(of_cell[i * of_cell.size() / kept]), weights_.push_back(weight);
-  }
 }
 
 double MapFit::solve(const Parts& normal, const Parts& right, Parts& x) {
@@ -204,7 +199,7 @@ MapFit::Image MapFit::images_of_coils() const {
   return images;
 }
 
-MapFit::Matrix MapFit::predicted(const Matrix& maps, const Matrix& image) const {
+Matrix MapFit::predicted(const Matrix& maps, const Matrix& image) const {
   Matrix images({grid_.count(), coils_});
   for (Index p = 0; p < grid_.count(); ++p)
     for (Index c = 0; c < coils_; ++c) images[p * coils_ + c] = maps[c * grid_.count() + p] * image[p];

@@ -7,25 +7,33 @@
 // so that maps S cost one small system: (G o sum_c S_c^* S_c^T) x = sum_c S_c^* o b_c, by conjugate gradients. The
 // weights w even out the density of samples and fall off towards the edge of the small k-space, which a small matrix
 // describes worst.
-#include <cstdint>
 #include <vector>
 
 #include "recon/array/array.hpp"
 #include "recon/domain/scan.hpp"
-#include "recon/trajectory/small_grid.hpp"
+#include "validation/verdict/algebra.hpp"
 
 namespace fhd::validation {
 
+/// Samples near the centre of k-space, with weights that even out their density and fall off towards the edge.
+struct CentralCells {
+  std::vector<Index> samples;
+  std::vector<double> weights;
+};
+/// Returns some samples, about `enough` in all, of each cell of 1 cycle/FOV along each axis within `radius`, spread over
+/// the order in which they were measured.
+CentralCells central_cells(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
+                           const std::array<double, 3>& radius, std::size_t enough);
+
 class MapFit {
  public:
-  using Matrix = Array<Complex<double>>;
-  using Coils = std::vector<std::int64_t>;
+  using Coils = std::vector<Index>;
 
   /// Takes the samples of the centre; empty where they are too few.
   explicit MapFit(const Scan& scan);
 
   bool is_empty() const { return data_.empty(); }
-  std::int64_t coils() const { return coils_; }
+  Index coils() const { return coils_; }
   const SmallGrid& grid() const { return grid_; }
 
   struct Image {
@@ -41,7 +49,7 @@ class MapFit {
   Matrix predicted(const Matrix& maps, const Matrix& image) const;
   const Matrix& data() const { return data_; }  ///< [sample][coil], times the root of the weight
   /// Returns the numbers of the samples in the scan.
-  const std::vector<std::int64_t>& samples() const { return samples_; }
+  const std::vector<Index>& samples() const { return samples_; }
 
  private:
   /// Splits numbers into real and imaginary parts, which loops take several of at once.
@@ -49,15 +57,12 @@ class MapFit {
     std::vector<float> re, im;
     explicit Parts(std::size_t n) : re(n), im(n) {}
   };
-  void take_samples(const Scan& scan);
   /// Solves (normal) x = right by conjugate gradients; returns x and Re x^H (right + rest), which is what it explains.
   static double solve(const Parts& normal, const Parts& right, Parts& x);
 
-  std::int64_t coils_ = 0;
+  Index coils_ = 0;
   SmallGrid grid_{};
-  double radius_ = 0;
-  std::vector<std::int64_t> samples_;
-  std::vector<double> weights_;
+  std::vector<Index> samples_;
   Matrix encoding_;  ///< conj(f), times the root of the weight, [sample][voxel]
   Matrix data_;
   Matrix adjoint_;              ///< b, [voxel][coil]

@@ -8,16 +8,15 @@
 #include <optional>
 #include <string>
 
+#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/neighbours.hpp"
+#include "validation/verdict/readout_order.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Neighbours = std::vector<std::vector<Index>>;
 using Places = std::vector<Index>;  ///< [readout]: which readout of the file belongs there
-
-constexpr const char* another = "random, or another than that of the trajectory";
 
 /// Two readouts, and the place in both where their samples are near each other.
 struct Near {
@@ -26,7 +25,7 @@ struct Near {
 
 class NeighbourOrder {
  public:
-  NeighbourOrder(const ReadoutSet& set, const Neighbours& nearest) : set_(set) {
+  NeighbourOrder(const ReadoutSet& set, const Neighbours& nearest, bool varies) : set_(set), varies_(varies) {
     constexpr float nearest_to_centre = 1.5f, farthest = 1.1f;
     energy_.resize(static_cast<std::size_t>(set.readouts));
     for (Index i = 0; i < set.coils * set.readouts * set.length; ++i)
@@ -46,7 +45,7 @@ class NeighbourOrder {
   std::optional<Finding> operator()() const {
     const auto what = is_cartesian() ? by_energies() : by_samples();
     if (what.empty()) return {};
-    return Finding{"exchange", "the order of the readouts: " + what, 0, 0, "", 1};
+    return make_finding("exchange", what, 0, 0, "", 1);
   }
 
  private:
@@ -61,19 +60,21 @@ class NeighbourOrder {
     const double as_told = unlikeness(told());
     if (as_told < wrong) return {};
     auto what = best_order([&](const Places& places) { return unlikeness(places); }, improvement * as_told);
-    if (what.empty() && as_told > alike && is_shuffled()) return another;
+    if (what.empty() && as_told > alike && !varies_ && is_shuffled()) return another_order;
     return what;
   }
   std::string by_energies() const {
     constexpr double improvement = 0.5, far = 0.5;  // of the radius of k-space
     const double as_told = spread(told());
     auto what = best_order([&](const Places& places) { return spread(places); }, improvement * as_told);
-    return what.empty() && as_told > far * far ? another : what;
+    return what.empty() && as_told > far * far ? another_order : what;
   }
   template <class Score>
   std::string best_order(const Score& score, double least) const {
     std::string what;
-    for (const auto& [name, places] : orders())
+    auto orders = named_orders(set_.readouts);
+    orders.pop_back();  // neighbours stay neighbours in reversed order
+    for (const auto& [name, places] : orders)
       if (const double found = score(places); found < least) least = found, what = name;
     return what;
   }
@@ -117,29 +118,18 @@ class NeighbourOrder {
       }
     return all > 0 ? apart / all : 0;
   }
-  std::vector<std::pair<std::string, Places>> orders() const {
-    const Index n = set_.readouts, half = (n + 1) / 2;
-    Places swapped, folded(static_cast<std::size_t>(n)), unfolded(folded);
-    for (Index j = 0; j < n; ++j) {
-      swapped.push_back(std::min(j ^ 1, n - 1));
-      const Index place = j < half ? 2 * j : 2 * (j - half) + 1;
-      folded[static_cast<std::size_t>(place)] = j, unfolded[static_cast<std::size_t>(j)] = place;
-    }
-    return {{"each two neighbours are swapped", std::move(swapped)},
-            {"the even ones are stored first, then the odd ones", std::move(folded)},
-            {"even and odd ones are interleaved, which the trajectory has one after the other",
-             std::move(unfolded)}};
-  }
   /// Returns whether readouts have likenesses, elsewhere than the trajectory says and at no one distance, as
   /// wrong angles have.
   bool is_shuffled() const {
-    constexpr Index most = 300;
+    constexpr Index some = 300, most_pairs = 1'500'000;  // evenly spread readouts, with all others
     constexpr double alike = 0.4, common = 0.3;
-    if (set_.readouts < 16 || set_.readouts > most) return {};
+    if (set_.readouts < 16) return false;
+    const Index looked_at = std::min({set_.readouts, some, std::max<Index>(16, most_pairs / set_.readouts)});
     std::vector<double> least;
     std::map<Index, Index> offsets;
     Index largest = 0;
-    for (Index a = 0; a < set_.readouts; ++a) {
+    for (Index i = 0; i < looked_at; ++i) {
+      const Index a = i * set_.readouts / looked_at;
       double best = 2;
       Index which = 0;
       for (Index b = 0; b < set_.readouts; ++b)
@@ -147,9 +137,7 @@ class NeighbourOrder {
       least.push_back(best);
       largest = std::max(largest, ++offsets[std::abs(which - a)]);
     }
-    std::nth_element(least.begin(), least.begin() + set_.readouts / 2, least.end());
-    return least[static_cast<std::size_t>(set_.readouts / 2)] < alike &&
-           static_cast<double>(largest) < common * static_cast<double>(set_.readouts);
+    return median(least) < alike && static_cast<double>(largest) < common * static_cast<double>(looked_at);
   }
   double apart(Index a, Index b) const {
     constexpr Index places = 16;
@@ -165,15 +153,16 @@ class NeighbourOrder {
   }
 
   const ReadoutSet& set_;
+  bool varies_;
   std::vector<double> energy_, radius_;  ///< |d_j|^2, and the least radius of k, of each readout
   std::vector<Near> near_;
 };
 
 }  // namespace
 
-std::optional<Finding> order_by_neighbours(const ReadoutSet& all, const Neighbours& nearest) {
+std::optional<Finding> order_by_neighbours(const ReadoutSet& all, const Neighbours& nearest, bool varies) {
   if (nearest.empty()) return {};
-  return NeighbourOrder(all, nearest)();
+  return NeighbourOrder(all, nearest, varies)();
 }
 
 }  // namespace fhd::validation

@@ -11,9 +11,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = MapFit::Matrix;
-
 /// The prediction of a coil by others is its image where it explains this share of it.
 constexpr double alike = 0.8;
 
@@ -32,7 +29,7 @@ struct Sums {
 double size_of(const Complex<double>& a) { return std::sqrt(norm(a)); }
 
 Finding of_coil(Index coil, const std::string& text, double amount = 0, const char* unit = "") {
-  return {"coil", fmt::format("coil {} (from 0) {}", coil, text), amount, 0, unit};
+  return make_finding("coil", fmt::format("coil {} (from 0) {}", coil, text), amount, 0, unit);
 }
 
 /// Returns the change of a coil in time: a step of its factor between two readouts.
@@ -118,8 +115,9 @@ std::optional<Finding> describe_two(const MapFit& fit, Index a, Index b, const M
     straight += size_of(u), across += size_of(v);
   }
   if (across > 3 * straight)
-    return Finding{"sensitivity_maps",
-                   fmt::format("the coils are permuted against the maps: {} and {} are exchanged", a, b)};
+    return make_finding(
+        "sensitivity_maps",
+        fmt::format("the coils are permuted against the maps: {} and {} are exchanged", a, b));
   if (across < 0.1 * straight) return {};
   return of_coil(
       a,

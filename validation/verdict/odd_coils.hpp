@@ -1,7 +1,6 @@
 #pragma once
 // Finds one or two coils that do not agree with their maps where the others do, and what is wrong with them.
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -20,7 +19,7 @@ inline double most_left_by_cause(double left, double by_right_maps) {
 /// gain, sign, phase, conjugation, coupling, a change in time, or none of these. `maps` [coil][voxel], `starts` where
 /// readouts start. Code "coil". One of two coils always agrees, so that three are needed; and four to find two, which
 /// must be coupled or exchanged.
-std::optional<Finding> odd_coils(const MapFit& fit, const MapFit::Matrix& maps,
-                                 const std::vector<std::int64_t>& starts, double by_right_maps);
+std::optional<Finding> odd_coils(const MapFit& fit, const Matrix& maps, const std::vector<Index>& starts,
+                                 double by_right_maps);
 
 }  // namespace fhd::validation

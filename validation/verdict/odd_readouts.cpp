@@ -5,25 +5,18 @@
 #include <optional>
 #include <string>
 
+#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/neighbours.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Neighbours = std::vector<std::vector<Index>>;
 
 constexpr double lost_limit = 0.05, noise_limit = 9, gain_limit = 25;  ///< of the energy of the neighbours
 constexpr double least_size = 0.05;                    ///< of the signal that is missing, or too much
 constexpr double outlier_limit = 30, own_limit = 0.2;  ///< of a residual: over the median, over its own |d|^2
 constexpr double peak_limit = 0.5;                     ///< of the energy of a readout in one place: a spike
-constexpr double run_limit = 4, own_limit_of_run = 0.03;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 class OddReadouts {
  public:
@@ -91,13 +84,9 @@ class OddReadouts {
     std::vector<double> shares;
     for (Index j = 0; j < set_.readouts; ++j) shares.push_back(rest_[at(j)] / std::max(data_[at(j)], 1e-30));
     const double usual = median(shares);  // lines far from the centre have less signal, and less residual
-    const auto outliers = [&](double limit, double own) {
-      return select(
-          [&](Index j) { return rest_[at(j)] > limit * middle && shares[at(j)] > std::max(own, 3 * usual); });
-    };
-    const auto some = outliers(run_limit, own_limit_of_run);
-    if (auto run = run_in(some)) return run;
-    const auto found = outliers(outlier_limit, own_limit);
+    const auto found = select([&](Index j) {
+      return rest_[at(j)] > outlier_limit * middle && shares[at(j)] > std::max(own_limit, 3 * usual);
+    });
     if (found.empty() || static_cast<Index>(found.size()) > set_.readouts / 8) return {};
     double most = 0;
     for (const Index j : found) {
@@ -174,36 +163,6 @@ class OddReadouts {
       }
     return own > 0 && other > 0 ? product / std::sqrt(own * other) : 0;
   }
-  /// Returns readouts in a row, at most a quarter of all, that hold nearly all that do not fit.
-  std::optional<Finding> run_in(const std::vector<Index>& odd) const {
-    constexpr Index fewest = 3, gap = 2;
-    constexpr double nearly = 0.8, least_share = 1. / 3;
-    std::size_t best = 0, most = 0;
-    for (std::size_t i = 0; i < odd.size();) {
-      std::size_t end = i + 1;
-      while (end < odd.size() && odd[end] - odd[end - 1] <= gap) ++end;
-      if (end - i > most) most = end - i, best = i;
-      i = end;
-    }
-    if (static_cast<Index>(most) < fewest ||
-        static_cast<double>(most) < nearly * static_cast<double>(odd.size()))
-      return {};
-    const Index first = odd[best], last = odd[best + most - 1];
-    if (4 * (last - first + 1) > set_.readouts) return {};
-    const std::vector<Index> run(odd.begin() + static_cast<std::ptrdiff_t>(best),
-                                 odd.begin() + static_cast<std::ptrdiff_t>(best + most));
-    const double share = share_of(run);
-    if (share < least_share) return {};
-    return Finding{
-        "odd_readouts",
-        fmt::format("readouts {} to {} of {} (from 0) do not fit the others: motion during them (a "
-                    "cough), or another phase",
-                    set_.numbers[at(first)], set_.numbers[at(last)], set_.readouts),
-        static_cast<double>(set_.numbers[at(first)]),
-        0,
-        "odd_readouts",
-        share};
-  }
   Finding finding(const std::vector<Index>& found, const std::string& what, double amount = -1,
                   const char* unit = "readouts") const {
     constexpr std::size_t listed = 4;
@@ -214,12 +173,9 @@ class OddReadouts {
       numbers += fmt::format(" ... ({} of {}, from 0)", found.size(), set_.readouts);
     else
       numbers += fmt::format(" of {} (from 0)", set_.readouts);
-    return {"odd_readouts",
-            fmt::format("readout{} {} {}", found.size() > 1 ? "s" : "", numbers, what),
-            amount < 0 ? static_cast<double>(set_.numbers[at(found[0])]) : amount,
-            0,
-            unit,
-            1};
+    return make_finding("odd_readouts",
+                        fmt::format("readout{} {} {}", found.size() > 1 ? "s" : "", numbers, what),
+                        amount < 0 ? static_cast<double>(set_.numbers[at(found[0])]) : amount, 0, unit, 1);
   }
 
   const ReadoutSet& set_;

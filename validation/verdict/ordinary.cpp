@@ -7,53 +7,21 @@
 #include <numbers>
 #include <string>
 
-#include "recon/array/linear_algebra.hpp"
 #include "validation/verdict/tissue_outside.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = Array<Complex<double>>;
-
 /// Larger changes are no ordinary ones: a source counts as if it were absent.
 constexpr double most_hertz = 300, most_turns = 2, most_voxels = 1.5, most_map_error = 0.3,
                  most_contrast = 0.7;
 
-double energy(const Matrix& a) {
-  double sum = 0;
-  for (const auto& value : a) sum += norm(value);
-  return sum;
-}
-
-/// Changes v of the model with real sizes, and what they explain of r.
-struct Fit {
-  std::vector<double> sizes;
-  double explained = 0;
-};
-
-/// Returns b^T (G + epsilon)^-1 b and its sizes.
-Fit fitted(std::size_t n, const std::vector<double>& gram, const std::vector<double>& onto) {
-  constexpr double epsilon = 1e-3;  // of the diagonal: changes that an image nearly absorbs stay small
-  const auto count = static_cast<Index>(n);
-  std::vector<double> scale(n);
-  for (std::size_t i = 0; i < n; ++i) scale[i] = gram[i * n + i] > 0 ? 1 / std::sqrt(gram[i * n + i]) : 0;
-  Matrix matrix({count, count});
-  for (std::size_t i = 0; i < n * n; ++i)
-    matrix[static_cast<Index>(i)] = {
-        scale[i / n] * gram[i] * scale[i % n] + (i / n == i % n ? (scale[i / n] > 0 ? epsilon : 1) : 0), 0};
-  const auto factor = inverse_cholesky_factor(std::move(matrix));
-  Fit fit{std::vector<double>(n)};
-  if (!factor) return fit;
-  for (std::size_t row = 0; row < n; ++row) {
-    double sum = 0;
-    for (std::size_t i = 0; i <= row; ++i)
-      sum += (*factor)[static_cast<Index>(row * n + i)].re * scale[i] * onto[i];
-    fit.explained += sum * sum;
-    for (std::size_t i = 0; i <= row; ++i)
-      fit.sizes[i] += scale[i] * (*factor)[static_cast<Index>(row * n + i)].re * sum;
-  }
-  return fit;
+/// Solves for real sizes of changes. A change that an image nearly absorbs stays small, and one that it absorbs is 0.
+Solution fitted(System system) {
+  constexpr double epsilon = 1e-3;  // of the diagonal
+  for (std::size_t i = 0; i < system.count; ++i)
+    system(i, i) = system(i, i) > 0 ? (1 + epsilon) * system(i, i) : 1;
+  return solved(system).value_or(Solution{std::vector<double>(system.count), {}});
 }
 
 /// A polynomial in space: x, y, z and their products, at most of second order.
@@ -125,20 +93,13 @@ class Sources {
       sources_.push_back({code, std::move(text), amount, 0, unit, of_rest});
   }
   /// Fits real sizes of changes that are given as (1 - H) v.
-  Fit fit_of(const std::vector<Matrix>& changes) const {
-    const std::size_t n = changes.size();
-    std::vector<double> gram(n * n), onto(n);
-    for (std::size_t a = 0; a < n; ++a) {
-      for (Index i = 0; i < rest_.size(); ++i)
-        onto[a] += changes[a][i].re * rest_[i].re + changes[a][i].im * rest_[i].im;
-      for (std::size_t b = 0; b <= a; ++b) {
-        double sum = 0;
-        for (Index i = 0; i < rest_.size(); ++i)
-          sum += changes[a][i].re * changes[b][i].re + changes[a][i].im * changes[b][i].im;
-        gram[a * n + b] = gram[b * n + a] = sum;
-      }
+  Solution fit_of(const std::vector<Matrix>& changes) const {
+    System system(changes.size());
+    for (std::size_t a = 0; a < changes.size(); ++a) {
+      system.right[a] = real_product(changes[a], rest_);
+      for (std::size_t b = 0; b <= a; ++b) system(a, b) = system(b, a) = real_product(changes[a], changes[b]);
     }
-    return fitted(n, gram, onto);
+    return fitted(std::move(system));
   }
   /// Returns the root mean square of |sum_j sizes_j shape_j|^2 over the image.
   double size_over_image(const std::vector<Monomial>& shapes,
@@ -210,7 +171,9 @@ class Sources {
     const std::size_t axes = kinds.size();
     kinds.insert(kinds.end(), {change::phase, change::gain});
     const auto products = model_.products(kinds, s_.rest);
-    const auto fit = fitted(products.count, products.gram, products.onto);
+    System system(products.count);
+    system.matrix = products.gram, system.right = products.onto;
+    const auto fit = fitted(std::move(system));
     const auto extent = model_.extent();
     double moved = 0, voxels = 0, phase = 0,
            gain = 0;  // squares; `moved`: of the phase that a shift gives samples

@@ -8,7 +8,6 @@
 // less what as many random changes would. Sources: off-resonance, a field of second order in space; errors of the maps, a
 // complex factor of second order for each (virtual) coil; motion, breath and contrast, a shift, a phase and a gain
 // for each of some spans of time; tissue beyond the field of view, an image that is half as wide again.
-#include <cstdint>
 #include <vector>
 
 #include "validation/verdict/centre_model.hpp"

@@ -17,19 +17,18 @@
 namespace fhd::validation {
 namespace {
 
-using RawIndex = std::int64_t;
 std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
   constexpr double fewest = 4;
   const auto starts = readout_starts(scan.trajectory);
-  const RawIndex coils = scan.kspace.coil_count(), samples = scan.trajectory.sample_count();
+  const Index coils = scan.kspace.coil_count(), samples = scan.trajectory.sample_count();
   double most = 0;
   for (const auto& d : scan.kspace.values)
     most = std::max({most, std::abs(static_cast<double>(d.re)), std::abs(static_cast<double>(d.im))});
   double wrapped = 0, others = 0;
 #pragma omp parallel for schedule(static) reduction(+ : wrapped, others)
-  for (RawIndex coil = 0; coil < coils; ++coil) {
+  for (Index coil = 0; coil < coils; ++coil) {
     const auto* values = scan.kspace.values.data() + coil * samples;
-    const LinearPrediction prediction(starts, [&](RawIndex m) {
+    const LinearPrediction prediction(starts, [&](Index m) {
       return std::complex<double>{values[m].re, values[m].im};
     });
     prediction.for_each_miss([&](std::complex<double> miss, const auto&...) {
@@ -38,14 +37,12 @@ std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
     });
   }
   if (wrapped < fewest || wrapped <= 2 * others) return {};
-  return Finding{"wrapped",
-                 fmt::format("samples wrap at the end of the receiver's range (overflow of integers): {:.0f} "
-                             "of them jump by nearly all of it",
-                             wrapped),
-                 wrapped,
-                 0,
-                 "samples",
-                 shown_by_samples};
+  return make_finding(
+      "wrapped",
+      fmt::format("samples wrap at the end of the receiver's range (overflow of integers): {:.0f} "
+                  "of them jump by nearly all of it",
+                  wrapped),
+      wrapped, 0, "samples", shown_by_samples);
 }
 
 }  // namespace
@@ -54,8 +51,8 @@ std::optional<Finding> cause_in_raw_samples(const Scan& scan) {
   const auto starts = readout_starts(scan.trajectory);
   if (auto of_format = doctor::mistake_of_format(scan, readout_length(starts))) return of_format;
   if (doctor::is_transposed(scan))
-    return Finding{"transposed",    "the order of the samples: coils and samples are transposed", 0, 0, "",
-                   shown_by_samples};
+    return make_finding("transposed", "the order of the samples: coils and samples are transposed", 0, 0, "",
+                        shown_by_samples);
   if (auto boards = unlocked_boards(scan, starts)) return boards;
   if (auto lag = lag_of_readouts(scan, starts)) return lag;
   return wrapped_raw_samples(scan);

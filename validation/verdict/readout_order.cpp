@@ -9,8 +9,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 constexpr double share_limit =
     0.012;  ///< of |r|^2; good scans stay below 0.006, the smallest planted one is 0.017
 constexpr double step_limit = 0.1;  ///< of v: how much of the move the image did not absorb
@@ -107,13 +105,8 @@ class Order {
     }
     if (most == 0) return {};
     const Index first = set_.numbers[static_cast<std::size_t>(best.first)];
-    return Finding{"order",
-                   order_in_words(first, best.shift),
-                   static_cast<double>(first),
-                   0,
-                   "readouts",
-                   best.share,
-                   std::min(1.0, std::sqrt(best.square / prediction_))};
+    return make_finding("order", order_in_words(first, best.shift), static_cast<double>(first), 0, "readouts",
+                        best.share, std::min(1.0, std::sqrt(best.square / prediction_)));
   }
 
   const ReadoutSet& set_;
@@ -128,6 +121,22 @@ std::string order_in_words(Index first, Index shift) {
       "the order of the readouts: from readout {} on (from 0) each holds the samples of {} place{} {}", first,
       by, by > 1 ? "s" : "",
       shift > 0 ? "later, as if some were lost there" : "earlier, as if some were stored twice");
+}
+
+std::vector<std::pair<std::string, std::vector<Index>>> named_orders(Index readouts) {
+  const Index half = (readouts + 1) / 2;
+  std::vector<Index> swapped, reversed, folded(static_cast<std::size_t>(readouts)), unfolded(folded);
+  for (Index j = 0; j < readouts; ++j) {
+    swapped.push_back(std::min(j ^ 1, readouts - 1)), reversed.push_back(readouts - 1 - j);
+    const Index place = j < half ? 2 * j : 2 * (j - half) + 1;
+    folded[static_cast<std::size_t>(place)] = j, unfolded[static_cast<std::size_t>(j)] = place;
+  }
+  const std::string order = "the order of the readouts: ";
+  return {
+      {order + "each two neighbours are swapped", swapped},
+      {order + "the even ones are stored first, then the odd ones", folded},
+      {order + "even and odd ones are interleaved, which the trajectory has one after the other", unfolded},
+      {order + "reversed", reversed}};
 }
 
 std::optional<Finding> order_of_readouts(const ReadoutSet& all) { return Order(all)(); }

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "validation/verdict/algebra.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 /// Copies every `stride`-th sample of these readouts, of the first `coils`.
-template <class T>
-ReadoutSet copied(const VerifierInput<T>& e, const std::vector<Index>& starts, std::vector<Index> numbers,
+ReadoutSet copied(const VerifierInput<float>& e, const std::vector<Index>& starts, std::vector<Index> numbers,
                   Index coils, Index whole_length, Index stride) {
   ReadoutSet set;
   const Index all = e.trajectory.sample_count();
@@ -25,6 +23,10 @@ ReadoutSet copied(const VerifierInput<T>& e, const std::vector<Index>& starts, s
     return std::complex<float>(static_cast<float>(v.re), static_cast<float>(v.im));
   };
   const auto scale = static_cast<float>(e.sample_scale);
+  const auto count = set.numbers.size() * static_cast<std::size_t>(set.length);
+  set.data.reserve(count * static_cast<std::size_t>(coils));
+  set.predicted.reserve(count * static_cast<std::size_t>(coils));
+  set.radius.reserve(count), set.k.reserve(count);
   for (Index coil = 0; coil < coils; ++coil)
     for (const Index number : set.numbers)
       for (Index i = 0; i < set.length; ++i) {
@@ -34,6 +36,7 @@ ReadoutSet copied(const VerifierInput<T>& e, const std::vector<Index>& starts, s
         set.predicted.push_back(value(e.predicted[m]));
       }
   std::vector<double> steps;
+  steps.reserve(count);
   for (const Index number : set.numbers)
     for (Index i = 0; i < set.length; ++i) {
       const Index m = starts[static_cast<std::size_t>(number)] + i * stride;
@@ -50,11 +53,7 @@ ReadoutSet copied(const VerifierInput<T>& e, const std::vector<Index>& starts, s
       set.k.push_back(at);
       if (i > 0) steps.push_back(std::sqrt(step));
     }
-  if (!steps.empty()) {
-    const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-    std::nth_element(steps.begin(), middle, steps.end());
-    set.step = *middle;
-  }
+  set.step = median(std::move(steps));
   return set;
 }
 
@@ -74,8 +73,7 @@ std::pair<std::vector<Index>, Index> long_readouts(const std::vector<Index>& sta
 
 }  // namespace
 
-template <class T>
-ReadoutSet whole_readouts(const VerifierInput<T>& e, const std::vector<Index>& starts, Index values) {
+ReadoutSet whole_readouts(const VerifierInput<float>& e, const std::vector<Index>& starts, Index values) {
   constexpr Index enough_coils = 4;
   const auto [all, length] = long_readouts(starts);
   const Index coils = std::min(e.coil_count, enough_coils);
@@ -87,8 +85,7 @@ ReadoutSet whole_readouts(const VerifierInput<T>& e, const std::vector<Index>& s
   return copied(e, starts, std::move(chosen), coils, length, 1);
 }
 
-template <class T>
-ReadoutSet thinned_readouts(const VerifierInput<T>& e, const std::vector<Index>& starts, Index values) {
+ReadoutSet thinned_readouts(const VerifierInput<float>& e, const std::vector<Index>& starts, Index values) {
   auto [all, length] = long_readouts(starts);
   const Index fewest = std::min<Index>(length, 8),
               readouts = std::max<Index>(1, static_cast<Index>(all.size()));
@@ -97,10 +94,5 @@ ReadoutSet thinned_readouts(const VerifierInput<T>& e, const std::vector<Index>&
   return copied(e, starts, std::move(all), coils, length,
                 std::max<Index>(1, length / std::max<Index>(1, kept)));
 }
-
-template ReadoutSet whole_readouts<float>(const VerifierInput<float>&, const std::vector<Index>&, Index);
-template ReadoutSet whole_readouts<double>(const VerifierInput<double>&, const std::vector<Index>&, Index);
-template ReadoutSet thinned_readouts<float>(const VerifierInput<float>&, const std::vector<Index>&, Index);
-template ReadoutSet thinned_readouts<double>(const VerifierInput<double>&, const std::vector<Index>&, Index);
 
 }  // namespace fhd::validation

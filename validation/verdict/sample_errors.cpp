@@ -1,17 +1,14 @@
-#include "validation/verdict/sample_errors.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "validation/verdict/data_tests.hpp"
 #include "validation/verdict/energies.hpp"
 #include "validation/verdict/linear_prediction.hpp"
 
 namespace fhd::validation {
 namespace {
-
-using Index = std::int64_t;
 
 /// Returns whether the real value c, which follows a and b, is a jump over the end of the range -most ... most.
 bool is_wrapped(double a, double b, double c, double most) {
@@ -28,8 +25,7 @@ struct Range {
   double evenness() const { return std::min({re_most, -re_least, im_most, -im_least}) / positive(most()); }
 };
 
-template <class T>
-Range range_of(const VerifierInput<T>& e) {
+Range range_of(const VerifierInput<float>& e) {
   Range range;
   for (Index i = 0; i < e.coil_count * e.trajectory.sample_count(); ++i) {
     const auto d = sample_of(e, i);
@@ -66,19 +62,15 @@ std::optional<Finding> lost_part(const ReadoutSet& set) {
   }
   const auto count = static_cast<double>(set.data.size());
   if (count < 256 || std::min(re, im) > nothing * std::max(re, im) || below < 0.05 * count) return {};
-  return Finding{
+  return make_finding(
       "imaginary",
-      fmt::format("the {} part of all samples is zero: it was lost", im < re ? "imaginary" : "real"),
-      0,
-      0,
-      "%",
-      1};
+      fmt::format("the {} part of all samples is zero: it was lost", im < re ? "imaginary" : "real"), 0, 0,
+      "%", 1);
 }
 
 }  // namespace
 
-template <class T>
-std::optional<Finding> wrapped_samples(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+std::optional<Finding> wrapped_samples(const VerifierInput<float>& e, const std::vector<Index>& starts) {
   constexpr double fewest = 4, least_evenness = 0.5;
   const auto range = range_of(e);
   if (range.evenness() < least_evenness) return {};
@@ -94,14 +86,12 @@ std::optional<Finding> wrapped_samples(const VerifierInput<T>& e, const std::vec
     });
   }
   if (found < fewest || missed == 0) return {};
-  return Finding{"wrapped",
-                 fmt::format("samples wrap at the end of the receiver's range (overflow of integers): {:.0f} "
-                             "of them jump by nearly all of it",
-                             found),
-                 found,
-                 0,
-                 "samples",
-                 1};
+  return make_finding(
+      "wrapped",
+      fmt::format("samples wrap at the end of the receiver's range (overflow of integers): {:.0f} "
+                  "of them jump by nearly all of it",
+                  found),
+      found, 0, "samples", 1);
 }
 
 std::optional<Finding> imaginary_part(const ReadoutSet& set, bool is_unexplained) {
@@ -124,16 +114,10 @@ std::optional<Finding> imaginary_part(const ReadoutSet& set, bool is_unexplained
   const double gain = (1 - mean.real()) / (1 + mean.real());
   constexpr double independent = 0.1;  // of the samples: neighbours resemble each other
   const double uncertainty = 2 / std::pow(1 + mean.real(), 2) / std::sqrt(2 * independent * count);
-  return Finding{"imaginary",
-                 fmt::format("the imaginary part has {:.0f} \u00b1 {:.1g} % of the gain of the real one",
-                             100 * gain, 100 * uncertainty),
-                 100 * gain,
-                 100 * uncertainty,
-                 "%",
-                 1};
+  return make_finding("imaginary",
+                      fmt::format("the imaginary part has {:.0f} \u00b1 {:.1g} % of the gain of the real one",
+                                  100 * gain, 100 * uncertainty),
+                      100 * gain, 100 * uncertainty, "%", 1);
 }
-
-template std::optional<Finding> wrapped_samples(const VerifierInput<float>&, const std::vector<Index>&);
-template std::optional<Finding> wrapped_samples(const VerifierInput<double>&, const std::vector<Index>&);
 
 }  // namespace fhd::validation

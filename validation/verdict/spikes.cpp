@@ -1,28 +1,16 @@
-#include "validation/verdict/spikes.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "validation/verdict/data_tests.hpp"
 #include "validation/verdict/energies.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-
 constexpr double over_neighbours = 16, over_median = 30, least_share = 0.1;
 constexpr double near_centre = 4;  ///< cycles/FOV: there the signal itself has peaks
-
-double residual(const auto& e, Index i) {
-  const auto square = [&](const auto& d) {
-    const double re = e.sample_scale * d.re - e.predicted[i].re,
-                 im = e.sample_scale * d.im - e.predicted[i].im;
-    return re * re + im * im;
-  };
-  return e.samples_in_double ? square(e.samples_in_double[i]) : square(e.samples[i]);
-}
 
 /// Returns |k|^2 of a sample, (cycles/FOV)^2.
 double square_of_k(const Trajectory& trajectory, Index m) {
@@ -42,15 +30,13 @@ double around(const std::vector<double>& energy, Index m, Index first, Index las
 
 }  // namespace
 
-template <class T>
-std::optional<Finding> spikes_in(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+std::optional<Finding> spikes_in(const VerifierInput<float>& e, const std::vector<Index>& starts) {
   const Index count = e.trajectory.sample_count();
   std::vector<double> energy(static_cast<std::size_t>(count));
   for (Index coil = 0; coil < e.coil_count; ++coil)
-    for (Index m = 0; m < count; ++m) energy[static_cast<std::size_t>(m)] += residual(e, coil * count + m);
-  std::vector<double> sorted(energy);
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
+    for (Index m = 0; m < count; ++m)
+      energy[static_cast<std::size_t>(m)] += std::norm(rest_of(e, coil * count + m));
+  const double usual = median(energy);
   double all = 0, in_spikes = 0, data = 0;
   for (Index i = 0; i < e.coil_count * count; ++i) data += std::norm(sample_of(e, i));
   Index spikes = 0, first_readout = 0, first_sample = 0;
@@ -58,27 +44,19 @@ std::optional<Finding> spikes_in(const VerifierInput<T>& e, const std::vector<In
     for (Index m = starts[j]; m < starts[j + 1]; ++m) {
       const double of = energy[static_cast<std::size_t>(m)];
       all += of;
-      if (of <= over_median * *middle ||
-          of <= over_neighbours * around(energy, m, starts[j], starts[j + 1]) ||
+      if (of <= over_median * usual || of <= over_neighbours * around(energy, m, starts[j], starts[j + 1]) ||
           square_of_k(e.trajectory, m) < near_centre * near_centre)
         continue;
       if (spikes++ == 0) first_readout = static_cast<Index>(j), first_sample = m - starts[j];
       in_spikes += of;
     }
   if (spikes == 0 || in_spikes < least_share * all) return {};
-  return Finding{
+  return make_finding(
       "spikes",
       fmt::format("spikes: {} sample{} far above {} neighbours, {}sample {} of readout {} (from 0)", spikes,
                   spikes > 1 ? "s" : "", spikes > 1 ? "their" : "its", spikes > 1 ? "the first " : "",
                   first_sample, first_readout),
-      static_cast<double>(spikes),
-      0,
-      "samples",
-      in_spikes / all,
-      std::sqrt(in_spikes / positive(data))};
+      static_cast<double>(spikes), 0, "samples", in_spikes / all, std::sqrt(in_spikes / positive(data)));
 }
-
-template std::optional<Finding> spikes_in(const VerifierInput<float>&, const std::vector<Index>&);
-template std::optional<Finding> spikes_in(const VerifierInput<double>&, const std::vector<Index>&);
 
 }  // namespace fhd::validation

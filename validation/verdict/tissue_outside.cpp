@@ -9,9 +9,6 @@
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
-using Matrix = CentreModel::Matrix;
-
 /// lambda over the mean eigenvalue, outside: tissue that samples hardly tell apart stays dark.
 constexpr double damping_outside = 1e-4, damping_inside = 1e-5;
 /// Tissue outside is no brighter than what lies inside; mistakes that look like it make it brighter.
@@ -23,12 +20,6 @@ bool is_outside(const SmallGrid& grid, Index voxel) {
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (std::abs(grid.position(voxel, axis)) > 0.5) return true;
   return false;
-}
-
-double energy_of(const Matrix& a) {
-  double sum = 0;
-  for (const auto& value : a) sum += norm(value);
-  return sum;
 }
 
 /// Returns the mean energy of the image at both ends of an axis.
@@ -60,17 +51,6 @@ SmallGrid wider(const SmallGrid& grid, const Matrix& image) {
   return wide;
 }
 
-/// Returns the voxel of the grid that is nearest to one of the wide grid.
-Index nearest_of(const SmallGrid& grid, const SmallGrid& wide, Index q) {
-  Index at = 0;
-  for (std::size_t axis = 3; axis-- > 0;) {
-    const int n = grid.n[axis];
-    const auto place = std::lround(wide.position(q, axis) * n) + n / 2;
-    at = at * n + std::clamp<Index>(place, 0, n - 1);
-  }
-  return at;
-}
-
 /// Returns the samples with a wide grid. Maps beyond the FOV are those at its border.
 CentralSamples widened(const CentralSamples& s, const SmallGrid& grid) {
   CentralSamples wide = s;
@@ -79,7 +59,7 @@ CentralSamples widened(const CentralSamples& s, const SmallGrid& grid) {
   wide.maps = Matrix({coils, to});
   wide.field.resize(s.field.empty() ? 0 : static_cast<std::size_t>(to));
   for (Index q = 0; q < to; ++q) {
-    const Index at = nearest_of(s.grid, grid, q);
+    const Index at = nearest_voxel(grid, q, s.grid.n);
     for (Index coil = 0; coil < coils; ++coil) wide.maps[coil * to + q] = s.maps[coil * from + at];
     if (!wide.field.empty()) wide.field[static_cast<std::size_t>(q)] = s.field[static_cast<std::size_t>(at)];
   }
@@ -102,7 +82,7 @@ std::optional<TissueOutside> of_all_coils(const CentreModel& own, const Matrix& 
   double outside = 0, voxels = 0;
   for (Index p = 0; p < grid.count(); ++p)
     if (is_outside(grid, p)) outside += norm(model.image()[p]), ++voxels;
-  weigh(outside, energy_of(own.image()), voxels, static_cast<double>(s.grid.count()), found);
+  weigh(outside, energy(own.image()), voxels, static_cast<double>(s.grid.count()), found);
   return found;
 }
 
@@ -124,7 +104,7 @@ Matrix encoding_of(const CentralSamples& s, const SmallGrid& grid, const Choose&
     for (const Index q : chosen) {
       e[at] = whole[i * grid.count() + q];
       if (!s.field.empty()) {
-        const double phase = -s.field[static_cast<std::size_t>(nearest_of(s.grid, grid, q))] *
+        const double phase = -s.field[static_cast<std::size_t>(nearest_voxel(grid, q, s.grid.n))] *
                              s.time_s[static_cast<std::size_t>(i)];
         e[at] = Complex<double>(std::cos(phase), std::sin(phase)) * e[at];
       }
@@ -133,35 +113,13 @@ Matrix encoding_of(const CentralSamples& s, const SmallGrid& grid, const Choose&
   return e;
 }
 
-/// A regularised normal matrix: L^-1, and how many unknowns it has in effect.
-struct Factor {
-  Matrix inverse;
-  double unknowns = 0;
-};
-std::optional<Factor> factor_of(Matrix normal, double damping) {
-  const Index n = normal.extent(0);
-  double trace = 0, squares = 0;
-  for (Index p = 0; p < n; ++p) trace += normal[p * n + p].re;
-  const double lambda = damping * trace / static_cast<double>(n);
-  for (Index p = 0; p < n; ++p) normal[p * n + p].re += lambda;
-  auto inverse = inverse_cholesky_factor(std::move(normal));
-  if (!inverse) return {};
-  for (const auto& value : *inverse) squares += norm(value);
-  return Factor{std::move(*inverse), static_cast<double>(n) - lambda * squares};
-}
-
-Matrix minus(Matrix a, const Matrix& b) {
-  for (Index i = 0; i < a.size(); ++i) a[i] -= b[i];
-  return a;
-}
-
 /// An image outside for each coil, which is projected out of what is left over and of E inside.
 std::optional<TissueOutside> of_each_coil(const CentreModel& own, const Matrix& r, const SmallGrid& grid) {
   const CentralSamples& s = own.samples();
   const Index voxels = s.grid.count(), coils = s.maps.extent(0);
   const auto e_out = encoding_of(s, grid, [&](Index q) { return is_outside(grid, q); });
   const auto out_adjoint = adjoint(e_out);
-  const auto out = factor_of(matrix_product(out_adjoint, e_out), damping_outside);
+  const auto out = damped_factor(matrix_product(out_adjoint, e_out), damping_outside);
   if (!out) return {};
   const auto e_in = encoding_of(s, s.grid, [](Index) { return true; });
   const auto folded = matrix_product(out->inverse, out_adjoint), unfolded = adjoint(folded);
@@ -180,15 +138,14 @@ std::optional<TissueOutside> of_each_coil(const CentreModel& own, const Matrix& 
     }
   for (Index p = 0; p < voxels; ++p)
     for (Index c = 0; c < coils; ++c) right[p] += conj(s.maps[c * voxels + p]) * sums[p * coils + c];
-  const auto in = factor_of(std::move(normal), damping_inside);
+  const auto in = damped_factor(std::move(normal), damping_inside);
   const auto values = static_cast<double>(r.size());
   if (!in) return {};
   TissueOutside found;
   found.unknowns = static_cast<double>(coils) * out->unknowns + in->unknowns - (values - own.freedom());
   if (own.freedom() - found.unknowns < least_freedom * values) return {};
   const auto inner = matrix_product(in->inverse, right);
-  for (Index i = 0; i < r.size(); ++i) found.misfit += r[i].re * left[i].re + r[i].im * left[i].im;
-  found.misfit -= energy_of(inner);
+  found.misfit = real_product(r, left) - energy(inner);
   const auto image = matrix_product(adjoint(in->inverse), inner);
   Matrix seen({voxels, coils});
   double inside = 0;
@@ -199,7 +156,7 @@ std::optional<TissueOutside> of_each_coil(const CentreModel& own, const Matrix& 
     }
   const auto rest = minus(r, matrix_product(e_in, seen));
   const auto outside = matrix_product(adjoint(out->inverse), matrix_product(folded, rest));
-  weigh(energy_of(outside), inside, static_cast<double>(e_out.extent(1)), static_cast<double>(voxels), found);
+  weigh(energy(outside), inside, static_cast<double>(e_out.extent(1)), static_cast<double>(voxels), found);
   return found;
 }
 
@@ -210,7 +167,7 @@ std::optional<TissueOutside> tissue_outside(const CentreModel& model, const Matr
   const auto grid = wider(s.grid, model.image());
   if (grid.count() == s.grid.count()) return {};
   std::optional<TissueOutside> best;
-  const double price = energy_of(r) / model.freedom();  // what a random unknown explains
+  const double price = energy(r) / model.freedom();  // what a random unknown explains
   const auto weigh_up = [&](const std::optional<TissueOutside>& found) {
     const auto left = [&](const TissueOutside& of) { return of.misfit + price * of.unknowns; };
     if (found && found->brightness < most_brightness && (!best || left(*found) < left(*best))) best = found;

@@ -18,7 +18,6 @@ struct TissueOutside {
 /// outside, with the maps of the border; in 2D, where `by_coil`, also each one of its own, because maps end at the
 /// border: r_c = E (S_c x + y_c). Returns what explains most beyond what as many random unknowns would; empty where
 /// the samples do not tell, or where it were brighter than the object inside.
-std::optional<TissueOutside> tissue_outside(const CentreModel& model, const CentreModel::Matrix& r,
-                                            bool by_coil);
+std::optional<TissueOutside> tissue_outside(const CentreModel& model, const Matrix& r, bool by_coil);
 
 }  // namespace fhd::validation

@@ -1,5 +1,3 @@
-#include "validation/verdict/tones.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,11 +5,12 @@
 #include <numbers>
 
 #include "recon/array/fft.hpp"
+#include "validation/verdict/algebra.hpp"
+#include "validation/verdict/data_tests.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Index = std::int64_t;
 using Row = std::vector<double>;  ///< by frequency, in cycles over a piece
 
 constexpr double residual_limit = 12;  ///< good scans stay below 6
@@ -61,17 +60,12 @@ Spectra spectra_of(const ReadoutSet& set, bool of_residual) {
     }
   }
   Fft1d<float>(size, static_cast<int>(columns)).forward(lines.data(), scratch.data());
+  const auto* value = lines.data();
   for (int f = 0; f < size; ++f)
-    for (Index column = 0; column < columns; ++column)
-      spectra.of_pieces[static_cast<std::size_t>(column / set.coils)][static_cast<std::size_t>(f)] +=
-          norm(Complex<double>(lines[f * columns + column])) / size;
+    for (auto& piece : spectra.of_pieces)
+      for (Index coil = 0; coil < set.coils; ++coil, ++value)
+        piece[static_cast<std::size_t>(f)] += norm(Complex<double>(*value)) / size;
   return spectra;
-}
-
-double quantile(Row values, double share) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
 }
 
 /// Returns the lower quartile of some pieces at every frequency.
@@ -170,14 +164,11 @@ Finding tone_of(const ReadoutSet& set, double frequency, Power power, double sha
   const auto place = dwell_s > 0 ? fmt::format("{:.0f} \u00b1 {:.0f} Hz", frequency / dwell_s,
                                                std::ceil(precision / dwell_s))
                                  : fmt::format("{:.4f} \u00b1 {:.4f} cycles/sample", frequency, precision);
-  return {"tone",
-          fmt::format("a tone of {} in all readouts, {:.2g} \u00b1 {:.1g} % of the signal", place, amount,
-                      uncertainty),
-          amount,
-          uncertainty,
-          "%",
-          std::min(1.0, share_of_residual),
-          image > 0 ? std::min(1.0, taken * std::sqrt(tone / image)) : -1};
+  return make_finding("tone",
+                      fmt::format("a tone of {} in all readouts, {:.2g} \u00b1 {:.1g} % of the signal", place,
+                                  amount, uncertainty),
+                      amount, uncertainty, "%", std::min(1.0, share_of_residual),
+                      image > 0 ? std::min(1.0, taken * std::sqrt(tone / image)) : -1);
 }
 
 }  // namespace

@@ -20,18 +20,15 @@
 #include "validation/verdict/left_over.hpp"
 #include "validation/verdict/line_causes.hpp"
 #include "validation/verdict/ordinary.hpp"
-#include "validation/verdict/prediction.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd::validation {
 namespace {
 
 using Value = std::complex<double>;
-using Index = std::int64_t;
 
 /// Returns the times of the samples, s, about their mean; without sample times the share of the readout behind a sample.
-template <class T>
-std::vector<double> times(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+std::vector<double> times(const VerifierInput<float>& e, const std::vector<Index>& starts) {
   const Index samples = e.trajectory.sample_count();
   std::vector<double> time(static_cast<std::size_t>(samples));
   double mean = 0;
@@ -47,9 +44,8 @@ std::vector<double> times(const VerifierInput<T>& e, const std::vector<Index>& s
   return time;
 }
 
-/// Measures border, air and centre of the image.
-template <class T>
-void look_at_image(const VerifierInput<T>& e, Verdict& v) {
+/// Measures border and air of the image.
+void look_at_image(const VerifierInput<float>& e, Verdict& v) {
   const auto& n = e.matrix_size;
   const Index voxels = Index{n[0]} * n[1] * n[2];
   const auto power = [&](Index p) {  // of all sets of maps
@@ -58,23 +54,16 @@ void look_at_image(const VerifierInput<T>& e, Verdict& v) {
     return sum;
   };
   const auto is_end = [](Index at, int length) { return length > 1 && (at == 0 || at == length - 1); };
-  const auto is_near = [](Index at, int length) { return std::abs(at - length / 2) < 2; };
-  double all = 0, border = 0, at_border = 0, elsewhere = 0;  // elsewhere: the largest away from the centre
-#pragma omp parallel for schedule(static) reduction(+ : all, border, at_border) reduction(max : elsewhere)
-  for (Index row = 0; row < Index{n[1]} * n[2]; ++row) {
-    const Index y = row % n[1], z = row / n[1];
-    const bool edge = is_end(y, n[1]) || is_end(z, n[2]), near = is_near(y, n[1]) && is_near(z, n[2]);
-    for (Index x = 0; x < n[0]; ++x) {
-      const double of = power(row * n[0] + x);
-      all += of;
-      if (edge || is_end(x, n[0])) border += of, ++at_border;
-      if (!(near && is_near(x, n[0]))) elsewhere = std::max(elsewhere, of);
-    }
+  double border = 0, all = 0, at_border = 0;
+#pragma omp parallel for schedule(static) reduction(+ : border, all, at_border)
+  for (Index p = 0; p < voxels; ++p) {
+    const double of = power(p);
+    all += of;
+    if (is_end(p % n[0], n[0]) || is_end(p / n[0] % n[1], n[1]) || is_end(p / n[0] / n[1], n[2]))
+      border += of, ++at_border;
   }
   const double mean = positive(all / static_cast<double>(voxels));
   v.border = std::sqrt(border / positive(at_border) / mean);
-  const double centre = power((Index{n[2] / 2} * n[1] + n[1] / 2) * n[0] + n[0] / 2);
-  v.centre = elsewhere > 0 ? std::sqrt(centre / elsewhere) : 0;
   std::vector<double> some;  // the darkest tenth of a hundred thousand voxels is that of all
   for (Index p = 0; p < voxels; p += 1 + voxels / 100'000) some.push_back(power(p));
   const auto tenth = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 10);
@@ -84,8 +73,7 @@ void look_at_image(const VerifierInput<T>& e, Verdict& v) {
 }
 
 /// Adds a constant of the receiver, where it is more than objects have and much of what is left over.
-template <class T>
-void add_offset(const VerifierInput<T>& e, const EnergyTable& table, Verdict& v) {
+void add_offset(const VerifierInput<float>& e, const EnergyTable& table, Verdict& v) {
   constexpr double most = 0.999;  // 1 is what samples show by themselves (shown_by_samples)
   v.offset = offset_of(e, table);
   const double share = v.offset * v.offset * table.total.data / positive(table.total.rest);
@@ -125,11 +113,10 @@ void compare_gains(const EnergyTable& table, Verdict& v) {
 
 /// Adds the change of the field map that the residual r asks for: the step Re <v, r> / |v|^2 along v = -i t E (omega
 /// rho).
-template <class T>
-void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict& v) {
-  Array<Complex<T>> turned(e.image.shape());
+void try_field_map(const VerifierInput<float>& e, const EnergyTable& table, Verdict& v) {
+  Array<Complex<float>> turned(e.image.shape());
   for (Index p = 0; p < turned.size(); ++p) {
-    const auto omega = static_cast<T>((*e.field_map)[p]);
+    const auto omega = static_cast<float>((*e.field_map)[p]);
     turned[p] = {omega * e.image[p].re, omega * e.image[p].im};
   }
   const auto seen = e.encode(turned);
@@ -145,11 +132,11 @@ void try_field_map(const VerifierInput<T>& e, const EnergyTable& table, Verdict&
     }
   if (square <= 0) return;
   const double amount = 100 * onto / square, uncertainty = 100 * std::sqrt(v.noise_variance / 2 / square);
-  v.changes.push_back({"field_map",
-                       fmt::format("the field map should be {:.0f} \u00b1 {:.1g} % {}", std::abs(amount),
-                                   uncertainty, amount < 0 ? "smaller" : "larger"),
-                       amount, uncertainty, "%",
-                       share_of_rest(table, onto * onto / square, 1, v.noise_variance)});
+  v.changes.push_back(make_finding(
+      "field_map",
+      fmt::format("the field map should be {:.0f} \u00b1 {:.1g} % {}", std::abs(amount), uncertainty,
+                  amount < 0 ? "smaller" : "larger"),
+      amount, uncertainty, "%", share_of_rest(table, onto * onto / square, 1, v.noise_variance)));
 }
 
 /// Divides the central samples by the factors of contrast, so that changes beside it are tested.
@@ -185,15 +172,9 @@ void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict&
 }
 
 /// Fills what ordinary scans leave over, where more is left than of simulated scans that are right or a cause is
-/// suspected, and what other readouts predict of one.
-template <class T>
-void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v) {
-  const double voxels = static_cast<double>(e.matrix_size[0]) * e.matrix_size[1] * e.matrix_size[2],
-               values = static_cast<double>(std::min<Index>(e.coil_count, 4) * e.trajectory.sample_count());
-  const bool is_scarce = values <= 4 * voxels, is_quiet = v.unexplained <= right_limit && !v.cause;
-  if (is_quiet && !is_scarce) return;
-  v.prediction_error = prediction_error(centre, v.noise_variance);
-  if (is_quiet) return;
+/// suspected.
+void judge_beside_ordinary(const VerifierInput<float>& e, Centre& centre, Verdict& v) {
+  if (v.unexplained <= right_limit && !v.cause) return;
   // In 3D the wide image takes seconds.
   const bool seeks_outside =
       reaches_border(v.border) && (e.matrix_size[2] == 1 || v.unexplained > unexplained_limit);
@@ -212,8 +193,7 @@ void judge_beside_ordinary(const VerifierInput<T>& e, Centre& centre, Verdict& v
 
 }  // namespace
 
-template <class T>
-Verdict weigh(const VerifierInput<T>& input, EnergyTable& table) {
+Verdict weigh(const VerifierInput<float>& input, EnergyTable& table) {
   Verdict verdict;
   estimate_noise(input, table, verdict);
   weigh_shells(table, verdict);
@@ -261,19 +241,17 @@ bool take_findings(const Judged& first, Judged& volume) {
   Verdict& v = volume.verdict;
   v.changes = from.changes, v.cause = from.cause, v.offset = from.offset;
   v.ordinary = from.ordinary, v.ordinary_limit = from.ordinary_limit;
-  v.prediction_error = from.prediction_error;
   return true;
 }
 
 /// Finds what is wrong with a volume by all tests.
-template <class T>
-void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, const EnergyTable& table,
+void test_all(const VerifierInput<float>& input, const std::vector<Index>& starts, const EnergyTable& table,
               Verdict& verdict) {
   const auto time = times(input, starts);
   add_offset(input, table, verdict);
   compare_gains(table, verdict);
   if (table.total.rest > 0 && input.encode && input.field_map) try_field_map(input, table, verdict);
-  ArmComparison<T> comparison(input, starts, verdict.noise_variance);
+  ArmComparison comparison(input, starts, verdict.noise_variance);
   auto arms = comparison.factors();
   auto central = central_samples(input, starts, time);
   if (!arms.contrast.empty() && !central.empty()) take_off_contrast(arms, central);
@@ -306,8 +284,7 @@ void test_all(const VerifierInput<T>& input, const std::vector<Index>& starts, c
 }
 
 /// `first`: a volume with the same E; null: none.
-template <class T>
-Judged judge_one(const VerifierInput<T>& input, const std::vector<Index>& starts, const Judged* first) {
+Judged judge_one(const VerifierInput<float>& input, const std::vector<Index>& starts, const Judged* first) {
   const auto begin = std::chrono::steady_clock::now();
   Judged judged;
   auto& [verdict, table, unit] = judged;
@@ -325,10 +302,34 @@ Judged judge_one(const VerifierInput<T>& input, const std::vector<Index>& starts
   return judged;
 }
 
+/// Returns an input whose image is of single precision, which tells as much: limits are 1e-5 of |d|^2 and more.
+VerifierInput<float> rounded(const VerifierInput<double>& e) {
+  VerifierInput<float> single{.trajectory = e.trajectory,
+                              .matrix_size = e.matrix_size,
+                              .samples = e.samples,
+                              .sample_scale = e.sample_scale,
+                              .maps = e.maps,
+                              .map_scale = e.map_scale,
+                              .samples_in_double = e.samples_in_double,
+                              .second_maps = e.second_maps,
+                              .coil_count = e.coil_count,
+                              .field_map = e.field_map,
+                              .sample_time_s = e.sample_time_s,
+                              .image = converted<Complex<float>>(e.image),
+                              .predicted = converted<Complex<float>>(e.predicted),
+                              .solver_residual = e.solver_residual,
+                              .iterations = e.iterations,
+                              .noise = e.noise};
+  if (e.encode)
+    single.encode = [&e](const auto& image) {
+      return converted<Complex<float>>(e.encode(converted<Complex<double>>(image)));
+    };
+  return single;
+}
+
 }  // namespace
 
-template <class T>
-std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs,
+std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs,
                            std::shared_ptr<const JudgedVolume>& beside) {
   std::vector<Verdict> verdicts(inputs.size());
   if (inputs.empty()) return verdicts;
@@ -343,10 +344,11 @@ std::vector<Verdict> judge(const std::vector<VerifierInput<T>>& inputs,
   return verdicts;
 }
 
-template std::vector<Verdict> judge<float>(const std::vector<VerifierInput<float>>&,
-                                           std::shared_ptr<const JudgedVolume>&);
-template std::vector<Verdict> judge<double>(const std::vector<VerifierInput<double>>&,
-                                            std::shared_ptr<const JudgedVolume>&);
-template Verdict weigh<float>(const VerifierInput<float>&, EnergyTable&);
+std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs,
+                           std::shared_ptr<const JudgedVolume>& beside) {
+  std::vector<VerifierInput<float>> in_single;
+  for (const auto& input : inputs) in_single.push_back(rounded(input));
+  return judge(in_single, beside);
+}
 
 }  // namespace fhd::validation

@@ -1,15 +1,13 @@
-#include "validation/verdict/window.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "validation/verdict/data_tests.hpp"
+
 namespace fhd::validation {
 namespace {
-
-using Index = std::int64_t;
 
 /// Noise at the ends below this share of the least in the inner half, of squares: a window. Good scans stay above 0.6.
 constexpr double window_limit = 0.2;
@@ -50,54 +48,21 @@ struct Profile {
   }
 };
 
-/// Calls take(readout, place of the middle sample, |fourth difference of the residual|^2 / 70, |second one|^2 / 6)
-/// where samples were measured: both are the variance of white noise; of signal that lambda leaves over the second is
-/// larger.
-template <class Take>
-void for_each_noise(const ReadoutSet& set, const Take& take) {
-  for (Index coil = 0; coil < set.coils; ++coil)
-    for (Index j = 0; j < set.readouts; ++j) {
-      const auto first = static_cast<std::size_t>(set.at(coil, j));
-      const auto *d = set.data.data() + first, *p = set.predicted.data() + first;
-      for (Index n = 2; n + 2 < set.length; ++n) {
-        if (d[n] == 0.f) continue;
-        const auto r = [&](Index by) { return d[n + by] - p[n + by]; };
-        take(j, n, std::norm(r(-2) - 4.f * r(-1) + 6.f * r(0) - 4.f * r(1) + r(2)) / 70,
-             std::norm(r(-1) - 2.f * r(0) + r(1)) / 6);
-      }
-    }
-}
-
+/// Sums |fourth difference of the residual|^2 / 70 and |second one|^2 / 6 where samples were measured: both are the
+/// variance of white noise; of signal that lambda leaves over the second is larger.
 Profile along_readouts(const ReadoutSet& set) {
   Profile profile;
-  for_each_noise(set, [&](Index, Index n, double square, double of_second) {
-    const auto c = static_cast<std::size_t>((n - 2) * classes / (set.length - 4));
-    profile.sum[c] += square, ++profile.count[c], profile.of_second += of_second;
-  });
-  return profile;
-}
-
-/// Returns the profile from the innermost to the outermost readouts; empty where all come near the centre.
-std::optional<Profile> across_readouts(const ReadoutSet& set) {
-  if (set.readouts < classes) return {};
-  std::vector<float> least(static_cast<std::size_t>(set.readouts));
-  for (Index j = 0; j < set.readouts; ++j) {
-    const auto first = set.radius.begin() + j * set.length;
-    least[static_cast<std::size_t>(j)] = *std::min_element(first, first + set.length);
+  for (Index row = 0; row < set.coils * set.readouts; ++row) {
+    const auto *d = set.data.data() + row * set.length, *p = set.predicted.data() + row * set.length;
+    for (Index n = 2; n + 2 < set.length; ++n) {
+      if (d[n] == 0.f) continue;
+      const auto r = [&](Index by) { return d[n + by] - p[n + by]; };
+      const auto c = static_cast<std::size_t>((n - 2) * classes / (set.length - 4));
+      profile.sum[c] += std::norm(r(-2) - 4.f * r(-1) + 6.f * r(0) - 4.f * r(1) + r(2)) / 70,
+          ++profile.count[c];
+      profile.of_second += std::norm(r(-1) - 2.f * r(0) + r(1)) / 6;
+    }
   }
-  std::vector<Index> order(least.size()), rank(least.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
-    return least[static_cast<std::size_t>(a)] < least[static_cast<std::size_t>(b)];
-  });
-  if (least[static_cast<std::size_t>(order.back())] < 0.5f) return {};
-  for (std::size_t i = 0; i < order.size(); ++i)
-    rank[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);
-  Profile profile;
-  for_each_noise(set, [&](Index j, Index, double square, double of_second) {
-    const auto c = static_cast<std::size_t>(rank[static_cast<std::size_t>(j)] * classes / set.readouts);
-    profile.sum[c] += square, ++profile.count[c], profile.of_second += of_second;
-  });
   return profile;
 }
 
@@ -115,19 +80,16 @@ double change_by(const ReadoutSet& set, const Profile& profile, double middle) {
   return all > 0 ? std::sqrt(lost / all) : 0;
 }
 
-Finding window_of(const Profile& profile, double end, const char* where, double change) {
+Finding window_of(const Profile& profile, double end, double change) {
   const double factor = std::sqrt(end / profile.middle());
   const double uncertainty =
       factor / std::sqrt(profile.count[classes - 1]);  // fourth differences: half are independent
-  return {"window",
-          fmt::format("a window was applied to the samples already: {} the noise is {:.2g} \u00b1 {:.1g} % "
-                      "of that in the middle",
-                      where, 100 * factor, 100 * uncertainty),
-          100 * factor,
-          100 * uncertainty,
-          "%",
-          0,
-          change};
+  return make_finding("window",
+                      fmt::format("a window was applied to the samples already: at the end of the readouts "
+                                  "the noise is {:.2g} \u00b1 {:.1g} % "
+                                  "of that in the middle",
+                                  100 * factor, 100 * uncertainty),
+                      100 * factor, 100 * uncertainty, "%", 0, change);
 }
 
 }  // namespace
@@ -138,13 +100,7 @@ std::optional<Finding> window_in(const ReadoutSet& set) {
   if (!along.is_full() || !along.is_white()) return {};
   const double inner = along.least(classes / 4, 3 * classes / 4),
                end = std::min(along.at(0), along.at(classes - 1));
-  if (end < window_limit * inner)
-    return window_of(along, end, "at the end of the readouts", change_by(set, along, along.middle()));
-  const auto across = across_readouts(set);
-  if (!across || !across->is_full() || !across->is_white()) return {};
-  const double outermost = across->at(classes - 1);
-  if (outermost < window_limit * across->least(classes / 4, 3 * classes / 4))
-    return window_of(*across, outermost, "in the outermost readouts", 0.1);
+  if (end < window_limit * inner) return window_of(along, end, change_by(set, along, along.middle()));
   return {};
 }
 

@@ -107,14 +107,9 @@ class Verdict(_WhereKnown):
     """sources of what scans in vivo always leave over, most first; empty where little is left over"""
     ordinary_limit: Optional[float]
     """`unexplained` up to this is ordinary; None where it was not estimated"""
-    prediction_error: Optional[float]
-    """|d - E rho'| / |d| beyond noise, rho' of the other readouts, of every fourth readout near the centre of k-space;
-    None where not known"""
     border: float
     """root mean square of |rho| along the border of the field of view over that of all voxels"""
     air: float
     """the same of the tenth of the voxels with the least |rho|"""
-    centre: float
-    """|rho| at the centre of the field of view over the largest elsewhere"""
     offset: float
     """mean of the outer samples of the coils over |d|"""

@@ -23,7 +23,7 @@ double tiles_bytes(Precision precision, const VoxelGrid& grid, std::int64_t samp
 
 }  // namespace
 
-SampleCount count_samples(const Trajectory& trajectory) { return SampleGroups(trajectory).count(); }
+SampleCount count_samples(const Trajectory& trajectory) { return SampleGroups::count_of(trajectory); }
 
 // --- The way
 

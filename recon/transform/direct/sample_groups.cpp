@@ -39,8 +39,17 @@ struct SampleGroups::Formed {
   std::vector<std::size_t> starts;
 };
 
-SampleGroups::SampleGroups(const Trajectory& trajectory)
-    : order_(static_cast<std::size_t>(trajectory.sample_count())) {
+SampleGroups::SampleGroups(const Trajectory& trajectory) { lay_out(form(trajectory)); }
+
+SampleCount SampleGroups::count_of(const Trajectory& trajectory) {
+  SampleGroups groups;
+  groups.form(trajectory);
+  return groups.count_;
+}
+
+/// Sorts the samples, and returns the groups of those that agree.
+SampleGroups::Formed SampleGroups::form(const Trajectory& trajectory) {
+  order_.resize(static_cast<std::size_t>(trajectory.sample_count()));
   sort_by_position(trajectory, order_);
   Formed groups = formed(trajectory, order_, true);
   // A few shared positions are not worth leaving the order in memory.
@@ -50,7 +59,7 @@ SampleGroups::SampleGroups(const Trajectory& trajectory)
   }
   count_ = {trajectory.sample_count(), static_cast<std::int64_t>(groups.starts.size()) - 1,
             static_cast<std::int64_t>(groups.places.size())};
-  lay_out(groups);
+  return groups;
 }
 
 /// Neighbours in `order` that agree; every sample alone unless `shared`.

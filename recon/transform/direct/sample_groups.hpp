@@ -32,6 +32,8 @@ class SampleGroups {
   };
 
   explicit SampleGroups(const Trajectory& trajectory);
+  /// Returns what count() of the groups of this trajectory is, without laying them out.
+  static SampleCount count_of(const Trajectory& trajectory);
   const std::vector<Block>& blocks() const { return blocks_; }
   const std::vector<Place>& places() const { return places_; }
   const std::vector<std::int64_t>& order() const { return order_; }
@@ -40,6 +42,8 @@ class SampleGroups {
 
  private:
   struct Formed;
+  SampleGroups() = default;
+  Formed form(const Trajectory& trajectory);
   static Formed formed(const Trajectory& trajectory, const std::vector<std::int64_t>& order, bool shared);
   void lay_out(const Formed& formed);
 

@@ -109,10 +109,10 @@ void TensorGridCuda::enter_samples(const Array<double>& k, const GriddedCost& co
   device::check_launch("write_distances_kernel");
 
   const TensorPlan plan(sorted.begins.to(Device::cpu()).data(), shape_, cost.tensors()->longest_run);
-  groups_ = on_device(plan.groups, device_);
-  runs_ = on_device(plan.runs, device_);
-  row_lists_ = on_device(plan.row_lists, device_);
-  sums_ = on_device(plan.sums, device_);
+  groups_ = plan.groups.to(device_);
+  runs_ = plan.runs.to(device_);
+  row_lists_ = plan.row_lists.to(device_);
+  sums_ = plan.sums.to(device_);
   rows_ = plan.row_count;
 }
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <vector>
 
+#include "recon/array/thread_limit.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
@@ -15,8 +18,8 @@ constexpr int most_of_zone = 64;
 
 int whole(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-void require_32_bits(std::size_t count, const char* what) {
-  if (count >= std::size_t{1} << 31)
+void require_32_bits(std::int64_t count, const char* what) {
+  if (count >= std::int64_t{1} << 31)
     throw Error("gridded transform", std::string("a trajectory of less than 2^31 ") + what,
                 std::to_string(count), "use " + option_words("transform", "direct") + " or fewer samples");
 }
@@ -98,36 +101,96 @@ double TensorSizes::scratch_elements(std::int64_t coils) const {
          uneven * rows * TensorShape::tile_columns * static_cast<double>(coils);
 }
 
+/// The plan of some tile columns, one after another.
+struct TensorPlan::Part {
+  const TensorShape* shape;
+  int longest_run;
+  std::vector<TensorGroup> groups{};
+  std::vector<TensorRun> runs{};
+  std::vector<std::int32_t> row_lists{};
+  std::vector<TensorSum> sums{};
+  std::int64_t row_count = 0;
+
+  struct Column;
+  /// Adds a column; `begins` of its zones.
+  void add(std::int32_t index, const std::int32_t* begins);
+  void cut(const Column& column);
+  void place_rows(const Column& column);
+};
+
 /// The tile column that is being planned.
-struct TensorPlan::Column {
+struct TensorPlan::Part::Column {
   std::int32_t index;
   const std::int32_t* begins;  ///< of its zones
   std::size_t first_run;
 };
 
-TensorPlan::TensorPlan(const std::int32_t* begins, const TensorShape& shape, int longest_run)
-    : shape_(shape), longest_run_(longest_run) {
-  for (std::int64_t column = 0; column < shape.columns(); ++column) {
-    Column of_column{static_cast<std::int32_t>(column), begins + column * shape.zones, runs.size()};
-    cut(of_column);
-    place_rows(of_column);
-  }
-  require_32_bits(groups.size(), "groups");
-  require_32_bits(row_lists.size(), "planes of runs");
-  require_32_bits(static_cast<std::size_t>(row_count), "rows");
+TensorPlan::TensorPlan(const std::int32_t* begins, const TensorShape& shape, int longest_run) {
+  constexpr std::int64_t of_part = 128;  // columns
+  const std::int64_t columns = shape.columns();
+  std::vector<Part> parts(static_cast<std::size_t>((columns + of_part - 1) / of_part),
+                          Part{&shape, longest_run});
+  for_each_in_parallel(parts.size(), [&](std::size_t i) {
+    const auto first = static_cast<std::int64_t>(i) * of_part;
+    for (std::int64_t column = first; column < std::min(columns, first + of_part); ++column)
+      parts[i].add(static_cast<std::int32_t>(column), begins + column * shape.zones);
+  });
+  join(parts);
+}
+
+/// Puts the plans of parts one after another, as if all columns had been planned in turn. Throws Error where
+/// there are 2^31 groups or rows.
+void TensorPlan::join(const std::vector<Part>& parts) {
+  struct Offsets {
+    std::int64_t groups = 0, runs = 0, row_lists = 0, sums = 0, rows = 0;
+  };
+  std::vector<Offsets> at(parts.size() + 1);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    at[i + 1] = {at[i].groups + std::ssize(parts[i].groups), at[i].runs + std::ssize(parts[i].runs),
+                 at[i].row_lists + std::ssize(parts[i].row_lists), at[i].sums + std::ssize(parts[i].sums),
+                 at[i].rows + parts[i].row_count};
+  const Offsets& all = at.back();
+  require_32_bits(all.groups, "groups");
+  require_32_bits(all.row_lists, "planes of runs");
+  require_32_bits(all.rows, "rows");
+  groups = Array<TensorGroup>({all.groups}), runs = Array<TensorRun>({all.runs});
+  row_lists = Array<std::int32_t>({all.row_lists}), sums = Array<TensorSum>({all.sums});
+  row_count = all.rows;
+  for_each_in_parallel(parts.size(), [&](std::size_t i) {
+    const Offsets& from = at[i];
+    const auto first_group = static_cast<std::int32_t>(from.groups),
+               row_list = static_cast<std::int32_t>(from.row_lists),
+               row = static_cast<std::int32_t>(from.rows);
+    std::copy(parts[i].groups.begin(), parts[i].groups.end(), groups.data() + from.groups);
+    std::transform(parts[i].runs.begin(), parts[i].runs.end(), runs.data() + from.runs, [&](TensorRun run) {
+      run.first_group += first_group, run.row_list += row_list;
+      return run;
+    });
+    std::transform(parts[i].row_lists.begin(), parts[i].row_lists.end(), row_lists.data() + from.row_lists,
+                   [&](std::int32_t own) { return own < 0 ? own : own + row; });
+    std::transform(parts[i].sums.begin(), parts[i].sums.end(), sums.data() + from.sums, [&](TensorSum sum) {
+      sum.first_row += row;
+      return sum;
+    });
+  });
+}
+
+void TensorPlan::Part::add(std::int32_t index, const std::int32_t* begins) {
+  const Column column{index, begins, runs.size()};
+  cut(column);
+  place_rows(column);
 }
 
 /// Runs of nearly equal length, which end where a zone does; a gap between zones that do not reach each other
 /// ends one, too. Zones of many groups have runs of their own.
-void TensorPlan::cut(Column& column) {
+void TensorPlan::Part::cut(const Column& column) {
   const auto groups_of = [&](int zone) {
     return whole(column.begins[zone + 1] - column.begins[zone], TensorShape::group);
   };
   std::int64_t all = 0;
-  for (int zone = 0; zone < shape_.zones; ++zone) all += groups_of(zone);
-  const int wanted = all > 0 ? whole(all, whole(all, longest_run_)) : 0,
-            most = std::min(wanted, most_of_zone);
-  const int reach = whole(shape_.window_planes, shape_.zone_planes);  // zones
+  for (int zone = 0; zone < shape->zones; ++zone) all += groups_of(zone);
+  const int wanted = all > 0 ? whole(all, whole(all, longest_run)) : 0, most = std::min(wanted, most_of_zone);
+  const int reach = whole(shape->window_planes, shape->zone_planes);  // zones
   int last = -1;                                                      // of the run; -1: a new one begins
   const auto add = [&](int zone, std::int32_t first, std::int32_t end) {
     if (last < 0) runs.push_back({static_cast<std::int32_t>(groups.size()), 0, column.index, 0});
@@ -135,7 +198,7 @@ void TensorPlan::cut(Column& column) {
     for (std::int32_t begin = first; begin < end; begin += TensorShape::group, ++runs.back().group_count)
       groups.push_back({begin, zone * 32 + std::min(TensorShape::group, end - begin)});
   };
-  for (int zone = 0; zone < shape_.zones; ++zone) {
+  for (int zone = 0; zone < shape->zones; ++zone) {
     const std::int32_t begin = column.begins[zone], end = column.begins[zone + 1];
     const int count = groups_of(zone), pieces = std::max(1, (2 * count + most) / std::max(2 * most, 1));
     if (count == 0) continue;
@@ -153,20 +216,20 @@ void TensorPlan::cut(Column& column) {
 
 /// The planes of a column's runs: a plane of one row is the run's to write, the rows of others lie one after
 /// another in the order of the runs.
-void TensorPlan::place_rows(const Column& column) {
-  std::vector<std::int32_t> count(shape_.size[2], 0), next(shape_.size[2], 0);
+void TensorPlan::Part::place_rows(const Column& column) {
+  std::vector<std::int32_t> count(shape->size[2], 0), next(shape->size[2], 0);
   const auto for_each_plane = [&](auto visit) {
     for (std::size_t i = column.first_run; i < runs.size(); ++i) {
       const TensorRun& run = runs[i];
       const int first = groups[run.first_group].zone_count / 32,
                 last = groups[run.first_group + run.group_count - 1].zone_count / 32,
-                planes = (last - first) * shape_.zone_planes + shape_.window_planes;
+                planes = (last - first) * shape->zone_planes + shape->window_planes;
       for (int i_plane = 0; i_plane < planes; ++i_plane)
-        visit(runs[i], i_plane, (first * shape_.zone_planes + i_plane) % shape_.size[2]);
+        visit(runs[i], i_plane, (first * shape->zone_planes + i_plane) % shape->size[2]);
     }
   };
   for_each_plane([&](const TensorRun&, int, int plane) { ++count[plane]; });
-  for (int plane = 0; plane < shape_.size[2]; ++plane) {
+  for (int plane = 0; plane < shape->size[2]; ++plane) {
     if (count[plane] == 1) continue;
     next[plane] = static_cast<std::int32_t>(row_count);
     sums.push_back({column.index, plane, next[plane], count[plane]});

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "recon/array/array.hpp"
 #include "recon/transform/gridded/gridding.hpp"
 
 namespace fhd {
@@ -78,19 +79,15 @@ struct TensorPlan {
   /// there are 2^31 groups or rows.
   TensorPlan(const std::int32_t* begins, const TensorShape& shape, int longest_run);
 
-  std::vector<TensorGroup> groups;
-  std::vector<TensorRun> runs;
-  std::vector<std::int32_t> row_lists;  ///< of each run, for each of its planes: the row; -1: the grid itself
-  std::vector<TensorSum> sums;
+  Array<TensorGroup> groups;
+  Array<TensorRun> runs;
+  Array<std::int32_t> row_lists;  ///< of each run, for each of its planes: the row; -1: the grid itself
+  Array<TensorSum> sums;
   std::int64_t row_count = 0;
 
  private:
-  struct Column;
-  void cut(Column& column);
-  void place_rows(const Column& column);
-
-  TensorShape shape_;
-  int longest_run_;
+  struct Part;
+  void join(const std::vector<Part>& parts);
 };
 
 }  // namespace fhd

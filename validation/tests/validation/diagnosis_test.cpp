@@ -33,6 +33,33 @@ Complex<float>* readout(Scan& scan, std::int64_t coil, std::int64_t index) {
   return scan.kspace.values.data() + coil * scan.kspace.sample_count() + index * readout_length;
 }
 
+TEST(Diagnosis, finds_a_repeated_readout_among_those_with_the_same_middle) {
+  Scan scan = faultless_scan();
+  const auto copy = [&](std::int64_t from, std::int64_t to, std::int64_t first, std::int64_t count) {
+    for (std::int64_t coil = 0; coil < 4; ++coil)
+      std::copy_n(readout(scan, coil, from) + first, count, readout(scan, coil, to) + first);
+  };
+  copy(1, 2, readout_length / 2 - 2, 4);
+  EXPECT_FALSE(warns(scan, "readouts", "repeat the values"));
+  copy(2, 5, 0, readout_length);
+  EXPECT_TRUE(
+      warns(scan, "readouts", "repeat the values of another one at other k-space positions (first: 5)"));
+}
+
+TEST(Diagnosis, positions_are_of_scans_with_the_same_places_on_the_same_matrix) {
+  const Scan scan = faultless_scan();
+  const SampledPositions positions(scan, readout_length);
+  Scan other = scan;
+  other.kspace.values[0] = Complex<float>(7);
+  EXPECT_TRUE(positions.are_of(other));
+  other.trajectory.k[3] += 1e-12;
+  EXPECT_FALSE(positions.are_of(other));
+  other = scan, other.geometry.fov_mm[1] *= 2;
+  EXPECT_FALSE(positions.are_of(other));
+  other = scan, other.geometry.matrix_size[0] = 34;
+  EXPECT_FALSE(positions.are_of(other));
+}
+
 TEST(Diagnosis, warns_of_nothing_in_a_faultless_scan) {
   for (const auto& finding : diagnose(faultless_scan(), readout_length))
     EXPECT_LT(static_cast<int>(finding.severity), static_cast<int>(Severity::warning)) << finding.text;

@@ -6,9 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "data/simulate.hpp"
-#include "recon/pipeline/reconstruct.hpp"
-#include "validation/certificate.hpp"
+#include "validation/tests/validation/verdict/planted.hpp"
 #include "validation/verdict/causes.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/readouts.hpp"
@@ -18,19 +16,6 @@ namespace {
 
 using Judgement = Verdict::Judgement;
 using data::TrajectoryKind;
-
-data::Simulation simulated(TrajectoryKind kind, std::array<int, 3> matrix_size, int coils) {
-  data::SimulationSettings settings;
-  settings.trajectory.kind = kind;
-  settings.trajectory.matrix_size = matrix_size;
-  settings.trajectory.fov_mm = {240, 240, matrix_size[2] > 1 ? 240.0 : 5.0};
-  settings.coil_count = coils;
-  return data::simulate(settings);
-}
-
-Verdict verdict_of(const Scan& scan, const Settings& settings = {}) {
-  return reconstruct(scan, settings, {}, {nullptr, validation::make_verifier()}).report.verdict.value();
-}
 
 /// The trajectory of every readout, `samples` later: linear between the samples of a diameter.
 void delay(Scan& scan, double samples) {
@@ -178,19 +163,6 @@ TEST(Verdict, takes_an_object_beyond_the_field_of_view_for_no_scale_of_k) {
   EXPECT_EQ(decided(0.9, 0.09), Judgement::ordinary);
   EXPECT_EQ(decided(0.5, 0.09), Judgement::unexplained) << "the scale explains more";
   EXPECT_EQ(decided(0.64, 0.3), Judgement::unexplained) << "too much is left over";
-}
-
-TEST(Verdict, blames_no_gain_where_little_is_left_over) {
-  Verdict v;
-  v.tested = 1, v.by_coil.assign(2, {0, 0.5, 0.1, 1});
-  v.changes = {{"gain", "the gain of a coil differs by 2 %", 2, 0, "%", 0.6}};
-  v.unexplained = 0.01;
-  validation::decide(v, 1e-4, 30);
-  EXPECT_EQ(v.judgement, Judgement::explained);
-  v.unexplained = 0.2;
-  validation::decide(v, 1e-4, 30);
-  ASSERT_TRUE(v.cause);
-  EXPECT_EQ(v.cause->code, "gain");
 }
 
 TEST(Verdict, names_a_cause_with_its_size_however_little_is_left_over) {

@@ -443,7 +443,6 @@ Verdict verdict_of(bool noise_is_measured) {
   verdict.readouts_per_group = 4;
   verdict.changes = {{"gain", "the gain of a coil differs by 2.8 %", 2.8, 0, "%", 0.09}};
   verdict.ordinary = {{"motion", "motion of some 0.3 voxels", 0.3, 0, "voxels", 0.4}};
-  verdict.prediction_error = 0.031;
   return verdict;
 }
 
@@ -464,7 +463,6 @@ TEST_F(ReportPageDrawn, says_of_the_data_what_the_verdict_says_with_pictures) {
     need(text.includes("Most is left over beyond noise between 1/16 and 1 of the way to the edge: 29 % of the signal there."), text);
     need(text.includes("5.4 to 7.7 % of the mean signal") && text.includes("5 to 7 % of the mean signal"), "coils and readouts");
     need(text.includes("motion of some 0.3 voxels, 40 %"), "ordinary sources");
-    need(text.includes("predicts the fourth to within 3.1 % beyond noise"), "prediction");
     need(!text.includes("gain of a coil"), "small changes are no findings");
   )js";
   EXPECT_EQ(draw(page_of(true), check + R"(need(text.includes("χ² is 1230"), "the noise is known");)"), 0)

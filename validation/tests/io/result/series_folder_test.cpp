@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/result/report_json.hpp"
@@ -72,6 +73,24 @@ class SeriesFolderTest : public FolderTest {
   std::string there(const std::string& name) const { return path("out.partial/" + name); }
 };
 using SeriesFolders = SeriesFolderTest;
+
+TEST_F(SeriesFolders, take_volumes_from_several_threads) {
+  {
+    const auto folder = open();
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < count; ++i) threads.emplace_back([&, i] { add(*folder, i); });
+    for (auto& thread : threads) thread.join();
+  }
+  const auto folder = open();
+  EXPECT_EQ(folder->finished_count(), count);
+  for (unsigned i = 0; i < count; ++i) {
+    ASSERT_TRUE(folder->holds(i));
+    Image image;
+    folder->images()->read(i, image);
+    EXPECT_TRUE(same_bits(image.values, random_image(i, false).values));
+    EXPECT_EQ(folder->report(i).report, json_of(report_of(i)).report);
+  }
+}
 
 TEST_F(SeriesFolders, give_volumes_back_to_the_last_bit) {
   for (const bool in_double : {false, true}) {

@@ -97,7 +97,7 @@ TEST_F(ZeroSamples, a_scan_that_was_stopped_is_suspected_but_not_partial_fourier
 
 TEST_F(ZeroSamples, a_readout_that_was_lost_is_left_out_with_a_warning) {
   constexpr std::int64_t many = 200;
-  auto scan = random_scan({16, 12, 1}, 3, many * readout, readout);
+  auto scan = random_scan({16, 12, 1}, 3, readout, many);
   for (std::int64_t coil = 0; coil < 3; ++coil)
     for (std::int64_t n = 0; n < readout; ++n)
       scan.kspace.values[coil * many * readout + 70 * readout + n] = {};

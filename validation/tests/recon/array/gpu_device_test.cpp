@@ -59,6 +59,22 @@ TEST_F(GpuDevice, arrays_survive_the_way_there_and_back) {
   EXPECT_TRUE(tests::identical(copy, values));
 }
 
+TEST_F(GpuDevice, large_arrays_survive_the_way_there_and_back_in_pieces) {
+  const auto there_and_back = [](std::int64_t count) {
+    auto values = tests::random_values<float>({count}, 2);
+    const auto sent = values;
+    const auto there = values.to(Device::cuda());
+    for (auto& value : values) value = -1;  // what was copied is the caller's again
+    EXPECT_TRUE(tests::identical(there.to(Device::cpu()), sent)) << count;
+  };
+  constexpr std::int64_t piece = std::int64_t{2} << 20;  // values in 8 MiB
+  for (const std::int64_t count : {4 * piece - 1, 4 * piece, 4 * piece + 1, 7 * piece + 12345})
+    there_and_back(count);
+  std::vector<std::thread> threads;  // one in pieces, the other as the driver does it
+  for (int i = 0; i < 2; ++i) threads.emplace_back([&] { there_and_back(5 * piece); });
+  for (auto& thread : threads) thread.join();
+}
+
 TEST_F(GpuDevice, new_arrays_are_zero) {
   // Fill and release first, so that the next array may get memory that was used.
   { const auto used = tests::random_values<float>({1 << 20}, 2).to(Device::cuda()); }

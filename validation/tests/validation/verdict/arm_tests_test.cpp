@@ -8,9 +8,7 @@
 #include <functional>
 #include <numbers>
 
-#include "data/simulate.hpp"
-#include "recon/pipeline/reconstruct.hpp"
-#include "validation/certificate.hpp"
+#include "validation/tests/validation/verdict/planted.hpp"
 
 namespace fhd {
 namespace {
@@ -18,49 +16,24 @@ namespace {
 using data::TrajectoryKind;
 using Index = std::int64_t;
 
-data::Simulation simulated(TrajectoryKind kind, int coils) {
-  data::SimulationSettings settings;
-  settings.trajectory.kind = kind;
-  settings.trajectory.matrix_size = {64, 64, 1};
-  settings.trajectory.fov_mm = {240, 240, 5};
-  settings.coil_count = coils;
-  return data::simulate(settings);
-}
-
-Verdict verdict_of(const Scan& scan) {
-  return reconstruct(scan, {}, {}, {nullptr, validation::make_verifier()}).report.verdict.value();
-}
-
 /// Multiplies the samples by factor(readout, k along y in cycles/FOV, |k|).
 void multiply(data::Simulation& made,
               const std::function<std::complex<double>(Index, double, double)>& factor) {
-  auto& kspace = made.scan.kspace;
   const auto& k = made.scan.trajectory.k;
-  const Index all = kspace.sample_count();
-  for (Index i = 0; i < kspace.values.size(); ++i) {
-    const Index m = i % all;
-    const auto f = factor(m / made.readout_length, k[all + m], std::hypot(k[m], k[all + m]));
-    kspace.values[i] =
-        Complex<float>(Complex<double>(f.real(), f.imag()) * Complex<double>(kspace.values[i]));
-  }
+  const Index all = made.scan.kspace.sample_count();
+  change_samples(made, [&](Complex<float> d, Index, Index readout, Index place) {
+    const Index m = readout * made.readout_length + place;
+    const auto f = factor(readout, k[all + m], std::hypot(k[m], k[all + m]));
+    return Complex<float>(Complex<double>(f.real(), f.imag()) * Complex<double>(d));
+  });
 }
 
 void lose_a_readout(data::Simulation& made) {
-  const auto told = made.scan.kspace.values;
-  const Index all = made.scan.kspace.sample_count(), length = made.readout_length;
-  for (Index i = 0; i < told.size(); ++i) {
-    const Index m = i % all, j = m / length;
-    const Index from = j < made.readout_count / 3 ? j : std::min(j + 1, made.readout_count - 1);
-    made.scan.kspace.values[i] = told[i - m + from * length + m % length];
-  }
+  const Index readouts = made.readout_count;
+  move_readouts(made, [=](Index j) { return j < readouts / 3 ? j : std::min(j + 1, readouts - 1); });
 }
 void shuffle(data::Simulation& made) {
-  const auto told = made.scan.kspace.values;
-  const Index all = made.scan.kspace.sample_count(), length = made.readout_length;
-  for (Index i = 0; i < told.size(); ++i) {
-    const Index m = i % all, from = 3 * (m / length) % made.readout_count;
-    made.scan.kspace.values[i] = told[i - m + from * length + m % length];
-  }
+  move_readouts(made, [&](Index j) { return 3 * j % made.readout_count; });
 }
 void random_phases(data::Simulation& made) {
   multiply(made, [](Index j, double, double) { return std::polar(1.0, 117.0 * static_cast<double>(j * j)); });
@@ -96,7 +69,7 @@ class Arms : public testing::TestWithParam<PlantedInArms> {};
 
 TEST_P(Arms, tell_what_makes_them_contradict_each_other) {
   const auto& planted = GetParam();
-  auto made = simulated(planted.kind, planted.coils);
+  auto made = simulated(planted.kind, {64, 64, 1}, planted.coils);
   planted.plant(made);
   const Verdict v = verdict_of(made.scan);
   ASSERT_TRUE(v.cause) << v.sentence;
@@ -120,7 +93,7 @@ TEST(Arms, agree_in_scans_that_are_right) {
   for (const auto kind :
        {TrajectoryKind::golden_radial, TrajectoryKind::spiral, TrajectoryKind::variable_density_spiral})
     for (const int coils : {1, 6}) {
-      const Verdict v = verdict_of(simulated(kind, coils).scan);
+      const Verdict v = verdict_of(simulated(kind, {64, 64, 1}, coils).scan);
       EXPECT_FALSE(v.cause) << data::name_of(kind) << ": " << v.cause->text;
     }
 }

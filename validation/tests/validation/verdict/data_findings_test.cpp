@@ -8,9 +8,7 @@
 #include <numbers>
 #include <random>
 
-#include "data/simulate.hpp"
-#include "recon/pipeline/reconstruct.hpp"
-#include "validation/certificate.hpp"
+#include "validation/tests/validation/verdict/planted.hpp"
 #include "validation/verdict/judgement.hpp"
 
 namespace fhd {
@@ -19,43 +17,10 @@ namespace {
 using data::TrajectoryKind;
 using Index = std::int64_t;
 
-data::Simulation simulated(TrajectoryKind kind, std::array<int, 3> matrix_size, int coils) {
-  data::SimulationSettings settings;
-  settings.trajectory.kind = kind;
-  settings.trajectory.matrix_size = matrix_size;
-  settings.trajectory.fov_mm = {240, 240, matrix_size[2] > 1 ? 240.0 : 5.0};
-  settings.coil_count = coils;
-  return data::simulate(settings);
-}
-
-Verdict verdict_of(const Scan& scan) {
-  return reconstruct(scan, {}, {}, {nullptr, validation::make_verifier()}).report.verdict.value();
-}
-
 double root_mean_square(const Scan& scan) {
   double sum = 0;
   for (const auto& d : scan.kspace.values) sum += norm(Complex<double>(d));
   return std::sqrt(sum / static_cast<double>(scan.kspace.values.size()));
-}
-
-/// Multiplies or adds to every sample: change(value, readout, place in it).
-void change_samples(data::Simulation& made,
-                    const std::function<Complex<float>(Complex<float>, Index, Index)>& change) {
-  auto& kspace = made.scan.kspace;
-  for (Index i = 0; i < kspace.values.size(); ++i) {
-    const Index m = i % kspace.sample_count();
-    kspace.values[i] = change(kspace.values[i], m / made.readout_length, m % made.readout_length);
-  }
-}
-
-/// Stores in each readout the samples of readout `source`.
-void move_readouts(data::Simulation& made, const std::function<Index(Index)>& source) {
-  const auto told = made.scan.kspace.values;
-  const Index all = made.scan.kspace.sample_count(), length = made.readout_length;
-  for (Index i = 0; i < told.size(); ++i) {
-    const Index m = i % all;
-    made.scan.kspace.values[i] = told[i - m + source(m / length) * length + m % length];
-  }
 }
 
 struct Planted {
@@ -71,7 +36,7 @@ struct Planted {
 std::function<void(data::Simulation&)> tone(double share, double frequency) {
   return [=](data::Simulation& made) {
     const double amplitude = share * root_mean_square(made.scan);
-    change_samples(made, [&](Complex<float> d, Index readout, Index n) {
+    change_samples(made, [&](Complex<float> d, Index, Index readout, Index n) {
       const double angle =
           2 * std::numbers::pi * (frequency * static_cast<double>(n) + 0.37 * static_cast<double>(readout));
       return d + Complex<float>(static_cast<float>(amplitude * std::cos(angle)),
@@ -82,7 +47,7 @@ std::function<void(data::Simulation&)> tone(double share, double frequency) {
 
 void hamming(data::Simulation& made) {
   const auto length = static_cast<double>(made.readout_length);
-  change_samples(made, [&](Complex<float> d, Index, Index n) {
+  change_samples(made, [&](Complex<float> d, Index, Index, Index n) {
     return static_cast<float>(
                0.54 - 0.46 * std::cos(2 * std::numbers::pi * (static_cast<double>(n) + 0.5) / length)) *
            d;
@@ -110,7 +75,7 @@ void spike(data::Simulation& made) {
 /// Multiplies readout j by factor(j).
 std::function<void(data::Simulation&)> gains(const std::function<float(Index)>& factor) {
   return [=](data::Simulation& made) {
-    change_samples(made, [&](Complex<float> d, Index readout, Index) { return factor(readout) * d; });
+    change_samples(made, [&](Complex<float> d, Index, Index readout, Index) { return factor(readout) * d; });
   };
 }
 
@@ -118,19 +83,21 @@ void noise_in_readout(data::Simulation& made) {
   const float size = static_cast<float>(10 * root_mean_square(made.scan));
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
-  change_samples(made, [&](Complex<float> d, Index readout, Index) {
+  change_samples(made, [&](Complex<float> d, Index, Index readout, Index) {
     return readout == 20 ? Complex<float>(size * normal(random), size * normal(random)) : d;
   });
 }
 
 void ramp(data::Simulation& made) {
-  change_samples(
-      made, [](Complex<float> d, Index, Index n) { return std::min(1.f, static_cast<float>(n) / 5) * d; });
+  change_samples(made, [](Complex<float> d, Index, Index, Index n) {
+    return std::min(1.f, static_cast<float>(n) / 5) * d;
+  });
 }
 
 std::function<void(data::Simulation&)> imaginary_gain(float gain) {
   return [=](data::Simulation& made) {
-    change_samples(made, [=](Complex<float> d, Index, Index) { return Complex<float>(d.re, gain * d.im); });
+    change_samples(made,
+                   [=](Complex<float> d, Index, Index, Index) { return Complex<float>(d.re, gain * d.im); });
   };
 }
 
@@ -139,8 +106,9 @@ void wrap(data::Simulation& made) {
   for (const auto& d : made.scan.kspace.values) most = std::max({most, std::abs(d.re), std::abs(d.im)});
   most /= 3;
   const auto wrapped = [=](float x) { return x - 2 * most * std::floor((x + most) / (2 * most)); };
-  change_samples(
-      made, [&](Complex<float> d, Index, Index) { return Complex<float>(wrapped(d.re), wrapped(d.im)); });
+  change_samples(made, [&](Complex<float> d, Index, Index, Index) {
+    return Complex<float>(wrapped(d.re), wrapped(d.im));
+  });
 }
 
 void swap_neighbours(data::Simulation& made) {

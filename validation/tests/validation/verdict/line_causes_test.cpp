@@ -8,7 +8,7 @@
 #include <numbers>
 #include <random>
 
-#include "data/simulate.hpp"
+#include "validation/tests/validation/verdict/planted.hpp"
 
 namespace fhd {
 namespace {
@@ -37,16 +37,8 @@ std::optional<Finding> cause_in(const Lines& made) {
   return validation::cause_in_lines(input, starts, 0.05);
 }
 
-using Change = std::function<Complex<float>(Complex<float> value, Index coil, Index line, Index place)>;
-std::function<void(Lines&)> each(const Change& change) {
-  return [=](Lines& made) {
-    auto& kspace = made.scan.kspace;
-    for (Index i = 0; i < kspace.values.size(); ++i) {
-      const Index m = i % kspace.sample_count();
-      kspace.values[i] = change(kspace.values[i], i / kspace.sample_count(), m / made.readout_length,
-                                m % made.readout_length);
-    }
-  };
+std::function<void(Lines&)> each(const SampleChange& change) {
+  return [=](Lines& made) { change_samples(made, change); };
 }
 Complex<float> turned(Complex<float> value, double angle) {
   return Complex<float>(static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))) * value;
@@ -60,14 +52,7 @@ std::function<void(Lines&)> moved(double x, double y, const std::function<double
 }
 /// Puts line source(j) at the place of line j.
 std::function<void(Lines&)> from(const std::function<Index(Index)>& source) {
-  return [=](Lines& made) {
-    const auto told = made.scan.kspace.values;
-    const Index all = made.scan.kspace.sample_count(), length = made.readout_length;
-    for (Index i = 0; i < told.size(); ++i) {
-      const Index m = i % all;
-      made.scan.kspace.values[i] = told[i - m + source(m / length) * length + m % length];
-    }
-  };
+  return [=](Lines& made) { move_readouts(made, source); };
 }
 double drawn(Index line, unsigned seed) {
   std::mt19937 generator(seed + static_cast<unsigned>(line));
