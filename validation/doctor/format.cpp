@@ -118,11 +118,7 @@ std::optional<Finding> floats_read_late(const KSpace& kspace, FormatIndex length
       alike += last.im * next.im > 0 ? 1 : -1, ++count;
     }
   if (count < fewest || imaginary <= much * real || alike < mostly * count) return {};
-  return of_format(
-      "floats",
-      "the floats of the samples are read from the second one on: each sample holds an imaginary "
-      "part, and the real part of the next sample as its imaginary part",
-      1, "floats");
+  return of_format("floats", floats_in_words, 1, "floats");
 }
 
 /// Returns the readouts of most energy, at most so many.

@@ -208,13 +208,10 @@ class Alternatives {
   }
 
   void floats() {
-    add("the floats of the samples are read from the second one on: each sample holds an imaginary part, and "
-        "the "
-        "real part of the next sample as its imaginary part",
-        [](Scan& scan) {
-          auto& values = scan.kspace.values;
-          for (Index i = values.size() - 1; i > 0; --i) values[i] = {values[i - 1].im, values[i].re};
-        });
+    add(doctor::floats_in_words, [](Scan& scan) {
+      auto& values = scan.kspace.values;
+      for (Index i = values.size() - 1; i > 0; --i) values[i] = {values[i - 1].im, values[i].re};
+    });
   }
 
   void orders() {
