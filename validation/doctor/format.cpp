@@ -17,11 +17,11 @@ namespace fhd::doctor {
 namespace {
 
 using FormatIndex = std::int64_t;
-constexpr double on_grid = 1e-3;  // of a step, and 1e-6 of a value: float numbers round by 6e-8
+constexpr double grid_tolerance = 1e-3;  // of a step, and 1e-6 of a value: float numbers round by 6e-8
 
 bool is_multiple(double value, double step) {
   const double steps = value / step;
-  return std::abs(steps - std::rint(steps)) <= on_grid + 1e-6 * std::abs(steps);
+  return std::abs(steps - std::rint(steps)) <= grid_tolerance + 1e-6 * std::abs(steps);
 }
 
 Finding of_format(const char* code, std::string text, double amount, const char* unit) {

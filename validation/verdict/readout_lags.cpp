@@ -191,13 +191,13 @@ std::optional<Finding> ramps_of_readouts(const Scan& scan, LagIndex length, LagI
 
 /// Returns that readouts begin early or late.
 std::optional<Finding> lags_of_profiles(const Scan& scan, LagIndex length, LagIndex step, LagIndex readouts) {
-  constexpr double alike = 0.95, nearer = 0.4;
+  constexpr double least_alike = 0.95, nearer = 0.4;
   const auto profiles = profiles_of(scan, length, step);
   if (profiles.empty()) return {};
   const auto lags = lags_of(profiles);
   const double before = alikeness(profiles, std::vector<LagIndex>(profiles.size())),
                after = alikeness(profiles, lags);
-  if (after < alike || 1 - after > nearer * (1 - before)) return {};
+  if (after < least_alike || 1 - after > nearer * (1 - before)) return {};
   if (const auto s = step_in(lags); s > 0) {
     const LagIndex samples = lags.back() - lags.front();
     return Finding{
