@@ -108,17 +108,18 @@ double offset_of(const VerifierInput<float>& e, const EnergyTable& table) {
   std::vector<double> re, im;
   // Steps of the golden ratio: readouts have periods, and places in them.
   const Index most = std::min<Index>(samples, 20'000);
-  const auto chosen = [&](Index i) {
-    return static_cast<Index>(std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0) *
-                              static_cast<double>(samples));
-  };
+  std::vector<Index> chosen;
+  for (Index i = 0; i < most; ++i) {
+    const auto m = static_cast<Index>(std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0) *
+                                      static_cast<double>(samples));
+    if (shell_radii[table.shell_of[static_cast<std::size_t>(m)]] >= 1) chosen.push_back(m);
+  }
   for (Index coil = 0; coil < e.coil_count; ++coil) {
     re.clear(), im.clear();
-    for (Index i = 0; i < most; ++i)
-      if (const Index m = chosen(i); shell_radii[table.shell_of[static_cast<std::size_t>(m)]] >= 1) {
-        const Value d = sample_of(e, coil * samples + m);
-        re.push_back(d.real()), im.push_back(d.imag());
-      }
+    for (const Index m : chosen) {
+      const Value d = sample_of(e, coil * samples + m);
+      re.push_back(d.real()), im.push_back(d.imag());
+    }
     // A mean would count the few samples of the centre in wrong places.
     square += std::norm(Value(median(re), median(im))) * static_cast<double>(samples);
   }
