@@ -114,8 +114,9 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   Verdict& verdict = *report.verdict;
   const bool maps_are_given = scan.calibration || (scan.sensitivity_maps && !asks_to_find(coils.maps));
   if (!maps_are_given && report.converged) validation::drop_what_maps_follow(verdict);
-  const bool is_suspected =
-      verdict.judgement == Judgement::unexplained || verdict.judgement == Judgement::varies;
+  const bool is_suspected = verdict.judgement == Judgement::unexplained ||
+                            verdict.judgement == Judgement::varies ||
+                            verdict.judgement == Judgement::ordinary;
   auto evident = is_suspected ? validation::cause_in_raw_samples(scan) : std::nullopt;
   if (evident) {
     validation::blame(std::move(*evident), verdict);

@@ -55,15 +55,15 @@ Matrix gram_matrix(const SmallPositions& k, const SmallGrid& grid) {
     along[axis] = turns_along(k, axis, -(n[axis] - 1) * step, step, 2 * n[axis] - 1);
   }
   Matrix sums({wz, wy, wx});
-#pragma omp parallel for collapse(2) schedule(static)
-  for (int z = 0; z < wz; ++z)
-    for (int y = 0; y < wy; ++y) {
-      auto* const row = sums.data() + (Index{z} * wy + y) * wx;
-      for (Index m = 0; m < static_cast<Index>(k.size()); ++m) {
-        const auto plane = along[2][m * wz + z] * along[1][m * wy + y];
-        for (int x = 0; x < wx; ++x) row[x] += plane * along[0][m * wx + x];
-      }
+#pragma omp parallel for schedule(static)
+  for (int line = 0; line <= wz * wy / 2; ++line) {  // opposite differences have conjugated sums
+    auto* const row = sums.data() + Index{line} * wx;
+    for (Index m = 0; m < static_cast<Index>(k.size()); ++m) {
+      const auto plane = along[2][m * wz + line / wy] * along[1][m * wy + line % wy];
+      for (int x = 0; x < wx; ++x) row[x] += plane * along[0][m * wx + x];
     }
+  }
+  for (Index i = 0; i < sums.size() / 2; ++i) sums[sums.size() - 1 - i] = conj(sums[i]);
   Matrix gram({grid.count(), grid.count()});
 #pragma omp parallel for schedule(static)
   for (Index p = 0; p < grid.count(); ++p) {

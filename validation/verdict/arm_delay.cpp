@@ -57,13 +57,10 @@ class ArmDelays {
     const ArmImages images(k, arms_.axes, radius + margin, {}, field);
     if (!(images.freedom > 0.5 * rows)) return none;
     const Index coils = arms_.coils;
-    Array<Complex<double>> conjugated({coils, static_cast<Index>(kept.size())});
+    Array<Complex<double>> w({static_cast<Index>(kept.size()), coils});
     for (std::size_t i = 0; i < kept.size(); ++i)
-      for (Index c = 0; c < coils; ++c)
-        conjugated[c * conjugated.extent(1) + static_cast<Index>(i)] = conj(arms_.data[kept[i] * coils + c]);
-    const auto z = matrix_product(images.factor, adjoint(matrix_product(conjugated, images.encoding)));
-    const double all = energy(conjugated);
-    return (all - energy(z)) / images.freedom / (all / rows);
+      std::copy_n(arms_.data.data() + kept[i] * coils, coils, w.data() + static_cast<Index>(i) * coils);
+    return images.misfit(w) / images.freedom / (energy(w) / rows);
   }
   void try_at(const Delays& delays) {
     if (const double left = misfit(delays); left < best_) best_ = left, delays_ = delays;

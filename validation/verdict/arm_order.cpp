@@ -15,7 +15,7 @@
 namespace fhd::validation {
 namespace {
 
-using Source = std::vector<Index>;  ///< [arm]: which arm of the file belongs there; -1: none
+using Source = std::vector<Index>;  ///< [arm]: which readout of the file belongs there
 
 struct Order {
   std::string text;
@@ -27,10 +27,15 @@ struct Order {
 
 class ArmOrders {
  public:
-  ArmOrders(const ArmModel& model, const Matrix& data, double noise)
-      : model_(model), data_(data), n_(model.arms().arms), noise_(noise) {
-    told_.resize(static_cast<std::size_t>(n_));
-    std::iota(told_.begin(), told_.end(), Index{0});
+  ArmOrders(const ArmModel& model, const SamplesOfReadouts& samples, double noise)
+      : model_(model),
+        samples_(samples),
+        n_(model.arms().arms),
+        all_(static_cast<Index>(model.arms().all.size())),
+        stride_(model.arms().stride),
+        noise_(noise) {
+    for (Index l = 0; l < n_; ++l) told_.push_back(l * stride_);
+    data_ = samples_(told_);
   }
 
   std::optional<ArmCause> operator()() const {
@@ -40,7 +45,9 @@ class ArmOrders {
     const auto consider = [&](Order order) {
       if (order.misfit < best.misfit) best = std::move(order);
     };
-    for (auto& [text, source] : named_orders(n_)) {
+    for (const auto& [text, places] : named_orders(all_)) {
+      Source source;
+      for (const Index place : told_) source.push_back(places[at(place)]);
       const double left = misfit(source);
       consider({text, "exchange", 0, std::move(source), left});
     }
@@ -49,8 +56,11 @@ class ArmOrders {
     constexpr double clearly = 0.5, most_of_free = 0.1;
     const double limit = best.source.empty() ? beyond_noise(most_of_free, told, noise_)
                                              : beyond_noise(clearly, best.misfit, noise_);
-    if (auto free = n_ <= few_arms ? by_exchanges(limit) : by_assignment(limit); free.misfit < limit)
+    if (stride_ > 1) {
+      // Another order of all readouts is told by their samples alone (order_by_neighbours).
+    } else if (auto free = n_ <= few_arms ? by_exchanges(limit) : by_assignment(limit); free.misfit < limit) {
       best = std::move(free);
+    }
     if (best.source.empty()) return {};
     return ArmCause{
         {best.code, best.text,
@@ -61,32 +71,40 @@ class ArmOrders {
  private:
   static constexpr Index few_arms = 24;
 
-  double misfit(const Source& source) const { return model_.misfit(model_.arranged(data_, source)); }
+  double misfit(const Source& source) const { return model_.misfit(model_.arranged(samples_(source))); }
   static std::size_t at(Index l) { return static_cast<std::size_t>(l); }
 
   /// Returns the best order in which from some readout on each holds the samples of `by` places later.
   Order moved(Index by) const {
     // Places whose samples were lost, or to which none are moved, are left out. The sum z = A^H w follows the first readout.
+    const auto has_source = [&](Index l) { return told_[at(l)] >= by && told_[at(l)] - by < all_; };
+    Source source;
+    for (Index l = 0; l < n_; ++l) source.push_back(has_source(l) ? told_[at(l)] - by : 0);
+    const Matrix moved = samples_(source);
     Matrix z({model_.voxels(), model_.arms().coils});
     double all = 0;
-    const auto add = [&](Index l, Index a, double sign) {
-      if (a < 0 || a >= n_ || l >= n_) return;
-      add_arm(l, a, sign, 0, z);
-      all += sign * energy_of_arm(l, a);
+    const auto add = [&](const Matrix& of, Index l, double sign) {
+      add_arm(of, l, l, sign, 0, z);
+      all += sign * energy_of_arm(of, l, l);
     };
-    for (Index l = std::max<Index>(0, by); l < n_; ++l) add(l, l - by, 1);
+    const auto add_moved = [&](Index l, double sign) {
+      if (l < n_ && has_source(l)) add(moved, l, sign);
+    };
+    const Index lost = stride_ == 1 ? std::max<Index>(0, by) : by > 0;  // arms
+    for (Index l = lost; l < n_; ++l) add_moved(l, 1);
     Order best;
     best.misfit = std::numeric_limits<double>::infinity();
     for (Index first = 0; first + 2 < n_; ++first) {
       if (first > 1) {
         std::vector<Index> missing;
-        for (Index l = first; l < std::min(n_, first + by); ++l) missing.push_back(l);
-        for (Index l = n_ + std::min<Index>(0, by); l < n_; ++l) missing.push_back(l);
+        for (Index l = first; l < std::min(n_, first + lost); ++l) missing.push_back(l);
+        for (Index l = first; l < n_; ++l)
+          if (by < 0 && !has_source(l)) missing.push_back(l);
         if (const double left = model_.misfit_without(missing, z, all); left < best.misfit)
           best.misfit = left, best.first = first;
       }
-      add(first, first, 1);
-      add(first + std::max<Index>(0, by), first - std::min<Index>(0, by), -1);
+      add(data_, first, 1);
+      add_moved(first + lost, -1);
     }
     best.code = "order";
     best.text = order_in_words(model_.arms().numbers[at(best.first)], by);
@@ -103,7 +121,8 @@ class ArmOrders {
     std::vector<double> energies;
     for (Index l = 0; l < n_; ++l) {
       Matrix y({model_.voxels(), n_ * coils});
-      for (Index a = 0; a < n_; ++a) add_arm(l, a, 1, a * coils, y), energies.push_back(energy_of_arm(l, a));
+      for (Index a = 0; a < n_; ++a)
+        add_arm(data_, l, a, 1, a * coils, y), energies.push_back(energy_of_arm(data_, l, a));
       for (Index a = 0; a < n_; ++a)
         for (Index i = 0; i < size; ++i)
           of_pairs[(l * n_ + a) * size + i] = y[i / coils * n_ * coils + a * coils + i % coils];
@@ -159,18 +178,18 @@ class ArmOrders {
   }
 
   /// Adds A_l^H d_a to y from a column on.
-  void add_arm(Index l, Index a, double sign, Index column, Matrix& y) const {
+  void add_arm(const Matrix& d, Index l, Index a, double sign, Index column, Matrix& y) const {
     const Index coils = model_.arms().coils;
     model_.add_adjoint(
-        l, [&](Index row) { return data_.data() + (a * model_.arms().places + model_.place(row)) * coils; },
-        sign, column, y);
+        l, [&](Index row) { return d.data() + (a * model_.arms().places + model_.place(row)) * coils; }, sign,
+        column, y);
   }
-  double energy_of_arm(Index l, Index a) const {
+  double energy_of_arm(const Matrix& d, Index l, Index a) const {
     const Index coils = model_.arms().coils;
     double sum = 0;
     for (Index row = model_.first_row(l); row < model_.end_row(l); ++row)
       for (Index c = 0; c < coils; ++c)
-        sum += norm(data_[(a * model_.arms().places + model_.place(row)) * coils + c]);
+        sum += norm(d[(a * model_.arms().places + model_.place(row)) * coils + c]);
     return sum;
   }
 
@@ -232,17 +251,17 @@ class ArmOrders {
   }
 
   const ArmModel& model_;
-  const Matrix& data_;
-  Index n_;
+  const SamplesOfReadouts& samples_;
+  Index n_, all_, stride_;
   double noise_;
   Source told_;
+  Matrix data_{};  ///< as told
 };
 
 }  // namespace
 
-std::optional<ArmCause> order_of_arms(const ArmModel& model, const Matrix& data, double noise) {
-  if (!model.arms().is_whole) return {};
-  return ArmOrders(model, data, noise)();
+std::optional<ArmCause> order_of_arms(const ArmModel& model, const SamplesOfReadouts& samples, double noise) {
+  return ArmOrders(model, samples, noise)();
 }
 
 }  // namespace fhd::validation

@@ -19,6 +19,14 @@ Matrix data_over(const ArmSamples& arms, const std::vector<Complex<double>>& fac
   return data;
 }
 
+/// Returns data of these arms, which hold `each` values.
+Matrix rows_of(const Matrix& data, Index each, const std::vector<Index>& arms) {
+  Matrix rows({static_cast<Index>(arms.size()), each});
+  for (std::size_t i = 0; i < arms.size(); ++i)
+    std::copy_n(data.data() + arms[i] * each, each, rows.data() + static_cast<Index>(i) * each);
+  return rows;
+}
+
 /// Returns the variance of white noise by fourth differences along readouts, where it is least: at most what signal
 /// adds to noise.
 double noise_by_differences(const VerifierInput<float>& e, const std::vector<Index>& starts) {
@@ -92,7 +100,7 @@ ArmFindings ArmComparison::search() const {
   if (!is_left(*model_, before) ||
       (!is_as_measured_ && before < beside_factors * energy(model_->arranged(data_))))
     return {};
-  auto best = order_of_arms(*model_, data_, noise(*model_));
+  auto best = order_of_readouts(noise(*model_));
   const auto consider = [&](std::optional<ArmCause> cause) {
     if (cause && (!best || cause->misfit < best->misfit)) best = std::move(cause);
   };
@@ -107,15 +115,32 @@ ArmFindings ArmComparison::search() const {
   return {std::move(best->finding), share};
 }
 
+/// Returns another order of the readouts; none where factors were taken off some, and the others are as they were.
+std::optional<ArmCause> ArmComparison::order_of_readouts(double noise) const {
+  if (arms_.stride == 1)
+    return order_of_arms(
+        *model_, [&](const std::vector<Index>& of) { return rows_of(data_, arms_.places * arms_.coils, of); },
+        noise);
+  if (!is_as_measured_) return {};
+  return order_of_arms(
+      *model_,
+      [&](std::vector<Index> of) {
+        for (Index& readout : of) readout = arms_.all[static_cast<std::size_t>(readout)];
+        return samples_at_places(arms_, e_, starts_, of);
+      },
+      noise);
+}
+
 double ArmComparison::noise(const ArmModel& model) const {
   return noise_ * model.freedom() * static_cast<double>(arms_.coils);
 }
 
-/// Returns whether more is left over than noise, and than mistakes leave that change an image by 10 %.
+/// Returns whether more is left over than noise and what small images cannot hold of an object, which is less than
+/// mistakes leave that change an image by 10 %. Right scans at high SNR leave 0.8e-5 beside noise.
 bool ArmComparison::is_left(const ArmModel& model, double misfit) const {
   constexpr double noise_like = 2;        // of the noise, whose estimate is uncertain
   constexpr double of_no_account = 1e-5;  // of |d|^2
-  return misfit > noise_like * noise(model) && misfit > of_no_account * energy(model.arranged(arms_.data));
+  return misfit > noise_like * noise(model) + of_no_account * energy(model.arranged(arms_.data));
 }
 
 std::vector<Complex<double>> ArmComparison::factors_that_explain(double as_told) const {

@@ -2,6 +2,7 @@
 // Tests what explains arms that contradict each other (arms.hpp): a factor of each readout, another order, a moving
 // object.
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -39,10 +40,12 @@ struct ArmCause {
   Finding finding;
   double misfit = 0;
 };
-/// Returns the order of the arms that leaves least of `data`, which is [arm][place][coil] as in ArmSamples; code
-/// "order" where some are lost or stored twice, else "exchange". `noise`: the misfit of noise.
-std::optional<ArmCause> order_of_arms(const ArmModel& model, const Array<Complex<double>>& data,
-                                      double noise);
+/// Returns samples [arm][place][coil] as in ArmSamples of readouts, given by their numbers in ArmSamples::all.
+using SamplesOfReadouts = std::function<Matrix(const std::vector<Index>&)>;
+/// Returns the order of the readouts that leaves least of their samples; code "order" where some are lost or stored
+/// twice, else "exchange". `noise`: the misfit of noise. Where some readouts are arms, orders that have a name are
+/// tried, for which the samples of the others are at hand.
+std::optional<ArmCause> order_of_arms(const ArmModel& model, const SamplesOfReadouts& samples, double noise);
 /// Returns how the object moves from readout to readout; code "motion". `matrix_size`: for sizes in voxels; `noise`
 /// as above.
 std::optional<ArmCause> motion_of_arms(const ArmModel& model, const Array<Complex<double>>& data,
@@ -71,6 +74,7 @@ class ArmComparison {
  private:
   double noise(const ArmModel& model) const;
   bool is_left(const ArmModel& model, double misfit) const;
+  std::optional<ArmCause> order_of_readouts(double noise) const;
   std::vector<Complex<double>> factors_that_explain(double as_told) const;
 
   const VerifierInput<float>& e_;

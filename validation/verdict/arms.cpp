@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -28,14 +29,14 @@ std::vector<Index> readouts_of_one_length(const std::vector<Index>& starts) {
   return found;
 }
 
-/// Keeps every n-th value, so that at most `most` stay; returns whether all do.
-bool thin_out(std::vector<Index>& values, Index most) {
+/// Keeps every n-th value, number `kept` among them, so that about `most` stay; returns n.
+Index thin_out(std::vector<Index>& values, Index most, Index kept = 0) {
   const auto count = static_cast<Index>(values.size()),
-             stride = std::max<Index>(1, (count + most - 1) / most);
-  for (Index i = 0; i * stride < count; ++i)
-    values[static_cast<std::size_t>(i)] = values[static_cast<std::size_t>(i * stride)];
-  values.resize(static_cast<std::size_t>((count + stride - 1) / stride));
-  return stride == 1;
+             stride = std::max<Index>(1, (count + most - 1) / most), first = kept % stride;
+  std::size_t left = 0;
+  for (Index i = first; i < count; i += stride) values[left++] = values[static_cast<std::size_t>(i)];
+  values.resize(left);
+  return stride;
 }
 
 }  // namespace
@@ -69,9 +70,9 @@ ArmSamples arms_of(const VerifierInput<float>& e, const std::vector<Index>& star
                    Index values) {
   constexpr Index most_arms = 400;
   ArmSamples arms;
-  arms.numbers = readouts_of_one_length(starts);
+  arms.all = arms.numbers = readouts_of_one_length(starts);
   if (static_cast<Index>(arms.numbers.size()) < fewest_arms) return {};
-  arms.is_whole = thin_out(arms.numbers, most_arms);
+  arms.stride = thin_out(arms.numbers, most_arms);
   arms.arms = static_cast<Index>(arms.numbers.size());
   const auto start = [&](Index arm) {
     return starts[static_cast<std::size_t>(arms.numbers[static_cast<std::size_t>(arm)])];
@@ -80,35 +81,51 @@ ArmSamples arms_of(const VerifierInput<float>& e, const std::vector<Index>& star
               length = starts[static_cast<std::size_t>(arms.numbers[0]) + 1] - start(0);
   arms.axes = static_cast<int>(
       std::count_if(e.matrix_size.begin(), e.matrix_size.end(), [](int n) { return n > 1; }));
-  Index inside = 0;
+  Index inside = 0, central = 0;
+  double least = std::numeric_limits<double>::infinity();
   for (Index n = 0; n < length; ++n) {
     Index count = 0;
+    double sum = 0;
     for (Index arm = 0; arm < arms.arms; ++arm) {
       double square = 0;
       for (Index axis = 0; axis < 3; ++axis)
         if (e.matrix_size[static_cast<std::size_t>(axis)] > 1)
           square += std::pow(e.trajectory.k[axis * all + start(arm) + n], 2);
-      count += square <= radius * radius;
+      count += square <= radius * radius, sum += square;
     }
-    if (count > 0) arms.samples.push_back(n), inside += count;
+    if (count == 0) continue;
+    if (sum < least) least = sum, central = static_cast<Index>(arms.samples.size());
+    arms.samples.push_back(n), inside += count;
   }
-  thin_out(arms.samples,
-           std::max<Index>(1, static_cast<Index>(arms.samples.size()) * values / std::max(values, inside)));
+  const auto places = static_cast<Index>(arms.samples.size());
+  thin_out(arms.samples, std::max<Index>(1, places * values / std::max(values, inside)), central);
   arms.places = static_cast<Index>(arms.samples.size()), arms.coils = e.coil_count;
   arms.k = positions_of(arms, e, starts, {});
-  arms.data = Matrix({arms.arms, arms.places, arms.coils});
-  for (Index arm = 0; arm < arms.arms; ++arm)
-    for (Index i = 0; i < arms.places; ++i)
-      for (Index c = 0; c < arms.coils; ++c) {
-        const auto d = sample_of(e, c * all + start(arm) + arms.samples[static_cast<std::size_t>(i)]);
-        arms.data[(arm * arms.places + i) * arms.coils + c] = {d.real(), d.imag()};
-      }
+  arms.data = samples_at_places(arms, e, starts, arms.numbers);
   if (arms.places > 0 && arms.coils > most_arm_coils) {
     Matrix data({arms.arms * arms.places, arms.coils});
     std::copy(arms.data.begin(), arms.data.end(), data.data());
-    arms.data = matrix_product(data, strongest_mix(data, most_arm_coils)), arms.coils = most_arm_coils;
+    arms.mix = strongest_mix(data, most_arm_coils);
+    arms.data = matrix_product(data, arms.mix), arms.coils = most_arm_coils;
   }
   return arms;
+}
+
+Matrix samples_at_places(const ArmSamples& arms, const VerifierInput<float>& e,
+                         const std::vector<Index>& starts, const std::vector<Index>& readouts) {
+  const Index all = e.trajectory.sample_count(), coils = e.coil_count;
+  Matrix data({static_cast<Index>(readouts.size()), arms.places, coils});
+  Index at = 0;
+  for (const Index readout : readouts)
+    for (const Index n : arms.samples)
+      for (Index c = 0; c < coils; ++c, ++at) {
+        const auto d = sample_of(e, c * all + starts[static_cast<std::size_t>(readout)] + n);
+        data[at] = {d.real(), d.imag()};
+      }
+  if (arms.mix.empty()) return data;
+  Matrix rows({data.size() / coils, coils});
+  std::copy(data.begin(), data.end(), rows.data());
+  return matrix_product(rows, arms.mix);
 }
 
 // --- The model ---
@@ -132,6 +149,10 @@ ArmImages::ArmImages(const SmallPositions& k, int axes, double radius, const std
   freedom = static_cast<double>(rows) - damped->unknowns;
 }
 
+double ArmImages::misfit(const Matrix& w) const {
+  return energy(w) - energy(matrix_product(factor, adjoint(matrix_product(adjoint(w), encoding))));
+}
+
 ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<double>& weights, double field)
     : arms_(arms) {
   SmallPositions k;
@@ -145,9 +166,16 @@ ArmModel::ArmModel(const ArmSamples& arms, double radius, const std::vector<doub
     }
   }
   starts_.push_back(rows());
-  const ArmImages images(k, arms.axes, radius, of_rows, field);
-  if (images.factor.empty()) return;
-  a_ = matrix_product(images.encoding, adjoint(images.factor)), freedom_ = images.freedom;
+  images_.emplace(k, arms.axes, radius, of_rows, field);
+  if (images_->factor.empty())
+    images_.reset();
+  else
+    freedom_ = images_->freedom;
+}
+
+const Matrix& ArmModel::a() const {
+  if (a_.empty() && images_) a_ = matrix_product(images_->encoding, adjoint(images_->factor));
+  return a_;
 }
 
 Matrix ArmModel::arranged(const Matrix& data, const std::vector<Index>& source) const {
@@ -167,12 +195,15 @@ Matrix ArmModel::arranged(const Matrix& data) const {
   return arranged(data, told);
 }
 
-Matrix ArmModel::folded(const Matrix& w) const { return adjoint(matrix_product(adjoint(w), a_)); }
-Matrix ArmModel::predicted(const Matrix& z) const { return matrix_product(a_, z); }
+Matrix ArmModel::folded(const Matrix& w) const { return adjoint(matrix_product(adjoint(w), a())); }
+Matrix ArmModel::predicted(const Matrix& z) const { return matrix_product(a(), z); }
 
 Matrix ArmModel::rest(const Matrix& w) const { return minus(w, predicted(folded(w))); }
 
-double ArmModel::misfit(const Matrix& w) const { return energy(w) - energy(folded(w)); }
+double ArmModel::misfit(const Matrix& w) const {
+  if (!images_) return energy(w);
+  return a_.empty() ? images_->misfit(w) : energy(w) - energy(folded(w));
+}
 
 double ArmModel::misfit_without(const std::vector<Index>& missing, const Matrix& z,
                                 double energy_of_w) const {
@@ -183,7 +214,7 @@ double ArmModel::misfit_without(const std::vector<Index>& missing, const Matrix&
   Matrix part({n, voxels()});  // A_M
   auto* to = part.data();
   for (const Index arm : missing)
-    to = std::copy(a_.data() + first_row(arm) * voxels(), a_.data() + end_row(arm) * voxels(), to);
+    to = std::copy(a().data() + first_row(arm) * voxels(), a().data() + end_row(arm) * voxels(), to);
   const bool is_short = n < voxels();
   auto block = is_short ? matrix_product(part, adjoint(part)) : matrix_product(adjoint(part), part);
   const Index size = block.extent(0);

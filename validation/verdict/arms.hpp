@@ -8,6 +8,7 @@
 //
 // A depends on positions alone: another order, another factor of a readout and a moved object change only the samples w.
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "recon/pipeline/context.hpp"
@@ -21,17 +22,23 @@ struct ArmSamples {
   int axes = 2;                          ///< of more than one voxel
   std::vector<Index> numbers;            ///< of the readouts, among all of the scan
   std::vector<Index> samples;            ///< [place]: sample of the readout
-  bool is_whole = true;                  ///< false: of many readouts, some
+  std::vector<Index> all;                ///< numbers of all readouts of this length, of which ...
+  Index stride = 1;                      ///< ... every so many is an arm
   std::vector<std::array<double, 3>> k;  ///< cycles/FOV, [arm][place]; 0 along axes of one voxel
   Array<Complex<double>> data;           ///< [arm][place][coil], in the unit of the prediction
+  Array<Complex<double>> mix;            ///< [coil of the scan][coil]; empty: the same coils
   std::size_t at(Index arm, Index place) const { return static_cast<std::size_t>(arm * places + place); }
   double radius(Index arm, Index place) const;
 };
 
 /// Returns the arms within `radius` cycles/FOV, of some `values` samples and at most four virtual coils, which hold
-/// most of the data; none where fewer than 4 readouts are of one length, of more than 400 readouts some.
+/// most of the data; none where fewer than 4 readouts are of one length, of more than 400 readouts every n-th.
 ArmSamples arms_of(const VerifierInput<float>& input, const std::vector<Index>& starts, double radius,
                    Index values = 1500);
+
+/// Returns the samples of some readouts at the places of the arms, [readout][place][coil] as `data`.
+Matrix samples_at_places(const ArmSamples& arms, const VerifierInput<float>& input,
+                         const std::vector<Index>& starts, const std::vector<Index>& readouts);
 
 /// Returns the positions of the arms if gradients are late by some samples along each axis, as k of ArmSamples.
 std::vector<std::array<double, 3>> positions_of(const ArmSamples& arms, const VerifierInput<float>& input,
@@ -46,6 +53,8 @@ struct ArmImages {
   /// wide as time allows.
   ArmImages(const std::vector<std::array<double, 3>>& k, int axes, double radius,
             const std::vector<double>& weights = {}, double field = 0);
+  /// Returns |w|^2 - |L^-1 E^H w|^2 of w [row][coil].
+  double misfit(const Matrix& w) const;
 };
 
 class ArmModel {
@@ -61,7 +70,7 @@ class ArmModel {
   Index first_row(Index arm) const { return starts_[static_cast<std::size_t>(arm)]; }
   Index end_row(Index arm) const { return starts_[static_cast<std::size_t>(arm) + 1]; }
   Index place(Index row) const { return places_[static_cast<std::size_t>(row)]; }
-  Index voxels() const { return a_.extent(1); }
+  Index voxels() const { return a().extent(1); }
   const ArmSamples& arms() const { return arms_; }
 
   /// Returns data with the samples of arm source[l] at the place of arm l, [row][coil].
@@ -78,20 +87,26 @@ class ArmModel {
   /// from `column` on.
   template <class Data>
   void add_adjoint(Index arm, const Data& d, double factor, Index column, Matrix& y) const {
-    const Index coils = arms_.coils, width = y.extent(1);
+    const Index coils = arms_.coils, width = y.extent(1), count = voxels();
+    const Complex<double>* all = a().data();
+    Complex<double>* to = y.data() + column;
     for (Index row = first_row(arm); row < end_row(arm); ++row) {
-      const Complex<double>*of = d(row), *e = a_.data() + row * voxels();
-      for (Index p = 0; p < voxels(); ++p) {
+      const Complex<double>*of = d(row), *e = all + row * count;
+      for (Index p = 0; p < count; ++p) {
         const Complex<double> weight = factor * conj(e[p]);
-        for (Index c = 0; c < coils; ++c) y[p * width + column + c] += weight * of[c];
+        for (Index c = 0; c < coils; ++c) to[p * width + c] += weight * of[c];
       }
     }
   }
 
  private:
+  /// Returns A, [row][voxel], which is made when it is first asked for: most arms agree, and a misfit is all they need.
+  const Matrix& a() const;
+
   const ArmSamples& arms_;
   std::vector<Index> starts_, places_;  ///< rows of arms, and the end; of each row
-  Matrix a_;                            ///< A, [row][voxel]
+  std::optional<ArmImages> images_;     ///< none: too few rows
+  mutable Matrix a_;
   double freedom_ = 0;
 };
 

@@ -28,9 +28,8 @@ class ResidualVerifier final : public Verifier {
   }
 };
 
-/// Takes every second, third ... run of successive samples, if there are many: enough for a small matrix.
-void thin_out(std::vector<Index>& kept) {
-  constexpr Index enough = 10'000;
+/// Takes every second, third ... run of successive samples, if there are more than `enough`.
+void thin_out(std::vector<Index>& kept, Index enough) {
   const Index stride = static_cast<Index>(kept.size()) / enough + 1;
   if (stride == 1) return;
   std::vector<Index> some;
@@ -43,8 +42,8 @@ void thin_out(std::vector<Index>& kept) {
 }
 
 /// Returns the samples within `radius` cycles/FOV along every axis, for a matrix a quarter wider than they need: the
-/// largest frequencies of a small matrix repeat.
-Scan centre_of(const Scan& scan, int radius) {
+/// largest frequencies of a small matrix repeat. Of many samples it takes about `enough`.
+Scan centre_of(const Scan& scan, int radius, Index enough) {
   Scan centre;
   const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
   centre.geometry = scan.geometry;
@@ -62,7 +61,7 @@ Scan centre_of(const Scan& scan, int radius) {
       inside = inside && std::abs(scan.trajectory.k[static_cast<Index>(axis) * all + m]) <= limit[axis];
     if (inside) kept.push_back(m);
   }
-  thin_out(kept);
+  thin_out(kept, enough);
   const auto count = static_cast<Index>(kept.size());
   if (count == 0) throw Error("k-space", "samples near its centre", "none");
   centre.trajectory.k = Array<double>(Shape{3, count});
@@ -95,11 +94,12 @@ constexpr Index most_coils = 4;
 
 }  // namespace
 
-double misfit_of_centre(const Scan& scan, const CoilSettings& coils) {
+double misfit_of_centre(const Scan& scan, const CoilSettings& coils, CentreSize size) {
   static const auto verifier = std::make_shared<ResidualVerifier>();
   try {
     const bool is_3d = scan.geometry.matrix_size[2] > 1;
-    Scan centre = centre_of(scan, is_3d ? 6 : 10);
+    const bool is_small = size == CentreSize::small;
+    Scan centre = centre_of(scan, is_small ? 4 : is_3d ? 6 : 10, is_small ? 4'000 : 10'000);
     if (scan.sensitivity_maps)
       centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
     centre.calibration = scan.calibration;

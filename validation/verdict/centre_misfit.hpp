@@ -6,8 +6,11 @@
 
 namespace fhd::validation {
 
+/// whole: 10,000 samples within 10 cycles/FOV, in 3D 6; small: 4,000 within 4, for a choice of what is worth the whole.
+enum class CentreSize { whole, small };
+
 /// Returns |d - E rho| / |d| of an image of the centre of k-space, noise included; infinite where there is no such
 /// image, or where any model explains the samples.
-double misfit_of_centre(const Scan& scan, const CoilSettings& coils);
+double misfit_of_centre(const Scan& scan, const CoilSettings& coils, CentreSize size = CentreSize::whole);
 
 }  // namespace fhd::validation

@@ -22,8 +22,10 @@ std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const s
   const auto whole = whole_readouts(input, starts, enough), thinned = thinned_readouts(input, starts, enough);
   const auto nearest = nearest_readouts(thinned);
   if (auto imaginary = imaginary_part(whole, is_unexplained)) return {std::move(*imaginary)};
+  const auto* signal = change_of(v, "signal");
+  const bool varies = signal && signal->share > varying_limit;
   if (is_unexplained)
-    if (auto order = order_by_neighbours(thinned, nearest)) return {std::move(*order)};
+    if (auto order = order_by_neighbours(thinned, nearest, varies)) return {std::move(*order)};
   constexpr double nothing = 0.9;  // left over where the signal changes sign from readout to readout
   std::vector<Finding> found;
   if (v.unexplained <= nothing)
@@ -31,6 +33,8 @@ std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const s
   const bool is_moved_in_stack = thinned.axes == 3 && !found.empty();  // to planes of another energy
   if (!is_moved_in_stack && v.unexplained <= nothing)
     if (auto odd = odd_energies(thinned, nearest)) return {std::move(*odd)};
+  if (is_unexplained)
+    if (auto wrapped = wrapped_samples(input, starts)) return {std::move(*wrapped)};
   // Few readouts let a spike into every shell, where it passes for noise.
   constexpr double much_noise = 0.3;  // of the signal
   const bool hides_in_noise = !v.noise_is_measured && v.noise_share > much_noise;
@@ -47,8 +51,9 @@ std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const s
 }
 
 const Finding* mistake_in_data(const Verdict& v) {
-  constexpr std::array<std::string_view, 9> codes{"tone",   "window",    "order",        "exchange", "spikes",
-                                                  "offset", "imaginary", "odd_readouts", "samples"};
+  constexpr std::array<std::string_view, 10> codes{"tone",         "window", "order",   "exchange",
+                                                   "spikes",       "offset", "wrapped", "imaginary",
+                                                   "odd_readouts", "samples"};
   constexpr double least_change = 0.05, least_share = 1. / 3;
   const bool is_unexplained = !(v.unexplained <= unexplained_limit);
   const Finding* worst = nullptr;

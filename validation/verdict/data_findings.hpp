@@ -9,7 +9,7 @@
 namespace fhd::validation {
 
 /// Returns what samples hold that no image explains, with the codes that mistake_in_data lists: from some 10^5 samples at
-/// most, but spikes from all. Tests of mistakes that leave much over need it of `v.unexplained`, and a window needs that
+/// most, but spikes and integers that wrap from all. Tests of mistakes that leave much over need it of `v.unexplained`, and a window needs that
 /// little is left over. `starts`: where readouts start.
 std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const std::vector<Index>& starts,
                                       const Verdict& v);

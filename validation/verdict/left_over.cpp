@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 namespace fhd::validation {
@@ -106,20 +107,21 @@ double offset_of(const VerifierInput<float>& e, const EnergyTable& table) {
   const Index samples = e.trajectory.sample_count();
   double square = 0;
   std::vector<double> re, im;
-  // Steps of the golden ratio: readouts have periods, and places in them.
-  const Index most = std::min<Index>(samples, 20'000);
-  std::vector<Index> chosen;
-  for (Index i = 0; i < most; ++i) {
-    const auto m = static_cast<Index>(std::fmod(static_cast<double>(i) * std::numbers::phi, 1.0) *
-                                      static_cast<double>(samples));
-    if (shell_radii[table.shell_of[static_cast<std::size_t>(m)]] >= 1) chosen.push_back(m);
-  }
+  // The median of n samples errs by 1.25 / sqrt(n) of their size in each part, where the size at the edge of k-space is
+  // below |d|: 2,000 of each coil tell a constant of 4 % of |d|, of which 10 % are an alarm.
+  constexpr Index fewest = 2000, of_all_coils = 20'000;
+  const Index most = std::min(samples, std::max(fewest, of_all_coils / e.coil_count));
+  const auto chosen = [&](Index i) {  // steps of the golden ratio: readouts have periods, and places in them
+    const double turns = static_cast<double>(i) * std::numbers::phi;
+    return static_cast<Index>((turns - std::floor(turns)) * static_cast<double>(samples));
+  };
   for (Index coil = 0; coil < e.coil_count; ++coil) {
     re.clear(), im.clear();
-    for (const Index m : chosen) {
-      const Value d = sample_of(e, coil * samples + m);
-      re.push_back(d.real()), im.push_back(d.imag());
-    }
+    for (Index i = 0; i < most; ++i)
+      if (const Index m = chosen(i); shell_radii[table.shell_of[static_cast<std::size_t>(m)]] >= 1) {
+        const Value d = sample_of(e, coil * samples + m);
+        re.push_back(d.real()), im.push_back(d.imag());
+      }
     // A mean would count the few samples of the centre in wrong places.
     square += std::norm(Value(median(re), median(im))) * static_cast<double>(samples);
   }

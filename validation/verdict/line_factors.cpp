@@ -172,7 +172,8 @@ class LineFactors : LineTests {
     auto& [even, beside, base] = best;
     if (beside.size() < 8) return;
     const double whole = (base - model_.cost(h)) / too_many;
-    if (odd_gain(h, centre, whole)) return;
+    constexpr double clear = 0.35;
+    if (odd_gain(h, centre, whole) || gain_step(even, base, clear * whole)) return;
     for (auto& value : beside) value = std::abs(value);
     const double percent = 100 * median(beside) / 0.6745 / std::sqrt(2.);
     Factors ratio(one_);
@@ -249,6 +250,42 @@ class LineFactors : LineTests {
                                         "neighbours: another gain, or interference",
                                         number(odd), readouts(), gain);
     add(most - std::log(count()), "odd_readouts", text, gain, 0, "times", change);
+    return true;
+  }
+
+  /// Tests another gain from a readout on. Returns whether it adds a finding.
+  bool gain_step(const Factors& even, double base, double least_nats) {
+    constexpr std::array<double, 16> steps{.25, .33,  .4,   .5,   .6, .7,  .8, .9,
+                                           1.1, 1.25, 1.43, 1.67, 2,  2.5, 3,  4};
+    double least = base, gain = 1;
+    Index first = 0;
+    for (const double of : steps) {
+      const auto costs = model_.costs_of_steps(even, factors([&](Index j) { return of * even[at(j)]; }));
+      for (Index b = 3; b + 3 <= count(); ++b)
+        if (costs[at(b)] < least) least = costs[at(b)], gain = of, first = b;
+    }
+    const double nats = (base - least) / too_many -
+                        std::log(static_cast<double>(steps.size()) * static_cast<double>(count()));
+    if (nats < sure_nats || (base - least) / too_many < least_nats) return false;
+    // The curve holds a part of the step already: its size is that beside gains of one.
+    const auto alone = [&](Index from, double log) {
+      return cost_with([&](Index j) { return LineValue(j >= from ? std::exp(log) : 1); });
+    };
+    double best = 1e300, log = 0;
+    const Index near = first;
+    for (const Index from : {near - 1, near, near + 1})
+      for (int i = 1; i <= 40; ++i)
+        if (const double size = (gain < 1 ? -0.05 : 0.05) * i, cost = alone(from, size); cost < best)
+          best = cost, log = size, first = from;
+    const double deviation =
+        0.05 * std::sqrt(too_many) /
+        std::sqrt(std::max(1e-3, alone(first, log - 0.05) - 2 * best + alone(first, log + 0.05)));
+    const double percent = 100 * (std::exp(-log) - 1);
+    Factors undone = factors([&](Index j) { return LineValue(j >= first ? std::exp(log) : 1); });
+    add(nats - refined(0.15, deviation), "signal",
+        fmt::format("the signal changes by {:.2g} \u00b1 {:.1g} % after readout {} of {}: another gain",
+                    percent, 100 * deviation * std::exp(-log), number(first), readouts()),
+        percent, 100 * deviation * std::exp(-log), "%", change_by(undone));
     return true;
   }
 

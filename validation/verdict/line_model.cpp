@@ -192,6 +192,7 @@ LineModel::Correlations LineModel::correlations_of(Index b, Index a, const Lines
       for (Index lag = 1 - positions; lag < positions; ++lag) {
         double re = 0, im = 0;
         const Index first = std::max<Index>(0, -lag), last = std::min(length, length - lag);
+#pragma omp simd reduction(+ : re, im)
         for (Index n = first; n < last; ++n) {
           re += x[n + lag].re * y[n].re + x[n + lag].im * y[n].im;
           im += x[n + lag].im * y[n].re - x[n + lag].re * y[n].im;
@@ -232,10 +233,14 @@ LineModel::Block LineModel::block_of(const Correlations& of, std::size_t kind) c
   const auto& inverse = inverse_[kind];
   for (std::size_t pair = 0; pair < line_pairs.size(); ++pair) {
     const auto [b, a] = line_pairs[pair];
-    LineValue sum{};
-    for (std::size_t i = pair * size; i < (pair + 1) * size; ++i) sum += inverse[i] * of[i];
-    block[a * neighbours + b] = sum;
-    if (a != b) block[b * neighbours + a] = conj(sum);
+    double re = 0, im = 0;
+#pragma omp simd reduction(+ : re, im)
+    for (std::size_t i = pair * size; i < (pair + 1) * size; ++i) {
+      re += inverse[i].re * of[i].re - inverse[i].im * of[i].im;
+      im += inverse[i].re * of[i].im + inverse[i].im * of[i].re;
+    }
+    block[a * neighbours + b] = {re, im};
+    if (a != b) block[b * neighbours + a] = {re, -im};
   }
   for (std::size_t a = 0; a < neighbours; ++a) block[a * neighbours + a].re += noise_;
   return block;
@@ -344,7 +349,10 @@ void LineModel::learn(const Factors& h) {
 
 double LineModel::cost(const Factors& h) const {
   std::vector<double> logs(h.size());
-  for (std::size_t j = 0; j < h.size(); ++j) logs[j] = std::log(std::max(norm(h[j]), 1e-300));
+  constexpr double rounding = 1e-14;  // of phases
+  for (std::size_t j = 0; j < h.size(); ++j)
+    if (const double square_of = norm(h[j]); std::abs(square_of - 1) > rounding)
+      logs[j] = std::log(std::max(square_of, 1e-300));
   double sum = 0;
   const double for_line = unknowns() / neighbours;
   for (std::size_t r = 0; r < relations_.size(); ++r) {

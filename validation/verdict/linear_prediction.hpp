@@ -29,10 +29,10 @@ class LinearPrediction {
     far_ = (near_near * far_now - far_near * near_now) / determinant;
   }
 
-  /// Calls use(d_n minus its prediction) for the samples from the third of each readout on.
+  /// Calls use(d_n minus its prediction, d_{n-2}, d_{n-1}, d_n) for the samples from the third of each readout on.
   template <class Use>
   void for_each_miss(const Use& use) const {
-    for_each_triple([&](Value a, Value b, Value c) { use(c - near_ * b - far_ * a); });
+    for_each_triple([&](Value a, Value b, Value c) { use(c - near_ * b - far_ * a, a, b, c); });
   }
 
  private:

@@ -25,7 +25,7 @@ struct Near {
 
 class NeighbourOrder {
  public:
-  NeighbourOrder(const ReadoutSet& set, const Neighbours& nearest) : set_(set) {
+  NeighbourOrder(const ReadoutSet& set, const Neighbours& nearest, bool varies) : set_(set), varies_(varies) {
     constexpr float nearest_to_centre = 1.5f, farthest = 1.1f;
     energy_.resize(static_cast<std::size_t>(set.readouts));
     for (Index i = 0; i < set.coils * set.readouts * set.length; ++i)
@@ -60,7 +60,7 @@ class NeighbourOrder {
     const double as_told = unlikeness(told());
     if (as_told < wrong) return {};
     auto what = best_order([&](const Places& places) { return unlikeness(places); }, improvement * as_told);
-    if (what.empty() && as_told > alike && is_shuffled()) return another_order;
+    if (what.empty() && as_told > alike && !varies_ && is_shuffled()) return another_order;
     return what;
   }
   std::string by_energies() const {
@@ -72,7 +72,9 @@ class NeighbourOrder {
   template <class Score>
   std::string best_order(const Score& score, double least) const {
     std::string what;
-    for (const auto& [name, places] : named_orders(set_.readouts))
+    auto orders = named_orders(set_.readouts);
+    orders.pop_back();  // neighbours stay neighbours in reversed order
+    for (const auto& [name, places] : orders)
       if (const double found = score(places); found < least) least = found, what = name;
     return what;
   }
@@ -119,13 +121,15 @@ class NeighbourOrder {
   /// Returns whether readouts have likenesses, elsewhere than the trajectory says and at no one distance, as
   /// wrong angles have.
   bool is_shuffled() const {
-    constexpr Index most = 300;
+    constexpr Index some = 300, most_pairs = 1'500'000;  // evenly spread readouts, with all others
     constexpr double alike = 0.4, common = 0.3;
-    if (set_.readouts < 16 || set_.readouts > most) return {};
+    if (set_.readouts < 16) return false;
+    const Index looked_at = std::min({set_.readouts, some, std::max<Index>(16, most_pairs / set_.readouts)});
     std::vector<double> least;
     std::map<Index, Index> offsets;
     Index largest = 0;
-    for (Index a = 0; a < set_.readouts; ++a) {
+    for (Index i = 0; i < looked_at; ++i) {
+      const Index a = i * set_.readouts / looked_at;
       double best = 2;
       Index which = 0;
       for (Index b = 0; b < set_.readouts; ++b)
@@ -133,8 +137,7 @@ class NeighbourOrder {
       least.push_back(best);
       largest = std::max(largest, ++offsets[std::abs(which - a)]);
     }
-    return median(least) < alike &&
-           static_cast<double>(largest) < common * static_cast<double>(set_.readouts);
+    return median(least) < alike && static_cast<double>(largest) < common * static_cast<double>(looked_at);
   }
   double apart(Index a, Index b) const {
     constexpr Index places = 16;
@@ -150,15 +153,16 @@ class NeighbourOrder {
   }
 
   const ReadoutSet& set_;
+  bool varies_;
   std::vector<double> energy_, radius_;  ///< |d_j|^2, and the least radius of k, of each readout
   std::vector<Near> near_;
 };
 
 }  // namespace
 
-std::optional<Finding> order_by_neighbours(const ReadoutSet& all, const Neighbours& nearest) {
+std::optional<Finding> order_by_neighbours(const ReadoutSet& all, const Neighbours& nearest, bool varies) {
   if (nearest.empty()) return {};
-  return NeighbourOrder(all, nearest)();
+  return NeighbourOrder(all, nearest, varies)();
 }
 
 }  // namespace fhd::validation

@@ -3,34 +3,99 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
 
 #include "validation/verdict/algebra.hpp"
 
 namespace fhd::validation {
+namespace {
+
+/// Finds the nearest readouts of one: their places along one axis at one sample are an index, because readouts lie no
+/// nearer to each other than these. It looks at n^(1/2) others of n in a plane, at n^(2/3) of spokes in space.
+class NearestReadouts {
+ public:
+  explicit NearestReadouts(const ReadoutSet& set)
+      : set_(set), step_(std::max<Index>(1, set.length / places)), order_(count()), rank_(count()) {
+    choose_index();
+    std::iota(order_.begin(), order_.end(), Index{0});
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](Index a, Index b) { return index_of(a) < index_of(b); });
+    for (std::size_t i = 0; i < count(); ++i) rank_[static_cast<std::size_t>(order_[i])] = i;
+  }
+
+  /// Returns the four nearest, the nearest first.
+  std::vector<Index> operator()(Index readout) const {
+    Found found;
+    found.fill({std::numeric_limits<float>::infinity(), set_.readouts});
+    const std::size_t own = rank_[static_cast<std::size_t>(readout)];
+    std::size_t below = own, above = own + 1;
+    for (bool is_low = true, is_high = true; is_low || is_high;) {
+      if ((is_low = is_low && below > 0)) is_low = looks_at(order_[--below], readout, found);
+      if ((is_high = is_high && above < count())) is_high = looks_at(order_[above++], readout, found);
+    }
+    std::vector<Index> numbers;
+    for (const auto& [square, number] : found) numbers.push_back(number);
+    return numbers;
+  }
+
+ private:
+  static constexpr Index places = 8;
+  using Found = std::array<std::pair<float, Index>, 4>;
+  std::size_t count() const { return static_cast<std::size_t>(set_.readouts); }
+  const std::array<float, 3>& k(Index readout, Index n) const {
+    return set_.k[static_cast<std::size_t>(readout * set_.length + n)];
+  }
+  float index_of(Index readout) const { return k(readout, sample_)[axis_]; }
+  /// Takes the sample and the axis at which readouts lie farthest apart.
+  void choose_index() {
+    double most = -1;
+    for (Index n = step_ / 2; n < set_.length; n += step_)
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        double sum = 0, squares = 0;
+        for (Index j = 0; j < set_.readouts; ++j) {
+          const double at = static_cast<double>(k(j, n)[axis]);
+          sum += at, squares += at * at;
+        }
+        const double apart = squares - sum * sum / static_cast<double>(set_.readouts);
+        if (apart > most) most = apart, sample_ = n, axis_ = axis;
+      }
+  }
+  /// Adds a readout to those found if it is nearer. Returns whether those beyond it in the index may be.
+  bool looks_at(Index other, Index readout, Found& found) const {
+    const float apart = index_of(other) - index_of(readout);
+    if (apart * apart >= found.back().first) return false;
+    float square = 0;
+    for (Index n = step_ / 2; n < set_.length && square <= found.back().first; n += step_) {
+      const auto &p = k(readout, n), &q = k(other, n);
+      for (std::size_t axis = 0; axis < 3; ++axis) square += (p[axis] - q[axis]) * (p[axis] - q[axis]);
+    }
+    const std::pair<float, Index> one{square, other};
+    if (one < found.back()) {
+      found.back() = one;
+      std::inplace_merge(found.begin(), found.end() - 1, found.end());
+    }
+    return true;
+  }
+
+  const ReadoutSet& set_;
+  Index step_, sample_ = 0;
+  std::size_t axis_ = 0;
+  std::vector<Index> order_;  ///< readouts by their index
+  std::vector<std::size_t> rank_;
+};
+
+}  // namespace
 
 std::vector<std::vector<Index>> nearest_readouts(const ReadoutSet& set) {
-  constexpr Index fewest = 8, most = 1000, places = 8;
-  constexpr std::size_t count = 4;
+  constexpr Index fewest = 8, most = 100'000;
   if (set.readouts < fewest || set.readouts > most || set.length < 1) return {};
-  const Index step = std::max<Index>(1, set.length / places);
+  const NearestReadouts search(set);
   std::vector<std::vector<Index>> nearest;
-  std::vector<std::pair<float, Index>> others;
-  for (Index a = 0; a < set.readouts; ++a) {
-    others.clear();
-    for (Index b = 0; b < set.readouts; ++b) {
-      float square = 0;
-      for (Index n = step / 2; n < set.length; n += step) {
-        const auto &p = set.k[static_cast<std::size_t>(a * set.length + n)],
-                   &q = set.k[static_cast<std::size_t>(b * set.length + n)];
-        for (std::size_t axis = 0; axis < 3; ++axis) square += (p[axis] - q[axis]) * (p[axis] - q[axis]);
-      }
-      if (b != a) others.emplace_back(square, b);
-    }
-    std::partial_sort(others.begin(), others.begin() + count, others.end());
-    auto& found = nearest.emplace_back();
-    for (std::size_t i = 0; i < count; ++i) found.push_back(others[i].second);
-  }
+  for (Index a = 0; a < set.readouts; ++a) nearest.push_back(search(a));
   return nearest;
 }
 

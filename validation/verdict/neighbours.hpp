@@ -9,7 +9,7 @@
 namespace fhd::validation {
 
 /// Returns the four nearest readouts of each, the nearest first, by the mean square distance of some of their
-/// places. Empty for fewer than 8 readouts, and for more than 1000, whose pairs take too long.
+/// places. Empty for fewer than 8 readouts, and for more than 100,000.
 std::vector<std::vector<Index>> nearest_readouts(const ReadoutSet& all);
 
 /// Returns readouts whose energy D_j = |d_j|^2 is not that of their neighbours in k-space and in time: lost
@@ -24,9 +24,10 @@ std::optional<Finding> odd_residuals(const ReadoutSet& all);
 /// Returns an order of the readouts other than that of the trajectory: code "exchange". C = sum |d_a - d_b|^2
 /// / sum (|d_a|^2 + |d_b|^2) over neighbours a, b whose samples are less than 1.1 cycles/FOV apart is small
 /// in the right order, and 1 in a wrong one. In a plane of Cartesian lines their energies tell, which lie
-/// about the centre. Meaningful where much is left over.
+/// about the centre. Meaningful where much is left over. `varies`: the signal changes with the readouts, so that those of
+/// one contrast resemble each other, and no order is sought that has no name.
 std::optional<Finding> order_by_neighbours(const ReadoutSet& all,
-                                           const std::vector<std::vector<Index>>& nearest);
+                                           const std::vector<std::vector<Index>>& nearest, bool varies);
 
 /// Returns that the first samples of each readout do not fit: code "samples". Their residual against their
 /// signal is above 10 % and 6 times that of later ones. `whole`: readouts that are not thinned out.

@@ -23,6 +23,10 @@ ReadoutSet copied(const VerifierInput<float>& e, const std::vector<Index>& start
     return std::complex<float>(static_cast<float>(v.re), static_cast<float>(v.im));
   };
   const auto scale = static_cast<float>(e.sample_scale);
+  const auto count = set.numbers.size() * static_cast<std::size_t>(set.length);
+  set.data.reserve(count * static_cast<std::size_t>(coils));
+  set.predicted.reserve(count * static_cast<std::size_t>(coils));
+  set.radius.reserve(count), set.k.reserve(count);
   for (Index coil = 0; coil < coils; ++coil)
     for (const Index number : set.numbers)
       for (Index i = 0; i < set.length; ++i) {
@@ -32,6 +36,7 @@ ReadoutSet copied(const VerifierInput<float>& e, const std::vector<Index>& start
         set.predicted.push_back(value(e.predicted[m]));
       }
   std::vector<double> steps;
+  steps.reserve(count);
   for (const Index number : set.numbers)
     for (Index i = 0; i < set.length; ++i) {
       const Index m = starts[static_cast<std::size_t>(number)] + i * stride;

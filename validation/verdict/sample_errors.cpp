@@ -4,9 +4,36 @@
 #include <cmath>
 
 #include "validation/verdict/data_tests.hpp"
+#include "validation/verdict/energies.hpp"
+#include "validation/verdict/linear_prediction.hpp"
 
 namespace fhd::validation {
 namespace {
+
+/// Returns whether the real value c, which follows a and b, is a jump over the end of the range -most ... most.
+bool is_wrapped(double a, double b, double c, double most) {
+  const double jump = c - b;
+  if (!(std::abs(jump) > most)) return false;
+  const double unwrapped = c - std::copysign(2 * most, jump);
+  return std::abs(unwrapped - 2 * b + a) < std::abs(c - 2 * b + a) / 2;
+}
+
+/// Largest and least parts of samples.
+struct Range {
+  double re_most = 0, re_least = 0, im_most = 0, im_least = 0;
+  double most() const { return std::max({re_most, -re_least, im_most, -im_least}); }
+  double evenness() const { return std::min({re_most, -re_least, im_most, -im_least}) / positive(most()); }
+};
+
+Range range_of(const VerifierInput<float>& e) {
+  Range range;
+  for (Index i = 0; i < e.coil_count * e.trajectory.sample_count(); ++i) {
+    const auto d = sample_of(e, i);
+    range.re_most = std::max(range.re_most, d.real()), range.re_least = std::min(range.re_least, d.real());
+    range.im_most = std::max(range.im_most, d.imag()), range.im_least = std::min(range.im_least, d.imag());
+  }
+  return range;
+}
 
 /// Sums of a coil away from the centre of k-space.
 struct Phases {
@@ -42,6 +69,30 @@ std::optional<Finding> lost_part(const ReadoutSet& set) {
 }
 
 }  // namespace
+
+std::optional<Finding> wrapped_samples(const VerifierInput<float>& e, const std::vector<Index>& starts) {
+  constexpr double fewest = 4, least_evenness = 0.5;
+  const auto range = range_of(e);
+  if (range.evenness() < least_evenness) return {};
+  const double most = range.most();
+  const Index all = e.trajectory.sample_count();
+  double found = 0, missed = 0;
+  for (Index coil = 0; coil < e.coil_count; ++coil) {
+    const LinearPrediction prediction(starts, [&](Index m) { return sample_of(e, coil * all + m); });
+    prediction.for_each_miss([&](auto miss, auto a, auto b, auto c) {
+      found += is_wrapped(a.real(), b.real(), c.real(), most);
+      found += is_wrapped(a.imag(), b.imag(), c.imag(), most);
+      missed += std::max(std::abs(miss.real()), std::abs(miss.imag())) > most;
+    });
+  }
+  if (found < fewest || missed == 0) return {};
+  return make_finding(
+      "wrapped",
+      fmt::format("samples wrap at the end of the receiver's range (overflow of integers): {:.0f} "
+                  "of them jump by nearly all of it",
+                  found),
+      found, 0, "samples", 1);
+}
 
 std::optional<Finding> imaginary_part(const ReadoutSet& set, bool is_unexplained) {
   constexpr double fewest = 1000;

@@ -60,10 +60,11 @@ Spectra spectra_of(const ReadoutSet& set, bool of_residual) {
     }
   }
   Fft1d<float>(size, static_cast<int>(columns)).forward(lines.data(), scratch.data());
+  const auto* value = lines.data();
   for (int f = 0; f < size; ++f)
-    for (Index column = 0; column < columns; ++column)
-      spectra.of_pieces[static_cast<std::size_t>(column / set.coils)][static_cast<std::size_t>(f)] +=
-          norm(Complex<double>(lines[f * columns + column])) / size;
+    for (auto& piece : spectra.of_pieces)
+      for (Index coil = 0; coil < set.coils; ++coil, ++value)
+        piece[static_cast<std::size_t>(f)] += norm(Complex<double>(*value)) / size;
   return spectra;
 }
 

@@ -160,7 +160,7 @@ void take_off_contrast(const ArmFindings& arms, CentralSamples& s) {
 void add_cause_of_arms(ArmFindings arms, std::vector<Finding>& in_data, Verdict& v) {
   constexpr double nearly_all = 0.8;
   const auto is_of_samples = [](const Finding& f) {
-    return f.code == "imaginary" || f.code == "spikes" ||
+    return f.code == "imaginary" || f.code == "spikes" || f.code == "wrapped" ||
            (f.code == "odd_readouts" && f.share >= shown_by_samples);
   };
   if (!arms.cause || std::any_of(in_data.begin(), in_data.end(), is_of_samples)) return;
@@ -268,8 +268,8 @@ void test_all(const VerifierInput<float>& input, const std::vector<Index>& start
         constexpr double much = 0.05;  // of the image
         // Energies show an order of all lines: it makes neighbours of lines that are none.
         const bool is_order_of_all = finding.code == "exchange" && finding.share >= shown_by_samples;
-        return finding.code == "imaginary" || finding.code == "spikes" || is_order_of_all ||
-               (finding.code == "tone" && finding.image_change >= much);
+        return finding.code == "wrapped" || finding.code == "imaginary" || finding.code == "spikes" ||
+               is_order_of_all || (finding.code == "tone" && finding.image_change >= much);
       };
   std::optional<Finding> of_lines;
   if (std::none_of(in_data.begin(), in_data.end(), is_of_samples))

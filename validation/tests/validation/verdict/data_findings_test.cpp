@@ -10,7 +10,6 @@
 
 #include "validation/tests/validation/verdict/planted.hpp"
 #include "validation/verdict/judgement.hpp"
-#include "validation/verdict/raw_samples.hpp"
 
 namespace fhd {
 namespace {
@@ -203,19 +202,11 @@ INSTANTIATE_TEST_SUITE_P(
                 50,
                 6,
                 imaginary_gain(0.5f)},
+        Planted{"wrapped", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "wrapped", 1e4, 1e4, wrap},
         Planted{
             "swapped", TrajectoryKind::golden_radial, {48, 48, 1}, 4, "exchange", 0, 0.1, swap_neighbours},
         Planted{"even_first", TrajectoryKind::cartesian, {64, 64, 1}, 4, "exchange", 0, 0.1, even_first}),
     [](const auto& planted) { return std::string(planted.param.name); });
-
-TEST(RawSamples, show_integers_that_wrap) {
-  auto made = simulated(TrajectoryKind::golden_radial, {48, 48, 1}, 4);
-  EXPECT_FALSE(validation::cause_in_raw_samples(made.scan));
-  wrap(made);
-  const auto found = validation::cause_in_raw_samples(made.scan);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->code, "wrapped") << found->text;
-}
 
 TEST(DataFindings, find_nothing_in_scans_that_are_right) {
   const struct {
@@ -232,7 +223,7 @@ TEST(DataFindings, find_nothing_in_scans_that_are_right) {
   for (const auto& [kind, matrix_size, coils] : cases) {
     const Verdict v = verdict_of(simulated(kind, matrix_size, coils).scan);
     for (const char* code : {"tone", "window", "order", "exchange", "spikes", "offset", "imaginary",
-                             "odd_readouts", "samples"}) {
+                             "wrapped", "odd_readouts", "samples"}) {
       const auto* found = validation::change_of(v, code);
       EXPECT_EQ(found, nullptr) << data::name_of(kind) << ": " << found->text;
     }
