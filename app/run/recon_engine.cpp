@@ -92,6 +92,8 @@ std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& vo
     const auto of_values = warnings_among(diagnose_values(volume, own ? *own : *known, looked_beyond_fov));
     all[v].insert(all[v].end(), of_values.begin(), of_values.end());
   });
+  constexpr std::int64_t most_kept = 1 << 18;  // samples: 8 MiB; an image of more takes far longer than this
+  if (reference.trajectory.sample_count() > most_kept) known.reset();
   return all;
 }
 
