@@ -92,6 +92,8 @@ std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& vo
     const auto of_values = warnings_among(diagnose_values(volume, own ? *own : *known, looked_beyond_fov));
     all[v].insert(all[v].end(), of_values.begin(), of_values.end());
   });
+  constexpr std::int64_t most_kept = 1 << 18;  // samples: 8 MiB; an image of more takes far longer than this
+  if (reference.trajectory.sample_count() > most_kept) known.reset();
   return all;
 }
 
@@ -114,8 +116,9 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   Verdict& verdict = *report.verdict;
   const bool maps_are_given = scan.calibration || (scan.sensitivity_maps && !asks_to_find(coils.maps));
   if (!maps_are_given && report.converged) validation::drop_what_maps_follow(verdict);
-  const bool is_suspected =
-      verdict.judgement == Judgement::unexplained || verdict.judgement == Judgement::varies;
+  const bool is_suspected = verdict.judgement == Judgement::unexplained ||
+                            verdict.judgement == Judgement::varies ||
+                            verdict.judgement == Judgement::ordinary;
   auto evident = is_suspected ? validation::cause_in_raw_samples(scan) : std::nullopt;
   if (evident) {
     validation::blame(std::move(*evident), verdict);

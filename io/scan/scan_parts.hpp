@@ -109,9 +109,11 @@ void require_room(ScanFormat format, std::int64_t slices, std::int64_t repetitio
                   const std::string& path);
 
 /// Leaves out the zeros of a scan and of its calibration where they are a mask, never measured: more than one sample in a
-/// hundred, at most 63 in 64, and ten times as many as would be zero by chance, were the zeros of each coil's real and
-/// imaginary parts (rounding of small signals to integers) independent of each other's. Says so in the messages,
-/// and in readout_numbers where they are whole readouts; else the readout length becomes 0.
+/// hundred or whole readouts, at most 63 in 64, ten times as many as would be zero by chance, were the zeros of each
+/// coil's real and imaginary parts independent of each other's, and not made by rounding. Says so in the messages: a note, a
+/// warning of a few readouts that were lost, or the suspicion that the scan was stopped, where all samples from one on
+/// are zero and are not one side of k-space (partial Fourier). Numbers the readouts that are left in
+/// readout_numbers where whole ones are left out; else the readout length becomes 0.
 void leave_out_zeros(Scan& scan, VolumeContext& context);
 
 /// Returns the groups of an HDF5 file that hold an ISMRMRD measurement (header and readouts), by name.

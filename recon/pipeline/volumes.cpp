@@ -13,6 +13,7 @@
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/device_memory.hpp"
 #include "recon/pipeline/partial_fourier.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 
 namespace fhd {
@@ -205,6 +206,10 @@ void take_model(Measurements<T>& data, std::optional<OffResonance>& off_resonanc
   const std::int64_t volumes = series && coils_at_once == 0 ? series->volumes_at_once : 1;
   cache.model = make_model(data.scan, off_resonance, coils_at_once, volumes, operators, context);
   cache.model_of = series;
+  auto& largest = cache.model->largest_eigenvalue;
+  if (series && !(largest > 0))  // of the operators alone: the same whichever volumes come first
+    context.log.stage("largest eigenvalue",
+                      [&] { largest = largest_eigenvalue(*cache.model->problem.normal); });
   if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
   if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz)
     context.log.diagnostic_images.point_spread = central_plane(operators.point_spread(context.log));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/scan/scan_file.hpp"
+#include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 #include "validation/doctor/diagnosis.hpp"
 
@@ -37,6 +38,16 @@ bool is_transposed(const Scan& scan);
 /// Checks that the energy lies at the centre of k-space. `energy`: see energies.
 void check_signal(const Scan& scan, const std::vector<double>& energy, const SampledPositions& positions,
                   Findings& findings);
+inline constexpr auto floats_in_words =
+    "the floats of the samples are read from the second one on: each sample holds an imaginary part, and the "
+    "real part of "
+    "the next sample as its imaginary part";
+/// Returns what a converter made of the numbers of a scan, with its code: samples rounded to multiples of one step
+/// ("rounded"), positions rounded ("rounded_positions"), floats read from the second on ("floats"), readouts that are
+/// Fourier transformed already ("transformed"). Its share is 1: no object explains it. `readout_length`: 0 where unknown.
+std::optional<Finding> mistake_of_format(const Scan& scan, std::int64_t readout_length);
+void check_format_of_positions(const Scan& scan, Findings& findings);
+void check_format_of_samples(const Scan& scan, std::int64_t readout_length, Findings& findings);
 void check_spikes(const Scan& scan, const SampledPositions& positions, Findings& findings);
 void check_clipping(const Scan& scan, Findings& findings);
 void check_readouts(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,

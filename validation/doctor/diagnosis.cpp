@@ -100,6 +100,15 @@ class ProblemsInARow {
   std::string topics_;
 };
 
+/// Returns what was said when a volume was read: suspicions stay, the rest are notes.
+std::vector<Message> said_when_read(const Scan& scan) {
+  Findings said;
+  for (const auto& message : scan.messages)
+    said.add(message.severity == Severity::suspicion ? message.severity : Severity::note, message.code,
+             "When it was read, " + message.text + ".", message.remedy);
+  return std::move(said.list);
+}
+
 /// Adds the findings of all volumes. Returns the geometries of the slices that could be read.
 std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
   const auto& summary = file.summary();
@@ -114,7 +123,9 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
       try {
         const auto scan = file.read(slice, repetition);
         if (repetition == 0) slices.push_back(scan.geometry);
-        found = diagnose(scan, summary.readout_length);
+        found = said_when_read(scan);
+        auto own = diagnose(scan, summary.readout_length);
+        std::move(own.begin(), own.end(), std::back_inserter(found));
         if (repetition == 0 && slice == summary.slice_count / 2)
           add_delays(diagnose_delays(scan, summary.readout_length), found);
       } catch (const Error& error) {
@@ -154,6 +165,7 @@ SampledPositions::SampledPositions(const Scan& scan, std::int64_t readout_length
   check_geometry(scan.geometry, found);
   check_extent(scan, found);
   check_density(scan, readout_length, found);
+  check_format_of_positions(scan, found);
   findings = std::move(found.list);
 }
 
@@ -178,11 +190,10 @@ std::vector<Message> diagnose_sampling(const Scan& scan, const SampledPositions&
 std::vector<Message> diagnose_values(const Scan& scan, const SampledPositions& positions,
                                      bool looked_beyond_fov) {
   Findings findings;
-  for (const auto& message : scan.messages)
-    findings.add(Severity::note, message.code, "When it was read, " + message.text + ".", message.remedy);
   check_coils(scan, positions, findings);
   const auto energy = energies(scan.kspace);
   if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
+    check_format_of_samples(scan, positions.readout_length, findings);
     check_signal(scan, energy, positions, findings);
     check_spikes(scan, positions, findings);
     check_clipping(scan, findings);

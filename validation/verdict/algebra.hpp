@@ -28,8 +28,8 @@ inline double real_product(const Complex<double>& a, const Complex<double>& b) {
 /// Returns Re a^H b.
 double real_product(const Matrix& a, const Matrix& b);
 Matrix minus(Matrix a, const Matrix& b);
-/// Returns these rows of a matrix, [row][all further axes].
-Matrix rows_of(const Matrix& a, const std::vector<Index>& rows);
+/// Returns these rows of a matrix, which hold `each` values.
+Matrix rows_of(const Matrix& a, Index each, const std::vector<Index>& rows);
 /// Returns exp(i angle).
 inline Complex<double> phasor(double angle) { return {std::cos(angle), std::sin(angle)}; }
 

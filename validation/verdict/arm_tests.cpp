@@ -118,7 +118,8 @@ ArmFindings ArmComparison::search() const {
 std::optional<ArmCause> ArmComparison::order_of_readouts(double noise) const {
   if (arms_.stride == 1)
     return order_of_arms(
-        *model_, [&](const std::vector<Index>& of) { return rows_of(data_, of); }, noise);
+        *model_, [&](const std::vector<Index>& of) { return rows_of(data_, arms_.places * arms_.coils, of); },
+        noise);
   if (!is_as_measured_) return {};
   return order_of_arms(
       *model_,

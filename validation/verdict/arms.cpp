@@ -168,7 +168,8 @@ ArmModel::ArmModel(const ArmSamples& arms, double radius, const Matrix& weights,
     }
   }
   starts_.push_back(rows());
-  images_.emplace(k, arms.axes, radius, weights.empty() ? weights : rows_of(weights, of_rows), field);
+  images_.emplace(k, arms.axes, radius,
+                  weights.empty() ? weights : rows_of(weights, weights.extent(1), of_rows), field);
   if (images_->factor.empty())
     images_.reset();
   else

@@ -143,6 +143,7 @@ class Alternatives {
             [starts = &starts_, samples](Scan& scan) { delay_trajectory(*starts, samples, scan); });
         list_.back().cause.amount = samples, list_.back().cause.unit = "samples";
       }
+    code_ = "floats", floats();
     code_ = "order", orders();
     code_ = "readouts", readouts();
     code_ = "scale", scales();
@@ -204,6 +205,13 @@ class Alternatives {
                             "xyz"[axis], "xyz"[axis], factor),
                 factors);
       }
+  }
+
+  void floats() {
+    add(doctor::floats_in_words, [](Scan& scan) {
+      auto& values = scan.kspace.values;
+      for (Index i = values.size() - 1; i > 0; --i) values[i] = {values[i - 1].im, values[i].re};
+    });
   }
 
   void orders() {

@@ -27,8 +27,10 @@ std::uint8_t shell_at(const Trajectory& trajectory, const std::array<int, 3>& ma
     if (matrix_size[axis] > 1)
       square += std::pow(
           2 * trajectory.k[static_cast<Index>(axis) * trajectory.sample_count() + m] / matrix_size[axis], 2);
-  const auto found = std::lower_bound(shell_radii.begin(), shell_radii.end() - 1, std::sqrt(square));
-  return static_cast<std::uint8_t>(found - shell_radii.begin());
+  const double radius = std::sqrt(square);
+  std::uint8_t shell = 0;
+  for (std::size_t i = 0; i + 1 < shell_radii.size(); ++i) shell += shell_radii[i] < radius;
+  return shell;
 }
 
 using Shells = std::array<Energies, shell_radii.size()>;
@@ -50,10 +52,13 @@ EnergyTable energies_of(const VerifierInput<float>& e, const std::vector<Index>&
   for (Index coil = 0; coil < e.coil_count; ++coil) {
     const auto c = static_cast<std::size_t>(coil);
     for (std::size_t j = 0; j + 1 < starts.size(); ++j)
-      for (Index m = starts[j]; m < starts[j + 1]; ++m) {
-        const Value d = sample_of(e, coil * samples + m), p = value_of(e.predicted[coil * samples + m]);
-        of_shells[c][table.shell_of[static_cast<std::size_t>(m)]].add(d, p);
-        of_readouts[c][j].add(d, p);
+      for (Index m = starts[j], end = starts[j + 1]; m < end;) {
+        const auto shell = table.shell_of[static_cast<std::size_t>(m)];
+        Energies run;  // of samples of a readout that follow each other in one shell
+        for (; m < end && table.shell_of[static_cast<std::size_t>(m)] == shell; ++m)
+          run.add(sample_of(e, coil * samples + m), value_of(e.predicted.data()[coil * samples + m]));
+        of_shells[c][shell] += run;
+        of_readouts[c][j] += run;
       }
   }
   for (std::size_t c = 0; c < table.coils.size(); ++c) {

@@ -19,6 +19,8 @@ class LineChanges : LineTests {
     reversed_lines();
     shifted_lines();
     step_along();
+    lost_samples();
+    own_lags();
     quadratic_phase();
     exchanged_lines();
     conjugated_coil();
@@ -239,6 +241,72 @@ class LineChanges : LineTests {
                       voxels, deviation, along(), number(boundary.first), readouts()),
           voxels, deviation, "voxels", change_by(moved_along(boundary.first, voxels, angle)));
     }
+  }
+
+  static constexpr double least_change = 0.05;  // of the image: lags of weak lines are those of noise
+  /// Moves the samples of a line by whole places; those at its end repeat.
+  void move(Index line, Index places, Lines& lines) const {
+    for (Index coil = 0; coil < lines.coils; ++coil)
+      for (Index n = 0; n < lines.length; ++n)
+        lines.at(line, coil)[n] = told().at(line, coil)[std::clamp<Index>(n - places, 0, lines.length - 1)];
+  }
+  /// Tests whether samples are early or late from a readout on.
+  void lost_samples() {
+    constexpr Index most = 12;
+    const double price = std::log(2.0 * most * static_cast<double>(count()));
+    for (const auto& boundary : boundaries()) {
+      const double still = cost_of(boundary.relations);
+      double least = still - price - sure_nats;
+      Index best = 0;
+      const auto moved = [&](Index places) {
+        Lines lines(told());
+        for (Index j = boundary.first; j < count(); ++j) move(j, places, lines);
+        return lines;
+      };
+      for (Index places = -most; places <= most; ++places)
+        if (const double cost = places != 0 ? cost_of(moved(places), boundary.relations) : still;
+            cost < least)
+          least = cost, best = places;
+      if (best == 0 || change_by(moved(best)) < least_change) continue;
+      add(still - least - price, "lost_samples",
+          fmt::format("readouts from {} of {} on begin {} samples {}: samples {} in the stream",
+                      number(boundary.first), readouts(), std::abs(best), best > 0 ? "early" : "late",
+                      best > 0 ? "were lost" : "came twice"),
+          static_cast<double>(-best), 0, "samples", change_by(moved(best)));
+    }
+  }
+  /// Tests whether each readout is early or late by another time, beside its neighbours as they were found.
+  void own_lags() {
+    constexpr Index most = 2;
+    constexpr int rounds = 3;
+    Lines lines(told());
+    std::vector<Index> places(at(count()));
+    std::vector<std::vector<std::size_t>> relations(at(count()));
+    for (std::size_t r = 0; r < model_.relations().size(); ++r)
+      for (const Index line : model_.relations()[r]) relations[at(line)].push_back(r);
+    for (int round = 0; round < rounds; ++round)
+      for (Index j = 0; j < count(); ++j) {
+        double least = cost_of(lines, relations[at(j)]);
+        Index best = places[at(j)];
+        for (Index tried = -most; tried <= most; ++tried) {
+          move(j, tried, lines);
+          if (const double cost = cost_of(lines, relations[at(j)]); cost < least) least = cost, best = tried;
+        }
+        move(j, best, lines), places[at(j)] = best;
+      }
+    const double change = change_by(lines);
+    if (change < least_change) return;
+    double mean = 0, square = 0;
+    for (const Index p : places) mean += static_cast<double>(p), square += static_cast<double>(p * p);
+    const auto all = static_cast<double>(count());
+    const double size = std::sqrt(std::max(0.0, square / all - mean * mean / all / all));
+    LineModel model(std::move(lines));
+    model.learn(one_);
+    add(gained_by(model, model_).first - all * std::log(2 * most + 1), "jitter",
+        fmt::format(
+            "readouts begin early or late, each by another time, {:.2g} samples rms: a trigger that jitters",
+            size),
+        size, 0, "samples", change);
   }
 
   /// Tests two lines, each at the place of the other.

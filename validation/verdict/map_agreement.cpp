@@ -6,11 +6,11 @@
 #include <cmath>
 #include <complex>
 #include <functional>
-#include <map>
 #include <numbers>
 #include <numeric>
 #include <vector>
 
+#include "recon/array/linear_algebra.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/map_fit.hpp"
 #include "validation/verdict/odd_coils.hpp"
@@ -40,35 +40,27 @@ CoilImages low_resolution(const Trajectory& trajectory, const KSpace& kspace, co
                           const Size& full) {
   constexpr std::size_t enough = 4000;
   const auto centre = central_cells(trajectory, full, {size[0] / 2., size[1] / 2., size[2] / 2.}, enough);
-  CoilImages images{size, kspace.coil_count(), {}};
-  const Index all = trajectory.sample_count(), voxels = images.voxels();
-  images.values.resize(static_cast<std::size_t>(images.coils * voxels));
-  if (static_cast<Index>(centre.samples.size()) < voxels / 4) return {};
-  std::vector<std::vector<Value>> phases(centre.samples.size());
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < phases.size(); ++i) {
-    std::array<std::vector<Value>, 3> along;
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      for (int n = 0; n < size[axis]; ++n) {
-        const double k = trajectory.k[static_cast<Index>(axis) * all + centre.samples[i]];
-        along[axis].push_back(std::polar(
-            1.f, static_cast<float>(2 * std::numbers::pi * k * (n - size[axis] / 2) / size[axis])));
-      }
-    for (const auto z : along[2])
-      for (const auto y : along[1])
-        for (const auto x : along[0])
-          phases[i].push_back(static_cast<float>(centre.weights[i]) * (z * y) * x);
-  }
-#pragma omp parallel for schedule(static)
-  for (Index coil = 0; coil < images.coils; ++coil) {
-    auto* image = images.values.data() + coil * voxels;
-    for (std::size_t i = 0; i < phases.size(); ++i) {
-      const auto d = kspace.values[coil * all + centre.samples[i]];
-      const auto* phase = phases[i].data();
-      for (Index p = 0; p < voxels; ++p)
-        image[p] += Value(d.re * phase[p].real() - d.im * phase[p].imag(),
-                          d.re * phase[p].imag() + d.im * phase[p].real());
+  const Index all = trajectory.sample_count(), coils = kspace.coil_count();
+  const auto count = static_cast<Index>(centre.samples.size());
+  const SmallGrid grid{size, {1, 1, 1}};
+  if (count < grid.count() / 4) return {};
+  CoilImages images{size, coils, std::vector<Value>(static_cast<std::size_t>(coils * grid.count()))};
+  constexpr Index block = 500;  // samples, whose matrix fits into memory also in 3D
+  for (Index first = 0; first < count; first += block) {
+    const Index rows = std::min(block, count - first);
+    SmallPositions k;
+    Matrix conjugated({coils, rows});
+    for (Index i = 0; i < rows; ++i) {
+      const Index m = centre.samples[static_cast<std::size_t>(first + i)];
+      k.push_back({trajectory.k[m], trajectory.k[all + m], trajectory.k[2 * all + m]});
+      for (Index coil = 0; coil < coils; ++coil)
+        conjugated[coil * rows + i] = centre.weights[static_cast<std::size_t>(first + i)] *
+                                      conj(Complex<double>(kspace.values[coil * all + m]));
     }
+    const auto part = matrix_product(conjugated, encoding_matrix(k, grid));
+    for (Index i = 0; i < part.size(); ++i)
+      images.values[static_cast<std::size_t>(i)] +=
+          Value(static_cast<float>(part[i].re), -static_cast<float>(part[i].im));
   }
   return images;
 }

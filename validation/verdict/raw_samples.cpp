@@ -10,7 +10,9 @@
 #include "validation/doctor/checks.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/linear_prediction.hpp"
+#include "validation/verdict/readout_lags.hpp"
 #include "validation/verdict/readouts.hpp"
+#include "validation/verdict/receiver_boards.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -46,9 +48,13 @@ std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
 }  // namespace
 
 std::optional<Finding> cause_in_raw_samples(const Scan& scan) {
+  const auto starts = readout_starts(scan.trajectory);
+  if (auto of_format = doctor::mistake_of_format(scan, readout_length(starts))) return of_format;
   if (doctor::is_transposed(scan))
     return make_finding("transposed", "the order of the samples: coils and samples are transposed", 0, 0, "",
                         shown_by_samples);
+  if (auto boards = unlocked_boards(scan, starts)) return boards;
+  if (auto lag = lag_of_readouts(scan, starts)) return lag;
   return wrapped_raw_samples(scan);
 }
 

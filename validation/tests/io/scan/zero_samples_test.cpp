@@ -79,6 +79,34 @@ TEST_F(ZeroSamples, values_in_double_follow_and_count_where_single_precision_has
   EXPECT_NO_THROW(scan.validate("scan"));
 }
 
+TEST_F(ZeroSamples, a_scan_that_was_stopped_is_suspected_but_not_partial_fourier) {
+  auto stopped = filled([](std::int64_t m) { return m / readout >= 18; });
+  auto half = stopped;
+  EXPECT_EQ(readout_length_after(stopped), readout);
+  EXPECT_EQ(stopped.kspace.sample_count(), 18 * readout);
+  ASSERT_EQ(stopped.messages.size(), 1u);
+  EXPECT_EQ(stopped.messages[0].severity, Severity::suspicion);
+  EXPECT_CONTAINS(stopped.messages[0].text, "the last 12 of 30 readouts");
+  for (std::int64_t m = 0; m < samples; ++m)  // lines in their order
+    half.trajectory.k[samples + m] = 0.2 * static_cast<double>(m / readout - readouts / 2);
+  readout_length_after(half);
+  ASSERT_EQ(half.messages.size(), 1u);
+  EXPECT_EQ(half.messages[0].severity, Severity::note);
+  EXPECT_CONTAINS(half.messages[0].text, "partial Fourier");
+}
+
+TEST_F(ZeroSamples, a_readout_that_was_lost_is_left_out_with_a_warning) {
+  constexpr std::int64_t many = 200;
+  auto scan = random_scan({16, 12, 1}, 3, readout, many);
+  for (std::int64_t coil = 0; coil < 3; ++coil)
+    for (std::int64_t n = 0; n < readout; ++n)
+      scan.kspace.values[coil * many * readout + 70 * readout + n] = {};
+  EXPECT_EQ(readout_length_after(scan), readout);
+  EXPECT_EQ(scan.kspace.sample_count(), (many - 1) * readout);
+  ASSERT_EQ(scan.messages.size(), 1u);
+  EXPECT_EQ(scan.messages[0].severity, Severity::warning);
+}
+
 TEST_F(ZeroSamples, few_or_accidental_zeros_are_measured) {
   const auto kept = [](Scan scan) {
     readout_length_after(scan);
@@ -95,6 +123,13 @@ TEST_F(ZeroSamples, few_or_accidental_zeros_are_measured) {
   EXPECT_GE(std::count(rounded.kspace.values.begin(), rounded.kspace.values.end(), Complex<float>{}),
             samples / 20);
   EXPECT_TRUE(kept(rounded));
+  auto decayed = filled([](std::int64_t) { return false; });  // the signal of all coils decays below a step
+  for (std::int64_t i = 0; i < 3 * samples; ++i) {
+    auto& d = decayed.kspace.values[i];
+    const float size = 6 * std::exp(-0.01F * static_cast<float>(i % samples));
+    d = {std::round(size * d.re), std::round(size * d.im)};
+  }
+  EXPECT_TRUE(kept(decayed));
 }
 
 }  // namespace
