@@ -132,6 +132,8 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
       validation::drop_order(verdict);
     add_stage(report, "search of a cause", seconds_since(begin));
   }
+  if (verdict.judgement == Judgement::unexplained && !verdict.cause)
+    if (auto left = validation::cause_by_elimination(scan)) validation::blame(std::move(*left), verdict);
   if (verdict.judgement != Judgement::unexplained) return;
   const auto& cause = verdict.cause;
   const bool are_virtual_coils = std::ranges::any_of(

@@ -5,7 +5,7 @@
 //     d_j = sum over r of g_jr E_j x_r,   r = 1 ... 3,
 //
 // with images x_r of each coil, and factors g_jr of each arm that are as free as the data. Both are fitted in turns, each by
-// linear least squares, to arms of equal energy. What is left of right scans depends on their tissues (0.4 to 8 % of |d|
+// linear least squares, to arms of equal energy. What is left of right scans depends on their tissues (0.4 to 9.5 % of |d|
 // in simulated ones), so that its size tells nothing; but other positions or a moving object that leave a quarter of its energy
 // do, as does an order that leaves no less than a random one.
 #include <fmt/format.h>

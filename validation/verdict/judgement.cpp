@@ -162,6 +162,11 @@ std::optional<Finding> cause_in(const Verdict& v) {
                     percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained))};
     if (!is_ordinary(cause, v)) return cause;
   }
+  const bool leaves_much = !(v.unexplained <= unexplained_limit);  // lambda takes a little off strong coils
+  if (const auto* gain = change_of(v, "gain");
+      gain && gain->share > 0.3 && leaves_much)  // a search may tell more
+    return make_finding("gain", "the gain or the sign of a coil is not that of its map", gain->amount, 0,
+                        gain->unit, gain->share);
   return is_too_much_noise(v) ? place_of_noise(v) : std::nullopt;
 }
 

@@ -53,9 +53,14 @@ std::optional<Finding> cause_in_raw_samples(const Scan& scan) {
   if (doctor::is_transposed(scan))
     return make_finding("transposed", "the order of the samples: coils and samples are transposed", 0, 0, "",
                         shown_by_samples);
+  if (auto wrapped = wrapped_raw_samples(scan)) return wrapped;
+  return lag_of_readouts(scan, starts);
+}
+
+std::optional<Finding> cause_by_elimination(const Scan& scan) {
+  const auto starts = readout_starts(scan.trajectory);
   if (auto boards = unlocked_boards(scan, starts)) return boards;
-  if (auto lag = lag_of_readouts(scan, starts)) return lag;
-  return wrapped_raw_samples(scan);
+  return ramps_of_readouts(scan, starts);
 }
 
 }  // namespace fhd::validation

@@ -162,7 +162,7 @@ std::vector<Vector> centres_of(const Scan& scan, LagIndex length, LagIndex step)
 
 /// Returns that the energy of each readout lies elsewhere in k-space. That of an object and a constant error of k moves by
 /// less than 0.16 cycles/FOV from a readout to the one next to it in direction, with random ramps by 0.5 and more.
-std::optional<Finding> ramps_of_readouts(const Scan& scan, LagIndex length, LagIndex step) {
+std::optional<Finding> ramps_between(const Scan& scan, LagIndex length, LagIndex step) {
   constexpr double far = 0.3;
   const auto centres = centres_of(scan, length, step);
   if (centres.empty()) return {};
@@ -227,15 +227,29 @@ std::optional<Finding> lags_of_profiles(const Scan& scan, LagIndex length, LagIn
       shown_by_samples};
 }
 
+/// Readouts of one length, every `step`-th of them; length 0: too few or too short ones.
+struct SomeReadouts {
+  LagIndex length = 0, readouts = 0, step = 1;
+  explicit SomeReadouts(const std::vector<std::int64_t>& starts) {
+    constexpr LagIndex fewest = 8, shortest = 32, most = 401;
+    readouts = std::ssize(starts) - 1, step = 1 + (readouts - 1) / most;
+    if (const LagIndex of_all = readout_length(starts); of_all >= shortest && readouts >= fewest)
+      length = of_all;
+  }
+};
+
 }  // namespace
 
 std::optional<Finding> lag_of_readouts(const Scan& scan, const std::vector<std::int64_t>& starts) {
-  constexpr LagIndex fewest = 8, shortest = 32, most = 401;
-  const LagIndex length = readout_length(starts), readouts = std::ssize(starts) - 1;
-  if (length < shortest || readouts < fewest) return {};
-  const LagIndex step = 1 + (readouts - 1) / most;
-  if (auto lag = lags_of_profiles(scan, length, step, readouts)) return lag;
-  return ramps_of_readouts(scan, length, step);
+  const SomeReadouts some(starts);
+  if (some.length == 0) return {};
+  return lags_of_profiles(scan, some.length, some.step, some.readouts);
+}
+
+std::optional<Finding> ramps_of_readouts(const Scan& scan, const std::vector<std::int64_t>& starts) {
+  const SomeReadouts some(starts);
+  if (some.length == 0) return {};
+  return ramps_between(scan, some.length, some.step);
 }
 
 }  // namespace fhd::validation
