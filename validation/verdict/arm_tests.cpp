@@ -88,24 +88,23 @@ ArmFindings ArmComparison::search() const {
   if (!model_) return {};
   const double before = model_->misfit(model_->arranged(data_));
   // Contrast is no factor of a whole readout alone: so much of |d|^2 stays beside factors.
-  constexpr double beside_factors = 1e-4, much = 0.1;
+  constexpr double beside_factors = 1e-4;
   if (!is_left(*model_, before) ||
       (!is_as_measured_ && before < beside_factors * energy(model_->arranged(data_))))
     return {};
-  const auto beside_contrast = [&]() -> ArmFindings {
+  if (has_contrast_) {
     auto cause = cause_beside_contrast(e_, starts_, noise_);
     if (!cause) return {};
     const double share = cause->finding.share;
     return {std::move(cause->finding), share};
-  };
-  if (has_contrast_) return beside_contrast();
+  }
   auto best = order_of_readouts(noise(*model_));
   const auto consider = [&](std::optional<ArmCause> cause) {
     if (cause && (!best || cause->misfit < best->misfit)) best = std::move(cause);
   };
   consider(motion_of_arms(*model_, data_, e_.matrix_size, noise(*model_)));
   if (is_as_measured_) consider(delay_of_arms(e_, starts_, before));
-  if (!best) return before > much * energy(model_->arranged(data_)) ? beside_contrast() : ArmFindings{};
+  if (!best) return {};
   const double beyond = before - std::min(noise(*model_), before / 2),
                share = std::min(1.0, (before - best->misfit) / beyond);
   // A coil that changes, or maps, may explain as much as a delay: samples alone do not show it.

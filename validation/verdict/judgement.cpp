@@ -126,19 +126,24 @@ std::optional<Finding> place_of_noise(const Verdict& v) {
       static_cast<double>(first), 0, "readouts");
 }
 
-/// Returns whether a signal that seems to be wrong is contrast, which no gain reaches.
+/// Returns whether what seems to be wrong is contrast: a signal that no gain reaches, or a phase or an order of readouts
+/// where real factors of the readouts explain most of what is left over and imaginary ones nothing. Other orders leave
+/// as much to either, and a phase more to imaginary ones; a signal that passes zero changes its sign.
 bool is_contrast(const Finding& cause, const Verdict& v) {
-  constexpr double no_gain = 200;  // percent
-  const auto* signal = change_of(v, "signal");
-  return cause.code == "signal" && std::abs(cause.amount) > no_gain && signal &&
-         signal->share > varying_limit;
+  constexpr double no_gain = 200, nothing = 0.01;  // percent; of the share of real factors
+  const auto *signal = change_of(v, "signal"), *phase = change_of(v, "phase");
+  if (!signal || !(signal->share > varying_limit)) return false;
+  if (cause.code == "signal") return std::abs(cause.amount) > no_gain;
+  return (cause.code == "phase" || cause.code == "exchange") && cause.share >= shown_by_samples && phase &&
+         phase->share < nothing * signal->share;
 }
 
 /// Returns a cause that the figures alone show; empty: none.
 std::optional<Finding> cause_in(const Verdict& v) {
   constexpr double clear = 0.7;  // share of what is left over
   if (const auto* mistake = mistake_in_data(v);
-      mistake && !(v.cause && v.cause->share > std::max(clear, mistake->share)) && !is_ordinary(*mistake, v))
+      mistake && !(v.cause && v.cause->share > std::max(clear, mistake->share)) &&
+      !is_ordinary(*mistake, v) && !is_contrast(*mistake, v))
     return *mistake;
   if (v.offset > offset_limit)
     return make_finding(
