@@ -278,7 +278,7 @@ class ExactSums {
       double *re = v.re(line), *im = v.im(line);
       set_values(v.length, e_.image.data() + p, e_.maps ? e_.map_scale : 1, re, im);
       if (p >= voxels)
-        multiply_by(e_.second_maps + (coil - 1) * voxels + p, v.length, re, im);
+        multiply_by(e_.second_maps + (coil * voxels + p - voxels), v.length, re, im);
       else if (e_.maps_in_double)
         multiply_by(e_.maps_in_double + coil * voxels + p, v.length, re, im);
       else if (e_.maps)

@@ -48,6 +48,7 @@ nlohmann::ordered_json as_json(const std::string& path, const std::vector<Messag
           {"usable", is_usable(counts, strict)},
           {"notes", counts[Severity::note]},
           {"warnings", counts[Severity::warning]},
+          {"suspicions", counts[Severity::suspicion]},
           {"problems", counts[Severity::problem]},
           {"messages", findings}};
 }
@@ -55,15 +56,16 @@ nlohmann::ordered_json as_json(const std::string& path, const std::vector<Messag
 void print_text(const std::string& path, const std::vector<Message>& findings) {
   print_out("{}\n", path);
   for (const auto& finding : findings) {
-    print_out("  {:<8} {}\n", name_of(finding.severity), finding.text);
-    if (!finding.remedy.empty()) print_out("  {:<8}   -> {}\n", "", finding.remedy);
+    print_out("  {:<9} {}\n", name_of(finding.severity), finding.text);
+    if (!finding.remedy.empty()) print_out("  {:<9}   -> {}\n", "", finding.remedy);
   }
   auto counts = count(findings);
   const auto plural = [&](Severity severity) {
     return fmt::format("{} {}{}", counts[severity], name_of(severity), counts[severity] == 1 ? "" : "s");
   };
-  print_out("  {}: {}, {}, {}\n", counts[Severity::problem] > 0 ? "not usable" : "usable",
-            plural(Severity::problem), plural(Severity::warning), plural(Severity::note));
+  print_out("  {}: {}, {}, {}, {}\n", counts[Severity::problem] > 0 ? "not usable" : "usable",
+            plural(Severity::problem), plural(Severity::suspicion), plural(Severity::warning),
+            plural(Severity::note));
 }
 
 int run(const CheckCommand& command) {

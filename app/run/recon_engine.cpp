@@ -116,15 +116,14 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   Verdict& verdict = *report.verdict;
   const bool maps_are_given = scan.calibration || (scan.sensitivity_maps && !asks_to_find(coils.maps));
   if (!maps_are_given && report.converged) validation::drop_what_maps_follow(verdict);
-  const bool is_suspected = verdict.judgement == Judgement::unexplained ||
-                            verdict.judgement == Judgement::varies ||
-                            verdict.judgement == Judgement::ordinary;
-  auto evident = is_suspected ? validation::cause_in_raw_samples(scan) : std::nullopt;
+  const bool is_alarm = verdict.judgement == Judgement::unexplained || verdict.judgement == Judgement::varies,
+             is_ordinary = verdict.judgement == Judgement::ordinary;
+  auto evident = is_alarm || (is_ordinary && seeks_cause) ? validation::cause_in_raw_samples(scan, is_alarm)
+                                                          : std::nullopt;
   if (evident) {
     validation::blame(std::move(*evident), verdict);
   } else if (seeks_cause && validation::calls_for_a_cause(verdict)) {
     const auto begin = Clock::now();
-    const bool is_alarm = verdict.judgement != Judgement::ordinary;
     auto cause = validation::likeliest_cause(scan, coils, verdict.cause, is_alarm);
     if (cause)
       validation::blame(std::move(*cause), verdict);
@@ -132,7 +131,7 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
       validation::drop_order(verdict);
     add_stage(report, "search of a cause", seconds_since(begin));
   }
-  if (verdict.judgement == Judgement::unexplained && !verdict.cause)
+  if (seeks_cause && verdict.judgement == Judgement::unexplained && !verdict.cause)
     if (auto left = validation::cause_by_elimination(scan)) validation::blame(std::move(*left), verdict);
   if (verdict.judgement != Judgement::unexplained) return;
   const auto& cause = verdict.cause;
@@ -180,7 +179,7 @@ void ReconEngine::make_reconstructors() {
 /// Throws the error of a reconstruction that failed; where the samples of the file show why, that they do.
 [[noreturn]] void explain_failure(const Error& error, const Scan& scan) {
   if (error.kind() == ErrorKind::failed || error.kind() == ErrorKind::input)
-    if (const auto why = validation::cause_in_raw_samples(scan))
+    if (const auto why = validation::cause_in_raw_samples(scan, true))
       throw Error("k-space", "", why->text, validation::remedy_of_cause(why->code, {}), error.kind());
   throw;
 }

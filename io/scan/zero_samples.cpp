@@ -23,11 +23,12 @@ bool are_whole_readouts(const std::vector<std::int64_t>& chosen, std::int64_t le
 
 /// Returns whether rounding made the zeros: then one in a thousand as many samples have a single part that is not zero,
 /// and it is the smallest there is. In numbers with digits one sample has the smallest part; in integers with noise of
-/// more than a step, several parts of a sample are seldom zero.
+/// more than a step, several parts of a sample are seldom zero; one coil has two parts only, which tells nothing.
 template <class T>
 bool are_rounded(const Array<Complex<T>>& values, const std::vector<std::int64_t>& measured,
                  std::int64_t zeros) {
   const auto samples = values.extent(1);
+  if (values.extent(0) < 2) return false;
   std::vector<T> of_sample(measured.size());  // the only part that is not zero; 0: there are several
   T least = std::numeric_limits<T>::infinity();
   for (std::size_t i = 0; i < measured.size(); ++i) {
@@ -99,13 +100,24 @@ bool are_one_side(const Trajectory& trajectory, std::int64_t first) {
   return false;
 }
 
+/// Returns whether the samples from `first` on have one position: they fill up an array.
+bool are_at_one_place(const Trajectory& trajectory, std::int64_t first) {
+  const auto count = trajectory.sample_count();
+  for (std::int64_t axis = 0; axis < 3; ++axis) {
+    const double* k = trajectory.k.data() + axis * count;
+    if (std::any_of(k + first, k + count, [&](double at) { return at != k[first]; })) return false;
+  }
+  return true;
+}
+
 /// Returns what to say of the zeros. A scan that was stopped has no values from some sample on.
 Message message_on_zeros(const Scan& scan, const std::vector<std::int64_t>& measured, std::int64_t length) {
   const auto samples = scan.kspace.sample_count(), zeros = samples - std::ssize(measured);
   const bool are_last = measured.back() == std::ssize(measured) - 1;
   const bool are_whole = are_whole_readouts(measured, length);
   const double percent = 100 * static_cast<double>(zeros) / static_cast<double>(samples);
-  if (are_last && !are_one_side(scan.trajectory, std::ssize(measured))) {
+  if (are_last && !are_one_side(scan.trajectory, std::ssize(measured)) &&
+      !are_at_one_place(scan.trajectory, std::ssize(measured))) {
     const auto unit = are_whole ? length : 1;
     return {
         "zeros", Severity::suspicion,

@@ -50,8 +50,8 @@ class Memory {
   std::unique_ptr<void, ReleaseMemory> data_;
 };
 
-/// Copies between any two devices, in the order of the work that was queued there; into and out of host memory
-/// it waits, and between two GPUs.
+/// Copies between any two devices, in the order of the work that was queued there. `from` may be written and host memory
+/// be read afterwards; a GPU may still write to `to`, in the order of this thread's work there.
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes);
 /// Copies within host memory by all threads, in pieces of half a MiB. Throws Interrupted where the caller wants to end.
 void copy_in_parallel(void* to, const void* from, std::size_t bytes);

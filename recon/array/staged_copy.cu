@@ -35,6 +35,7 @@ Stage& stage_of(int number) {
 /// Makes the buffers where they are not made yet; returns whether there are all of them.
 bool make(Stage& stage, Device device) {
   if (!stage.is_made) {
+    stage.is_made = true;  // or never: there is one try
     const std::shared_lock lock(state_of(device).recording);
     for (std::size_t i = 0; i < buffers; ++i) {
       if (cudaMallocHost(&stage.pinned[i], piece_bytes) != cudaSuccess) {
@@ -44,7 +45,6 @@ bool make(Stage& stage, Device device) {
       }
       stage.copied[i] = std::make_unique<Event>(Event::Timing::off);
     }
-    stage.is_made = true;
   }
   return std::all_of(stage.copied.begin(), stage.copied.end(),
                      [](const auto& event) { return event != nullptr; });
@@ -87,11 +87,16 @@ bool copy_staged(void* to, Device to_device, const void* from, std::size_t bytes
   Stage& stage = stage_of(number);
   const std::unique_lock lock(stage.in_use, std::try_to_lock);
   if (!lock || !make(stage, Device::cuda(number))) return false;
-  for (const auto& event : stage.copied) event->synchronize();  // of a copy that an error ended
-  if (to_device.is_cpu())
-    copy_to_host(stage, static_cast<char*>(to), static_cast<const char*>(from), bytes);
-  else
-    copy_to_device(stage, static_cast<char*>(to), static_cast<const char*>(from), bytes);
+  for (const auto& event : stage.copied) event->synchronize();  // of another thread's copy
+  try {
+    if (to_device.is_cpu())
+      copy_to_host(stage, static_cast<char*>(to), static_cast<const char*>(from), bytes);
+    else
+      copy_to_device(stage, static_cast<char*>(to), static_cast<const char*>(from), bytes);
+  } catch (...) {
+    cudaStreamSynchronize(default_stream());  // what is under way may have no event
+    throw;
+  }
   return true;
 }
 

@@ -105,11 +105,14 @@ std::optional<Finding> rounded_positions(const Trajectory& trajectory) {
 /// is the real part of the next one's first sample. Where readouts begin at the centre of k-space it is far stronger
 /// than the real part of the last sample, which is of the edge, and has mostly the sign of the imaginary part of the
 /// next first sample, which is the real part of the second.
-std::optional<Finding> floats_read_late(const KSpace& kspace, FormatIndex length) {
+std::optional<Finding> floats_read_late(const Scan& scan, FormatIndex length) {
+  const KSpace& kspace = scan.kspace;
   constexpr double much = 16, mostly = 0.6;  // of energies: F(9, 9) exceeds 16 once in 10^4
   constexpr FormatIndex fewest = 8;
   const FormatIndex samples = kspace.sample_count();
   if (length < 8 || samples % length != 0) return {};
+  constexpr double far = 4;  // the edge from the centre
+  if (normalised_radius(scan, length - 1) < far * normalised_radius(scan, 0)) return {};
   double imaginary = 0, real = 0, alike = 0, count = 0;
   for (FormatIndex coil = 0; coil < kspace.coil_count(); ++coil)
     for (FormatIndex m = coil * samples + length; m < (coil + 1) * samples; m += length) {
@@ -207,7 +210,7 @@ std::optional<Finding> transformed_readouts(const Scan& scan, FormatIndex length
 
 std::optional<Finding> mistake_of_samples(const Scan& scan, FormatIndex length) {
   if (auto rounded = rounded_samples(scan.kspace)) return rounded;
-  if (auto late = floats_read_late(scan.kspace, length)) return late;
+  if (auto late = floats_read_late(scan, length)) return late;
   return transformed_readouts(scan, length);
 }
 

@@ -54,12 +54,13 @@ SuspiciousReadouts suspicious(const Scan& scan, std::int64_t length) {
     }
     if (all_equal) found.constant.push_back(readout);
     const auto hash = hash_of(begin);
+    constexpr std::ptrdiff_t most = 16;  // of one hash: more are alike, or made to cost time
     const auto [of_hash, end] = known.equal_range(hash);
     if (std::any_of(of_hash, end, [&](const auto& earlier) {
           return distance(scan, begin, earlier.second) > 1e-6 && are_copies(begin, earlier.second);
         }))
       found.copies.push_back(readout);
-    known.emplace(hash, begin);
+    if (std::distance(of_hash, end) < most) known.emplace(hash, begin);
   }
   return found;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests share: sums over small dense matrices, least squares of a few unknowns, medians, nearest voxels.
+// The algebra that the tests share: sums over small dense matrices, least squares of a few unknowns, medians, nearest voxels.
 #include <algorithm>
 #include <array>
 #include <cmath>

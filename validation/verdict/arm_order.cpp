@@ -18,10 +18,10 @@ namespace {
 using Source = std::vector<Index>;  ///< [arm]: which readout of the file belongs there
 
 struct Order {
-  std::string text;
+  std::string text{};
   std::string code = "exchange";
   Index first = 0;  ///< readout, from 0
-  Source source;
+  Source source{};
   double misfit = 0;
 };
 
@@ -92,8 +92,7 @@ class ArmOrders {
     };
     const Index lost = stride_ == 1 ? std::max<Index>(0, by) : by > 0;  // arms
     for (Index l = lost; l < n_; ++l) add_moved(l, 1);
-    Order best;
-    best.misfit = std::numeric_limits<double>::infinity();
+    Order best{.misfit = std::numeric_limits<double>::infinity()};
     for (Index first = 0; first + 2 < n_; ++first) {
       if (first > 1) {
         std::vector<Index> missing;
@@ -140,8 +139,7 @@ class ArmOrders {
       return sum;
     };
     std::mt19937 generator(1736);
-    Order best;
-    best.misfit = std::numeric_limits<double>::infinity();
+    Order best{.misfit = std::numeric_limits<double>::infinity()};
     constexpr int starts = 4;
     // An order that is turned leaves as much, but for what the model cannot hold: it gains nothing where all is explained.
     constexpr double clearly_less = 0.8;
@@ -196,8 +194,7 @@ class ArmOrders {
   /// Gives each arm the place whose prediction is most like it, and makes a new image, from the centre of k-space outwards.
   Order by_assignment(double enough) const {
     constexpr Index most_arms = 200;
-    Order best;
-    best.misfit = std::numeric_limits<double>::infinity();
+    Order best{.misfit = std::numeric_limits<double>::infinity()};
     if (n_ > most_arms || model_.arms().axes > 2) return best;
     Source s(told_);
     for (const double radius : {1.5, 2.0, 2.5, 3.0, 4.0}) {

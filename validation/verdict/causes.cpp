@@ -291,8 +291,20 @@ double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
   return misfit_of_centre(scan, coils);
 }
 
-/// Returns a cause that the samples show: many of one largest magnitude, or a coil of noise.
+/// Returns the cause that positions fill hardly more than the centre of k-space, and all of it in another unit.
+std::optional<Finding> cause_of_unit(const Scan& scan) {
+  const auto largest = io::largest_magnitude(scan.trajectory.k);
+  const auto unit = io::likelier_unit(io::TrajectoryUnit::cycles_per_fov, largest, scan.geometry);
+  if (!unit) return {};
+  return make_finding(
+      "unit", fmt::format("the unit of the trajectory: |k| of at most {:.4g} fills k-space if it is in {}",
+                          *std::max_element(largest.begin(), largest.end()), io::name_of(*unit)));
+}
+
+/// Returns a cause that the positions or the samples show: another unit, many samples of one largest magnitude, or a coil
+/// of noise.
 std::optional<Finding> evident_cause(const Scan& scan) {
+  if (auto unit = cause_of_unit(scan)) return unit;
   const auto clipped = doctor::clipping_of(scan.kspace);
   if (clipped.count > 0)
     return make_finding("clipping",

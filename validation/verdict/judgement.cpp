@@ -247,6 +247,7 @@ double ordinary_limit(double share, double most) {
 
 std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts) {
   if (code == codes::folding) return option_words("map-sets", "auto");
+  if (code == "unit") return "give the unit with " + option_words("trajectory-unit");
   if (code == codes::delays)
     return facts.delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
                                          " X,Y in samples: auto does not find it"

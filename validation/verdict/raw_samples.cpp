@@ -19,6 +19,8 @@ namespace {
 
 std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
   constexpr double fewest = 4;
+  if (doctor::clipping_of(scan.kspace).count > 0)
+    return {};  // clipped samples jump from one limit to the other, too
   const auto starts = readout_starts(scan.trajectory);
   const Index coils = scan.kspace.coil_count(), samples = scan.trajectory.sample_count();
   double most = 0;
@@ -47,10 +49,11 @@ std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
 
 }  // namespace
 
-std::optional<Finding> cause_in_raw_samples(const Scan& scan) {
+std::optional<Finding> cause_in_raw_samples(const Scan& scan, bool is_alarm) {
   const auto starts = readout_starts(scan.trajectory);
-  if (auto of_format = doctor::mistake_of_format(scan, readout_length(starts))) return of_format;
-  if (doctor::is_transposed(scan))
+  if (is_alarm)
+    if (auto of_format = doctor::mistake_of_format(scan, readout_length(starts))) return of_format;
+  if (is_alarm && doctor::is_transposed(scan))
     return make_finding("transposed", "the order of the samples: coils and samples are transposed", 0, 0, "",
                         shown_by_samples);
   if (auto wrapped = wrapped_raw_samples(scan)) return wrapped;

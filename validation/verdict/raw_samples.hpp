@@ -8,13 +8,13 @@
 
 namespace fhd::validation {
 
-/// Returns what a converter made of the numbers (doctor::mistake_of_format), that coils and samples are transposed
-/// (doctor::is_transposed; code "transposed"), readouts that are early or late (readout_lags.hpp), or that samples wrap at the end of the receiver's range, +-R (code "wrapped"; `amount`: their
-/// number). A linear prediction from the two samples before, whose factors are fitted for each coil, misses a wrapped
-/// sample by nearly 2 R in its real or imaginary part. Other misses become rarer with their size: more than half of
-/// those above R lie below 1.5 R. They wrap where more than twice as many lie between 1.5 R and 2.5 R. The share of a
-/// cause is 1.
-std::optional<Finding> cause_in_raw_samples(const Scan& scan);
+/// Returns, on an alarm, what a converter made of the numbers (doctor::mistake_of_format), or that coils and samples are
+/// transposed (doctor::is_transposed; code "transposed"); always, that samples wrap at the end of the receiver's range, +-R
+/// (code "wrapped"; `amount`: their number), or that readouts are early or late (readout_lags.hpp). A linear prediction
+/// from the two samples before, whose factors are fitted for each coil, misses a wrapped sample by nearly 2 R in its real
+/// or imaginary part. Other misses become rarer with their size: more than half of those above R lie below 1.5 R. They
+/// wrap where more than twice as many lie between 1.5 R and 2.5 R. The share of a cause is 1.
+std::optional<Finding> cause_in_raw_samples(const Scan& scan, bool is_alarm);
 
 /// Returns boards that are not locked (receiver_boards.hpp), or ramps of readouts (readout_lags.hpp), where no other cause
 /// is known: wrong positions, another order and altered samples look like them.

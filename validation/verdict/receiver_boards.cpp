@@ -70,7 +70,7 @@ std::optional<Finding> unlocked_boards(const Scan& scan, const std::vector<std::
   constexpr double most = 0.75;  // of right scans whose readouts share the centre R is above 0.83
   const BoardIndex length = readout_length(starts);
   const auto coils = static_cast<std::size_t>(scan.kspace.coil_count());
-  if (coils < 2 || length < 2) return {};
+  if (coils < 4 || length < 2) return {};  // two or three agree little by nature
   const auto turns = turns_of(scan, length);
   if (turns.size() < fewest) return {};
   const double limit = std::min(most, std::sqrt(std::log(20.0 * static_cast<double>(coils * coils)) /

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of the verdict share: simulated scans, mistakes in their samples, and the verdict on them.
+// The fixtures that the tests of the verdict share: simulated scans, mistakes in their samples, and the verdict on them.
 #include <functional>
 
 #include "data/simulate.hpp"

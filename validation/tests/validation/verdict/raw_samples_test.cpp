@@ -116,7 +116,7 @@ struct RawMistake {
 };
 
 std::optional<Finding> cause_told(const Scan& scan) {
-  auto found = validation::cause_in_raw_samples(scan);
+  auto found = validation::cause_in_raw_samples(scan, true);
   return found ? found : validation::cause_by_elimination(scan);
 }
 
@@ -167,7 +167,7 @@ TEST(RawSamples, integers_of_a_receiver_whose_noise_is_a_step_are_right) {
   std::normal_distribution<float> noise(0, 0.01f);
   for (auto& d : made.scan.kspace.values) d = {0.001f * d.re + noise(random), 0.001f * d.im + noise(random)};
   round_samples(made, 0.01f);
-  const auto found = validation::cause_in_raw_samples(made.scan);
+  const auto found = validation::cause_in_raw_samples(made.scan, true);
   EXPECT_TRUE(!found || found->code != "rounded") << found->text;
 }
 
