@@ -173,7 +173,7 @@ double centre_model_bytes(bool is_3d, double coils) {
       static_cast<double>(grid_for({large, large, is_3d ? large : 1}, usual_radius(is_3d)).count());
   const double rows =
       static_cast<double>(most_central_samples) * std::min(coils, static_cast<double>(most_virtual_coils));
-  return 2 * rows * voxels * static_cast<double>(sizeof(Complex<double>));
+  return (is_3d ? 2 : 1) * rows * voxels * static_cast<double>(sizeof(Complex<double>));
 }
 
 CentralSamples central_samples(const VerifierInput<float>& e, const std::vector<Index>& starts,

@@ -76,7 +76,8 @@ struct CentralSamples {
 
 inline constexpr std::size_t most_central_samples = 1200;
 
-/// Returns the bytes of two models of as many central samples as are taken: that of the scan, and one with a change.
+/// Returns the bytes of a model of as many central samples as are taken, in 3D of two: that of the scan, and one with a
+/// change; in 2D other stages take more than a second one.
 double centre_model_bytes(bool is_3d, double coils);
 
 /// Returns the samples within `radius` cycles/FOV of the centre (0: 6, in 3D 3), `most` of them at most; none where

@@ -42,11 +42,11 @@ TEST_F(DelaysCommand, recon_finds_and_corrects_them_before_calibration) {
 TEST_F(DelaysCommand, check_warns_where_they_matter) {
   simulate("--delay 0.6,-0.3");
   ASSERT_EQ(run("check scan.h5"), 0);
-  EXPECT_CONTAINS(text("out"), "warning  Gradient delays of 0.6");
+  EXPECT_CONTAINS(text("out"), "warning   Gradient delays of 0.6");
   EXPECT_CONTAINS(text("out"), "--trajectory-correction auto");
   simulate("");
   ASSERT_EQ(run("check scan.h5"), 0);
-  EXPECT_LACKS(text("out"), "warning  Gradient delays");
+  EXPECT_LACKS(text("out"), "warning   Gradient delays");
 }
 
 TEST_F(DelaysCommand, recon_warns_of_them) {

@@ -102,7 +102,7 @@ TEST_F(FieldMapAuto, is_named_where_echoes_show_that_the_image_suffers) {
   const std::string words = "The echoes show off-resonance up to ", remedy = "--field-map auto";
   simulate("strong", "--field-hz 100 --interleaves 2 --echo-times 2.3,6.9");
   ASSERT_EQ(run("check strong.h5"), 0);
-  EXPECT_CONTAINS(text("out"), "warning  " + words);
+  EXPECT_CONTAINS(text("out"), "warning   " + words);
   EXPECT_CONTAINS(text("out"), remedy);
   recon("strong", "");
   EXPECT_CONTAINS(text("err"), "warning: image 1: " + words);
