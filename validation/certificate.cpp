@@ -472,8 +472,6 @@ class CertificateVerifier final : public Verifier {
     return seconds;
   }
 
-  double working_bytes(bool is_3d, double coils) const override { return centre_model_bytes(is_3d, coils); }
-
  private:
   template <class T>
   static Certificate check(const VerifierInput<T>& input) {

@@ -88,8 +88,6 @@ class Verifier {
   virtual std::vector<Verdict> judge(const std::vector<VerifierInput<float>>&, Beside&) const { return {}; }
   virtual std::vector<Verdict> judge(const std::vector<VerifierInput<double>>&, Beside&) const { return {}; }
   virtual double expected_seconds(const VerifierSizes&) const { return 0; }
-  /// Returns the bytes that `judge` takes at most and gives back, of a scan of so many coils.
-  virtual double working_bytes(bool /*is_3d*/, double /*coils*/) const { return 0; }
 };
 
 struct Services {

@@ -393,7 +393,6 @@ class Walk {
     if (method_ == nullptr) return;
     Work work = copied(4 * values() + image_);
     if (segments_ > 0) work += segments_ * GriddedCost(transform_sizes(), 1e-3).forward(channels());
-    host().hold_briefly(how_.verifier->working_bytes(scan_.matrix_size[2] > 1, channels()));
     stage("verdict", {}, work);
   }
 
