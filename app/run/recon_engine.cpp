@@ -13,6 +13,7 @@
 #include "recon/array/trace.hpp"
 #include "recon/pipeline/outside_fov.hpp"
 #include "recon/pipeline/prepare.hpp"
+#include "recon/pipeline/tone.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
 #include "validation/certificate.hpp"
 #include "validation/doctor/diagnosis.hpp"
@@ -147,7 +148,8 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
                                       scan.calibration ? Maps::calibrated
                                       : maps_are_given ? Maps::given
                                                        : Maps::found,
-                                      are_virtual_coils, checks.is_corrected};
+                                      are_virtual_coils, checks.is_corrected,
+                                      sample_clock(scan.sample_time_s, scan.trajectory).dwell_s};
   report.messages.push_back(
       {"verdict", Severity::suspicion,
        verdict.sentence + (cause ? "" : "; unit, trajectory, maps, calibration or motion?"),

@@ -267,13 +267,18 @@ constexpr std::pair<std::string_view, std::string_view> advice[] = {
     {"phase", "correct the phase of the readouts by navigators before they are stored"}};
 
 /// Returns the values of the option that undoes a cause, "17,93"; empty where they are not known, or more than 10.
-std::string values_in_words(const Finding& cause) {
+std::string values_in_words(const Finding& cause, double dwell_s) {
   constexpr std::size_t most = 10;
   const auto& values = cause.correction;
-  if (values.size() > most) return {};
+  if (values.empty() || values.size() > most) return {};
+  if (cause.code == "tone")
+    return dwell_s > 0 ? fmt::format("{:.0f}", values.front() / dwell_s)
+                       : fmt::format("{:.4f}", values.front());
+  const bool are_numbers = cause.code != "scale" && cause.code != codes::delays;  // of readouts or coils
   std::vector<std::string> words;
   for (const double value : values)
-    words.push_back(fmt::format("{:.{}g}", value, cause.code == "tone" ? 7 : cause.code == "scale" ? 4 : 3));
+    words.push_back(are_numbers ? fmt::format("{:.0f}", value)
+                                : fmt::format("{:g}", std::round(1e3 * value) / 1e3));
   return fmt::format("{}", fmt::join(words, ","));
 }
 
@@ -287,7 +292,7 @@ double ordinary_limit(double share, double most) {
 std::string remedy_of_cause(const Finding& cause, const RemedyFacts& facts) {
   const auto& code = cause.code;
   const auto with = [&](const char* option, const char* otherwise) {
-    const auto values = values_in_words(cause);
+    const auto values = values_in_words(cause, facts.dwell_s);
     return option_words(option, values.empty() ? otherwise : values) +
            (facts.are_corrected ? " (of the scan as the options in use leave it)" : "");
   };

@@ -71,6 +71,8 @@ struct RemedyFacts {
   bool are_virtual_coils = false;  ///< coils are compressed, or left out by themselves
   bool are_corrected =
       false;  ///< by the options that remedies name: readouts or coils left out, k scaled or delayed
+  double dwell_s =
+      0;  ///< of the samples; 0: not known. --remove-tone takes Hz where it is, else cycles/sample
 };
 /// Returns the remedy of a cause, with the values of its option where they are known; empty where no option and no advice
 /// answers it.

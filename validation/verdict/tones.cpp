@@ -18,7 +18,7 @@ using Row = std::vector<double>;  ///< by frequency, in cycles over a piece
 constexpr double residual_limit = 12;  ///< good scans stay below 6
 constexpr double data_limit = 12;      ///< of the samples themselves; good ones stay below 9
 constexpr double whitened_limit =
-    20;                           ///< of samples with equal weights at all places; good ones stay below 8
+    20;                           ///< of samples with equal weights at all places; good ones stay below 11
 constexpr double weak_limit = 4;  ///< of a residual that took part of the tone
 constexpr double least_change = 0.02;  ///< of the image; a weaker tone is not told
 constexpr int near_bins = 2, far_bins = 12;
@@ -171,13 +171,12 @@ Finding tone_of(const ReadoutSet& set, double frequency, Power power, double sha
   const auto place = dwell_s > 0 ? fmt::format("{:.0f} \u00b1 {:.0f} Hz", frequency / dwell_s,
                                                std::ceil(precision / dwell_s))
                                  : fmt::format("{:.4f} \u00b1 {:.4f} cycles/sample", frequency, precision);
-  const double told = dwell_s > 0 ? std::round(frequency / dwell_s) : frequency;
   auto found = make_finding("tone",
                             fmt::format("a tone of {} in all readouts, {:.2g} \u00b1 {:.1g} % of the signal",
                                         place, amount, uncertainty),
                             amount, uncertainty, "%", std::min(1.0, share_of_residual),
                             image > 0 ? std::min(1.0, taken * std::sqrt(tone / image)) : -1);
-  return with_correction(std::move(found), {told});
+  return with_correction(std::move(found), {frequency});
 }
 
 /// Returns the weights of the places of a readout (recon/pipeline/tone.hpp), in the unit of the samples.

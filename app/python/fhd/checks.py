@@ -67,7 +67,7 @@ class Finding(TypedDict):
     """|change of rho| / |rho| when it is undone; None where not known"""
     correction: list[float]
     """what the option that undoes it takes: numbers of readouts or coils, delays in samples or factors of k along x, y, z,
-    or a frequency; empty where not known"""
+    or a frequency in cycles/sample; empty where not known"""
 
 
 class _WhereKnown(TypedDict, total=False):

@@ -24,12 +24,14 @@ testing::AssertionResult names(const std::string& remedy, const std::string& opt
 }
 
 TEST(Remedy, has_the_numbers_of_its_cause) {
-  EXPECT_TRUE(names(remedy_of_cause(cause("odd_readouts", {17, 93}), {}), "--omit-readouts 17,93"));
+  EXPECT_TRUE(names(remedy_of_cause(cause("odd_readouts", {17, 1093}), {}), "--omit-readouts 17,1093"));
   EXPECT_TRUE(names(remedy_of_cause(cause("spikes", {5}), {}), "--omit-readouts 5"));
   EXPECT_TRUE(names(remedy_of_cause(cause("coil", {3}), {}), "--omit-coils 3"));
   EXPECT_TRUE(names(remedy_of_cause(cause("delays", {0.5, -0.2}), {}), "--trajectory-correction 0.5,-0.2"));
   EXPECT_TRUE(names(remedy_of_cause(cause("scale", {1.0309278, 1}), {}), "--trajectory-scale 1.031,1"));
-  EXPECT_TRUE(names(remedy_of_cause(cause("tone", {-13713}), {}), "--remove-tone -13713"));
+  EXPECT_TRUE(names(remedy_of_cause(cause("tone", {-0.13713}), {}), "--remove-tone -0.1371"));
+  const RemedyFacts times{.dwell_s = 1e-5};
+  EXPECT_TRUE(names(remedy_of_cause(cause("tone", {-0.13713}), times), "--remove-tone -13713"));
 }
 
 TEST(Remedy, names_the_option_alone_where_numbers_are_not_known_or_many) {
