@@ -207,7 +207,9 @@ void add_tone(io::ScanFile& file, const ReadoutCorrection& correction) {
     const auto clock = sample_clock(scan.sample_time_s, scan.trajectory);
     auto frequency = asked == Asked::given ? std::optional(cycles_per_sample(given, clock.dwell_s))
                                            : validation::tone_in(scan.trajectory, scan.kspace, starts);
-    const auto tone = frequency ? take_off_tone(scan.kspace, starts, clock.times, *frequency) : Tone{};
+    constexpr double visible = 0.02;  // of the signal: edges of an object may look like a weaker one
+    const double least = asked == Asked::given ? 0 : visible;
+    const auto tone = frequency ? take_off_tone(scan.kspace, starts, clock.times, *frequency, least) : Tone{};
     scan.messages.push_back({"tone", Severity::note,
                              tone.share > 0 ? in_words(tone, clock.dwell_s)
                                             : "no tone was found in the samples, and none was taken off"});
@@ -215,7 +217,7 @@ void add_tone(io::ScanFile& file, const ReadoutCorrection& correction) {
     auto& [trajectory, kspace, matrix, fov] = *scan.calibration;
     const auto own_starts = validation::readout_starts(trajectory);
     if ((frequency = validation::tone_in(trajectory, kspace, own_starts)))
-      take_off_tone(kspace, own_starts, sample_clock({}, trajectory).times, *frequency);
+      take_off_tone(kspace, own_starts, sample_clock({}, trajectory).times, *frequency, visible);
   });
 }
 

@@ -288,7 +288,7 @@ SampleClock sample_clock(const std::optional<Array<double>>& sample_time_s, cons
 }
 
 Tone take_off_tone(KSpace& kspace, const ReadoutStarts& starts, const std::vector<double>& times,
-                   double frequency) {
+                   double frequency, double least_share) {
   constexpr Index longest_piece = 256;
   constexpr int rounds = 3;  // weights, frequency and amplitudes follow from each other
   const Readouts readouts(kspace, starts, times);
@@ -302,6 +302,7 @@ Tone take_off_tone(KSpace& kspace, const ReadoutStarts& starts, const std::vecto
     reach = 1 / static_cast<double>(readouts.longest);
   }
   const auto tone = described(readouts, fit);
+  if (!(tone.share >= least_share)) return {};
   subtract(readouts, fit, kspace.values);
   subtract(readouts, fit, kspace.in_double);
   return tone;

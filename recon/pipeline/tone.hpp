@@ -34,9 +34,9 @@ struct Tone {
 
 /// Takes the tone nearest to `frequency`, cycles/sample, off all readouts of 16 samples or more and half the length of the
 /// longest or more. The frequency is sought within half a cycle over a readout, or over 256 samples of a longer one.
-/// Returns what was taken off; a share of 0: nothing.
+/// Returns what was taken off; a share of 0: nothing, as where there is no such readout, or the share is below `least_share`.
 Tone take_off_tone(KSpace& kspace, const ReadoutStarts& starts, const std::vector<double>& times,
-                   double frequency);
+                   double frequency, double least_share = 0);
 
 /// Returns weights of the places of a readout, 1 over the median of energies there, each smoothed over its neighbours.
 std::vector<double> weights_of_places(std::vector<std::vector<double>> energies);

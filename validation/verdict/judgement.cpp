@@ -278,7 +278,7 @@ std::string values_in_words(const Finding& cause, double dwell_s) {
   std::vector<std::string> words;
   for (const double value : values)
     words.push_back(are_numbers ? fmt::format("{:.0f}", value)
-                                : fmt::format("{:g}", std::round(1e3 * value) / 1e3));
+                                : fmt::format("{:g}", std::round(1e3 * value) / 1e3 + 0.0));
   return fmt::format("{}", fmt::join(words, ","));
 }
 
@@ -369,15 +369,18 @@ void blame(Finding cause, Verdict& v) {
 
 void excuse_strong_lambda(double lambda, Verdict& v) {
   constexpr double strong = 0.1;
+  const auto* in_data = mistake_in_data(v);
+  const bool is_evident =
+      v.cause && ((in_data && in_data->code == v.cause->code) || v.cause->share >= shown_by_samples);
   if (!(lambda > strong) || v.unexplained <= right_limit || v.judgement == Judgement::not_converged ||
-      (v.cause && v.cause->share >= shown_by_samples))
+      is_evident)
     return;
   v.cause.reset();
   v.judgement = Judgement::untested;
   v.sentence = fmt::format(
       "lambda is strong, {:.2g} of the largest eigenvalue, and takes signal off the image by itself: {}, so "
-      "that "
-      "nothing is said of the data; a smaller {} tells more",
+      "that nothing is "
+      "said of the data; a smaller {} tells more",
       lambda, left_over(v), option_words("lambda"));
 }
 
