@@ -190,9 +190,17 @@ template <int radix, Row in, Row out, class T>
 HWY_INLINE void rows(const T* const* x, std::int64_t offset, const T* twiddles, T* y, std::int64_t pitch) {
   using D = hn::ScalableTag<T>;
   const D d;
-  for (std::int64_t column = 0; column < ColumnFft<T>::columns; column += hn::Lanes(d)) {
+  constexpr std::int64_t columns = ColumnFft<T>::columns;
+  const T* from[radix];
+  for (int j = 0; j < radix; ++j) from[j] = x[j] + offset;
+  // Joined numbers over parted ones that a shorter vector than a row has yet to read: a last stage in place.
+  HWY_ALIGN T kept[radix * 2 * columns];
+  if (in == Row::parted && out == Row::joined && from[0] == y && std::int64_t(hn::Lanes(d)) < columns)
+    for (int j = 0; j < radix; ++j)
+      from[j] = std::copy_n(from[j], 2 * columns, kept + 2 * columns * j) - 2 * columns;
+  for (std::int64_t column = 0; column < columns; column += hn::Lanes(d)) {
     Pair<D> a[radix];
-    for (int j = 0; j < radix; ++j) a[j] = load<in>(d, x[j] + offset, column);
+    for (int j = 0; j < radix; ++j) a[j] = load<in>(d, from[j], column);
     butterfly(d, Radix<radix>(), a);
     store<out>(d, a[0], y, column);
     for (int k = 1; k < radix; ++k) {
