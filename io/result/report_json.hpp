@@ -25,7 +25,7 @@ struct ReportJson {
   nlohmann::ordered_json report, times;
 };
 ReportJson json_of(const Report& report);
-/// The same as text, each on one line: what a long series keeps of each image.
+/// The two parts as text, each on one line, as a long series keeps them.
 struct ReportLines {
   std::string report, times;
 };

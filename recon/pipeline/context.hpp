@@ -96,7 +96,7 @@ class Verifier {
   virtual double working_bytes(bool /*is_3d*/, double /*coils*/) const { return 0; }
 };
 
-/// What the checks of a series keep of its first volume.
+/// Results of the first volume of a series, which the checks of the others use.
 struct KeptOfSeries {
   Verifier::Kept checked, judged;
 };
