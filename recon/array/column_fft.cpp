@@ -189,18 +189,16 @@ HWY_INLINE void store(D d, Pair<D> a, T* to, std::int64_t column) {
 template <int radix, Row in, Row out, class T>
 HWY_INLINE void rows(const T* const* x, std::int64_t offset, const T* twiddles, T* y, std::int64_t pitch) {
   using D = hn::ScalableTag<T>;
+  constexpr std::int64_t row = 2 * ColumnFft<T>::columns;
   const D d;
-  constexpr std::int64_t columns = ColumnFft<T>::columns;
-  const T* from[radix];
-  for (int j = 0; j < radix; ++j) from[j] = x[j] + offset;
-  // Joined numbers over parted ones that a shorter vector than a row has yet to read: a last stage in place.
-  HWY_ALIGN T kept[radix * 2 * columns];
-  if (in == Row::parted && out == Row::joined && from[0] == y && std::int64_t(hn::Lanes(d)) < columns)
-    for (int j = 0; j < radix; ++j)
-      from[j] = std::copy_n(from[j], 2 * columns, kept + 2 * columns * j) - 2 * columns;
-  for (std::int64_t column = 0; column < columns; column += hn::Lanes(d)) {
+  // In place, the first vector of a joined row would take the place of real parts that are read later.
+  const bool is_in_place = in != out && x[0] + offset == y && hn::Lanes(d) < ColumnFft<T>::columns;
+  alignas(64) T held[radix * row];
+  for (int j = 0; j < radix && is_in_place; ++j) std::copy_n(x[j] + offset, row, held + j * row);
+  for (std::int64_t column = 0; column < ColumnFft<T>::columns; column += hn::Lanes(d)) {
     Pair<D> a[radix];
-    for (int j = 0; j < radix; ++j) a[j] = load<in>(d, from[j], column);
+    for (int j = 0; j < radix; ++j)
+      a[j] = load<in>(d, is_in_place ? held + j * row : x[j] + offset, column);
     butterfly(d, Radix<radix>(), a);
     store<out>(d, a[0], y, column);
     for (int k = 1; k < radix; ++k) {
