@@ -79,9 +79,7 @@ void add_findings(Report& report) {
   const bool is_alarm = report.verdict->judgement == Verdict::Judgement::unexplained;
   if (!is_alarm && !(report.verdict->unexplained > validation::unexplained_limit)) return;
   Message suspicion{"verdict", is_alarm ? Severity::suspicion : Severity::warning, report.verdict->sentence};
-  if (const auto& cause = report.verdict->cause) {
-    suspicion.remedy = validation::remedy_of_cause(cause->code, {});
-  }
+  if (const auto& cause = report.verdict->cause) suspicion.remedy = validation::remedy_of_cause(*cause, {});
   report.messages.push_back(std::move(suspicion));
 }
 

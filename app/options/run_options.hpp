@@ -23,11 +23,20 @@ namespace fhd::app {
 /// Says what is wrong with the readouts of a scan, in the order in which it is corrected (app/run/corrections.hpp).
 struct ReadoutCorrection {
   std::string omitted_readouts, omitted_coils;  ///< their numbers from 0, "0-3,7"; empty: none
-  std::array<double, 3> scale{1, 1, 1};         ///< factors of k-space positions along x, y, z
-  std::string girf;                             ///< file of the gradients' impulse responses; empty: none
+  /// A tone of one frequency (recon/pipeline/tone.hpp): left in the samples, found there and taken off, or given.
+  enum class Tone { left, automatic, given } tone = Tone::left;
+  double tone_frequency = 0;  ///< where given: Hz, or cycles/sample where the scan states no sample times
+  std::array<double, 3> scale{1, 1, 1};  ///< factors of k-space positions along x, y, z
+  std::string girf;                      ///< file of the gradients' impulse responses; empty: none
   /// Gradient delays that a scan does not state (recon/trajectory/gradient_delays.hpp): ignored, found in it, or given.
   enum class Delays { off, automatic, given } delays = Delays::off;
   std::array<double, 3> delay_samples{};  ///< where given
+
+  /// Returns whether the user gave numbers of readouts or coils, factors or delays.
+  bool is_given() const {
+    return !omitted_readouts.empty() || !omitted_coils.empty() || delays == Delays::given ||
+           scale != std::array<double, 3>{1, 1, 1};
+  }
 };
 
 /// --field-map: the map of the scan or of a file, none, or one made of the echoes of the scan.

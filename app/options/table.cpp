@@ -31,8 +31,7 @@ constexpr unsigned making = in_recon | in_batch,
 
 // --- Rows of one kind. A field is a function from RunOptions to the field, which reads and sets it.
 
-#define FHD_FIELD(member) \
-  [](auto& o) -> auto& { return o.member; }
+#define FHD_FIELD(member) [](auto& o) -> auto& { return o.member; }
 
 template <class Field>
 using ValueOf = std::remove_cvref_t<std::invoke_result_t<Field, RunOptions&>>;
@@ -142,6 +141,14 @@ void set_trajectory_correction(RunOptions& o, const std::string& text) {
     o.correction.delays = Delays::given;
     o.correction.delay_samples = parse_delays(text, flag);
   }
+}
+
+void set_tone(RunOptions& o, const std::string& text) {
+  using Tone = ReadoutCorrection::Tone;
+  o.correction.tone = text == "auto" ? Tone::automatic : Tone::given;
+  if (text != "auto" && !parse_number(text, o.correction.tone_frequency))
+    throw Error("--remove-tone", "auto, or a frequency in Hz", "'" + text + "'",
+                did_you_mean(text, {"auto"}));
 }
 
 void set_trajectory_scale(RunOptions& o, const std::string& text) { o.correction.scale = parse_scale(text); }
@@ -355,6 +362,11 @@ Rows coils_and_trajectory() {
                "as 0-3,7"),
           text("--omit-coils", FHD_FIELD(correction.omitted_coils), "LIST",
                "coils to leave out, from 0, such as 0-3,7"),
+          OptionRow{"--remove-tone", "auto|HZ",
+                    "take a tone of one frequency (zipper, interference) off the samples: auto: where they "
+                    "show one; or that at a frequency in Hz, or in cycles/sample where the scan states no "
+                    "sample times",
+                    set_tone},
           text("--girf", FHD_FIELD(correction.girf), "FILE",
                "impulse responses of the gradients, which turn the trajectory into the one that was "
                "played: HDF5 with /girf [axis][frequency] and /frequency_hz")};

@@ -19,8 +19,10 @@
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"
+#include "recon/pipeline/tone.hpp"
 #include "recon/trajectory/gradient_response.hpp"
 #include "validation/verdict/readouts.hpp"
+#include "validation/verdict/tone_search.hpp"
 
 namespace fhd::app {
 
@@ -173,6 +175,50 @@ void add_omitted_coils(io::ScanFile& file, const std::string& omitted) {
   });
 }
 
+/// Returns the given frequency in cycles/sample. Throws Error where samples do not resolve it.
+double cycles_per_sample(double frequency, double dwell_s) {
+  const double cycles = dwell_s > 0 ? frequency * dwell_s : frequency;
+  if (!(std::abs(cycles) <= 0.5))
+    throw Error("--remove-tone",
+                dwell_s > 0
+                    ? fmt::format("a frequency from {0:.0f} to {1:.0f} Hz, half of a cycle per sample",
+                                  -0.5 / dwell_s, 0.5 / dwell_s)
+                    : "a frequency from -0.5 to 0.5 cycles/sample: the scan states no sample times",
+                fmt::format("{:g}", frequency));
+  return cycles;
+}
+
+std::string in_words(const Tone& tone, double dwell_s) {
+  const auto frequency = dwell_s > 0 ? fmt::format("{:.2f} \u00b1 {:.1g} Hz", tone.frequency / dwell_s,
+                                                   tone.frequency_uncertainty / dwell_s)
+                                     : fmt::format("{:.6f} \u00b1 {:.1g} cycles/sample", tone.frequency,
+                                                   tone.frequency_uncertainty);
+  return fmt::format("a tone of {} was taken off the samples: {:.3g} \u00b1 {:.1g} % of their signal",
+                     frequency, 100 * tone.share, 100 * tone.share_uncertainty);
+}
+
+/// Takes off the tone that a volume shows, or one of a given frequency; of its calibration the one that this shows.
+void add_tone(io::ScanFile& file, const ReadoutCorrection& correction) {
+  using Asked = ReadoutCorrection::Tone;
+  if (correction.tone == Asked::left) return;
+  file.add([asked = correction.tone, given = correction.tone_frequency](Scan& scan,
+                                                                        io::VolumeContext& context) {
+    const auto starts = validation::readout_starts(scan.trajectory, context.readout_length);
+    const auto clock = sample_clock(scan.sample_time_s, scan.trajectory);
+    auto frequency = asked == Asked::given ? std::optional(cycles_per_sample(given, clock.dwell_s))
+                                           : validation::tone_in(scan.trajectory, scan.kspace, starts);
+    const auto tone = frequency ? take_off_tone(scan.kspace, starts, clock.times, *frequency) : Tone{};
+    scan.messages.push_back({"tone", Severity::note,
+                             tone.share > 0 ? in_words(tone, clock.dwell_s)
+                                            : "no tone was found in the samples, and none was taken off"});
+    if (!scan.calibration) return;
+    auto& [trajectory, kspace, matrix, fov] = *scan.calibration;
+    const auto own_starts = validation::readout_starts(trajectory);
+    if ((frequency = validation::tone_in(trajectory, kspace, own_starts)))
+      take_off_tone(kspace, own_starts, sample_clock({}, trajectory).times, *frequency);
+  });
+}
+
 }  // namespace
 
 void correct_readouts(const std::vector<io::ScanFile*>& files, const ReadoutCorrection& correction,
@@ -182,6 +228,7 @@ void correct_readouts(const std::vector<io::ScanFile*>& files, const ReadoutCorr
   for (auto* file : files) {
     add_omitted_coils(*file, correction.omitted_coils);
     add_omitted_readouts(*file, correction.omitted_readouts);
+    add_tone(*file, correction);
     add_scale(*file, correction.scale, leaves);
     add_girf(*file, correction.girf, leaves);
     if (correction.delays == Delays::off) continue;

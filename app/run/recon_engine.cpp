@@ -13,6 +13,7 @@
 #include "recon/array/trace.hpp"
 #include "recon/pipeline/outside_fov.hpp"
 #include "recon/pipeline/prepare.hpp"
+#include "recon/pipeline/tone.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
 #include "validation/certificate.hpp"
 #include "validation/doctor/diagnosis.hpp"
@@ -91,6 +92,7 @@ std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& vo
     if (!known->are_of(volume)) own.emplace(volume, readout_length_of(volume));
     const auto of_values = warnings_among(diagnose_values(volume, own ? *own : *known, looked_beyond_fov));
     all[v].insert(all[v].end(), of_values.begin(), of_values.end());
+    leave_out_consequences(all[v]);
   });
   constexpr std::int64_t most_kept = 1 << 18;  // samples: 8 MiB; an image of more takes far longer than this
   if (reference.trajectory.sample_count() > most_kept) known.reset();
@@ -116,6 +118,8 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   Verdict& verdict = *report.verdict;
   const bool maps_are_given = scan.calibration || (scan.sensitivity_maps && !asks_to_find(coils.maps));
   if (!maps_are_given && report.converged) validation::drop_what_maps_follow(verdict);
+  if (report.largest_eigenvalue > 0)
+    validation::excuse_strong_lambda(report.lambda / report.largest_eigenvalue, verdict);
   const bool is_alarm = verdict.judgement == Judgement::unexplained || verdict.judgement == Judgement::varies,
              is_ordinary = verdict.judgement == Judgement::ordinary;
   auto evident = is_alarm || (is_ordinary && seeks_cause) ? validation::cause_in_raw_samples(scan, is_alarm)
@@ -135,14 +139,21 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
     if (auto left = validation::cause_by_elimination(scan)) validation::blame(std::move(*left), verdict);
   if (verdict.judgement != Judgement::unexplained) return;
   const auto& cause = verdict.cause;
-  const bool are_virtual_coils = std::ranges::any_of(
-      report.settings, [](const auto& setting) { return setting.first == "virtual coils"; });
-  const validation::RemedyFacts facts{checks.delays_are_corrected, scan.calibration.has_value(),
-                                      are_virtual_coils};
+  const bool are_virtual_coils = std::ssize(verdict.by_coil) != scan.kspace.coil_count() ||
+                                 std::ranges::any_of(report.settings, [](const auto& setting) {
+                                   return setting.first == "virtual coils";
+                                 });
+  using Maps = validation::RemedyFacts::Maps;
+  const validation::RemedyFacts facts{checks.delays_are_corrected,
+                                      scan.calibration ? Maps::calibrated
+                                      : maps_are_given ? Maps::given
+                                                       : Maps::found,
+                                      are_virtual_coils, checks.is_corrected,
+                                      sample_clock(scan.sample_time_s, scan.trajectory).dwell_s};
   report.messages.push_back(
       {"verdict", Severity::suspicion,
        verdict.sentence + (cause ? "" : "; unit, trajectory, maps, calibration or motion?"),
-       cause ? validation::remedy_of_cause(cause->code, facts) : ""});
+       cause ? validation::remedy_of_cause(*cause, facts) : ""});
 }
 
 }  // namespace
@@ -180,7 +191,7 @@ void ReconEngine::make_reconstructors() {
 [[noreturn]] void explain_failure(const Error& error, const Scan& scan) {
   if (error.kind() == ErrorKind::failed || error.kind() == ErrorKind::input)
     if (const auto why = validation::cause_in_raw_samples(scan, true))
-      throw Error("k-space", "", why->text, validation::remedy_of_cause(why->code, {}), error.kind());
+      throw Error("k-space", "", why->text, validation::remedy_of_cause(*why, {}), error.kind());
   throw;
 }
 

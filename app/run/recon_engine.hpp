@@ -43,6 +43,7 @@ struct ReconResult {
 /// Checks that are made once for a scan, in the volume that stands for it.
 struct ScanChecks {
   bool delays_are_corrected = false;  ///< --trajectory-correction auto has sought gradient delays
+  bool is_corrected = false;  ///< readouts or coils were left out, k scaled or delayed, as the user gave it
   /// Gradient delays are sought in 3D, which takes tenths of a second, only where the verdict leaves something open.
   bool is_sparing = false;
   std::vector<Message> warnings{};  ///< of the scan as a whole, known before

@@ -160,7 +160,8 @@ void run_concurrently(int count, const Work& work) {
 
 /// Returns what is checked once for the scan.
 ScanChecks checks_of(const ScanRun& run) {
-  return {run.settings->options.correction.delays == ReadoutCorrection::Delays::automatic,
+  const auto& correction = run.settings->options.correction;
+  return {correction.delays == ReadoutCorrection::Delays::automatic, correction.is_given(),
           run.settings->is_sparing, run.scan_warnings};
 }
 

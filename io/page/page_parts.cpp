@@ -59,6 +59,7 @@ Json doubts_of(const Json& images) {
       const auto same = [&](const Json& other) { return other["text"] == line; };
       if (is_doubt(message) && std::none_of(doubts.begin(), doubts.end(), same))
         doubts.push_back({{"image", images.size() > 1 ? static_cast<int>(i + 1) : 0},
+                          {"code", message.code},
                           {"severity", name_of(message.severity)},
                           {"text", line}});
     }

@@ -9,17 +9,20 @@ function verdict(r) {
   const part = (name, v) => v === null ? null : `${name} ${number(v, 2)}`;
   const figures = [part("image to samples (F)", c.forward_error), part("samples to image (Fᴴ)", c.adjoint_error), part("both, as solved (FᴴF)", c.normal_error)].filter(t => t).join(", ") || "missing";
   const many = images > 1 ? [(failed ? `${failed} of ${images} images failed` : `${certified} of ${images} images checked`) + "; of the worst, "] : [""];
+  const errors = `${many[0]}relative errors: ${figures} (allowed ${number(c.requested)})` + [c.true_residual === null ? null : `true residual ${number(c.true_residual, 2)}`, ...stop, ...time].filter(t => t).map(t => "; " + t).join("");
+  if (c.passed && is_alarm(r)) return make("p", {class: "soft", role: "status"}, make("small", {}, "Certified is the arithmetic alone, not the data: " + errors));
   return make("div", {class: "verdict " + (c.passed ? "pass" : "fail"), role: c.passed ? "status" : "alert"},
-    c.passed ? "Certified: the operators that made this image are as exact as asked." + (is_alarm(r) ? " This is about arithmetic, not about the data." : "") : "Warning: the accuracy check of this result did not pass.",
-    make("small", {}, `${many[0]}relative errors: ${figures} (allowed ${number(c.requested)})` + [c.true_residual === null ? null : `true residual ${number(c.true_residual, 2)}`, ...stop, ...time].filter(t => t).map(t => "; " + t).join("")));
+    c.passed ? "Certified: the operators that made this image are as exact as asked." : "Warning: the accuracy check of this result did not pass.", make("small", {}, errors));
 }
 /// Whether the verdict of the result is an alarm.
 const is_alarm = r => r.verdict !== undefined && r.verdict !== null && r.verdict.judgement === "unexplained";
-/// Returns banners: the doubts with their remedies, and the verdict in the words of the program where no doubt says the same.
+/// Returns banners: the doubts with their remedies, an alarm of the verdict in large, and the verdict in the words of the program
+/// where no doubt says the same.
 function model(r) {
   const v = r.verdict, doubts = r.doubts || [], list = [], alarm = is_alarm(r);
-  if (doubts.length) list.push(make("div", {class: "verdict fail", role: "alert"}, "Suspicious",
-    ...doubts.map(d => make("small", {}, (d.image ? `image ${d.image}: ` : "") + (d.severity === "warning" ? "the scan: " : "") + d.text))));
+  const main = alarm ? doubts.find(d => d.code === "verdict") : undefined, line = d => (d.image ? `image ${d.image}: ` : "") + (d.severity === "warning" ? "the scan: " : "") + d.text;
+  if (doubts.length) list.push(make("div", {class: "verdict fail" + (main ? " says headline" : ""), role: "alert"}, main ? line(main) : "Suspicious",
+    ...doubts.filter(d => d !== main).map(d => make("small", {}, line(d)))));
   if (v && typeof v.sentence === "string" && !(alarm && doubts.length))
     list.push(make("div", {class: "verdict says " + (alarm ? "fail" : v.judgement === "explained" ? "pass" : "amber"), role: alarm ? "alert" : "status"}, v.sentence + "."));
   return list;

@@ -70,7 +70,8 @@ static void to_json(Json& json, const Finding& f) {
           {"uncertainty", positive(f.uncertainty)},
           {"unit", f.unit},
           {"share_of_rest", f.share},
-          {"image_change", checked(f.image_change)}};
+          {"image_change", checked(f.image_change)},
+          {"correction", f.correction}};
 }
 
 static void to_json(Json& json, const Verdict& v) {

@@ -90,15 +90,18 @@ struct Finding {
   std::string unit{};        ///< empty where the finding has no size
   double share = 0;          ///< of |d - E rho|^2 that it explains, noise taken off
   double image_change = -1;  ///< |change of rho| / |rho| when it is undone; < 0: not known
+  /// What the option that undoes it takes (remedy_of_cause): numbers of readouts or coils, delays in samples or factors of k
+  /// along x, y, z, or a frequency in cycles/sample; empty: not known.
+  std::vector<double> correction{};
 };
 
 /// A judgement whether E rho, with the trajectory, maps and field map as given, explains the samples to within their
 /// noise. The certificate judges the arithmetic alone.
 struct Verdict {
   enum class Judgement {
-    explained,      ///< data explained
-    ordinary,       ///< explained but for a rest that scans in vivo leave (`ordinary`)
-    untested,       ///< there are no more values than unknowns: every model explains them
+    explained,  ///< data explained
+    ordinary,   ///< explained but for a rest that scans in vivo leave (`ordinary`)
+    untested,  ///< no more values than unknowns, which every model explains, or a lambda that leaves signal over
     not_converged,  ///< the solver stopped far from the solution: nothing is said of the data
     varies,      ///< explained but for a signal that changes from readout to readout (contrast): an average
     unexplained  ///< data not explained

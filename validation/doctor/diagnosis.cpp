@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -72,14 +73,11 @@ class FindingsOfVolumes {
   std::map<Key, Known> known_;
 };
 
-/// Adds a finding on delays. A delay spreads an object beyond its edges: warnings about the edges wait until it is corrected.
+/// Adds a finding on delays, in place of a warning by the energy alone.
 void add_delays(Message delays, std::vector<Message>& found) {
+  if (delays.severity == Severity::warning)
+    std::erase_if(found, [](const Message& each) { return each.code == codes::delays; });
   found.push_back(std::move(delays));
-  const auto warns_of = [](const char* topic) {
-    return [topic](const Message& each) { return each.code == topic && each.severity == Severity::warning; };
-  };
-  if (std::any_of(found.begin(), found.end(), warns_of(codes::delays)))
-    std::erase_if(found, warns_of(codes::outside_fov));
 }
 
 /// Counts volumes in a row with the same problem; after enough of them the rest need not be read.
@@ -128,6 +126,7 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
         std::move(own.begin(), own.end(), std::back_inserter(found));
         if (repetition == 0 && slice == summary.slice_count / 2)
           add_delays(diagnose_delays(scan, summary.readout_length), found);
+        leave_out_consequences(found);
       } catch (const Error& error) {
         found.push_back(message_of(error, Severity::problem, "values"));
       }
@@ -144,7 +143,40 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
   return slices;
 }
 
+/// A mistake, and the warnings that it brings about: samples or positions in wrong places spread an object beyond its edges, and
+/// move its energy away from the centre of k-space.
+struct Mistake {
+  std::string_view code;
+  std::vector<std::string_view> consequences;
+};
+const std::vector<Mistake>& mistakes() {
+  static const std::vector<std::string_view> of_samples{"centre", codes::outside_fov, "spikes",
+                                                        codes::delays};
+  static const std::vector<Mistake> all{{"transformed", of_samples},
+                                        {"floats", of_samples},
+                                        {"order", of_samples},
+                                        {"rounded_positions", {"density", codes::outside_fov, codes::delays}},
+                                        {"rounded", {codes::outside_fov}},
+                                        {"coils", {"centre", codes::outside_fov}},
+                                        {"extent", {codes::outside_fov}},
+                                        {codes::delays, {codes::outside_fov}}};
+  return all;
+}
+
 }  // namespace
+
+void leave_out_consequences(std::vector<Message>& findings) {
+  for (const auto& mistake : mistakes()) {
+    const auto is_it = [&](const Message& each) { return each.code == mistake.code && is_doubt(each); };
+    if (std::none_of(findings.begin(), findings.end(), is_it)) continue;
+    std::erase_if(findings, [&](const Message& each) {
+      return each.severity == Severity::warning &&
+             std::ranges::find(mistake.consequences, each.code) != mistake.consequences.end();
+    });
+    std::stable_partition(findings.begin(), findings.end(), is_it);
+    return;  // the first in the list explains the others
+  }
+}
 
 Message diagnose_delays(const Scan& scan, std::int64_t readout_length) {
   Findings delays;

@@ -61,6 +61,9 @@ std::vector<Message> diagnose_sampling(const Scan& scan, const SampledPositions&
 std::vector<Message> diagnose_values(const Scan& scan, const SampledPositions& positions,
                                      bool looked_beyond_fov = false);
 
+/// Leaves out warnings that a mistake among the findings of a volume brings about, by their codes, and puts that mistake first.
+void leave_out_consequences(std::vector<Message>& findings);
+
 /// Returns the finding on gradient delays. They are a property of the machine: one volume of a scan is enough.
 /// Takes tenths of a second in 2D, seconds in 3D.
 Message diagnose_delays(const Scan& scan, std::int64_t readout_length);

@@ -216,7 +216,7 @@ void add_mistake(const std::optional<Finding>& found, Findings& findings) {
   auto sentence = found->text + ".";
   sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
   findings.add(Severity::suspicion, found->code, std::move(sentence),
-               validation::remedy_of_cause(found->code, {}));
+               validation::remedy_of_cause(*found, {}));
 }
 
 }  // namespace

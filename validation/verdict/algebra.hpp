@@ -69,6 +69,12 @@ inline Finding make_finding(std::string_view code, std::string text, double amou
   return {std::string(code), std::move(text), amount, uncertainty, std::move(unit), share, image_change};
 }
 
+/// Adds to a finding what the option that undoes it takes.
+inline Finding with_correction(Finding finding, std::vector<double> correction) {
+  finding.correction = std::move(correction);
+  return finding;
+}
+
 /// Returns the value that `share` of the others are below; 0 for no values.
 inline double quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;

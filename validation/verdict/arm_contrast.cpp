@@ -266,11 +266,13 @@ class ContrastSearch {
         for (const double sign : {-step, step}) try_at({best[0] + sign * x, best[1] + sign * y, 0});
     const double largest = std::abs(best[0]) > std::abs(best[1]) ? best[0] : best[1],
                  sign = largest < 0 ? -1 : 1;
-    consider(least, delayed_(best),
-             make_finding(codes::delays,
-                          fmt::format("readouts are {:.2f} samples along x and {:.2f} along y {}",
-                                      sign * best[0], sign * best[1], sign < 0 ? "early" : "late"),
-                          largest, 0, "samples"));
+    consider(
+        least, delayed_(best),
+        with_correction(make_finding(codes::delays,
+                                     fmt::format("readouts are {:.2f} samples along x and {:.2f} along y {}",
+                                                 sign * best[0], sign * best[1], sign < 0 ? "early" : "late"),
+                                     largest, 0, "samples"),
+                        {best[0], best[1]}));
   }
   /// Fits shifts beside one time course, which no shift resembles, and then beside those that fit with these shifts.
   void motion(const std::array<int, 3>& matrix_size) {

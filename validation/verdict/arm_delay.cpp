@@ -101,10 +101,11 @@ std::optional<ArmCause> delay_of_arms(const VerifierInput<float>& input, const s
   const bool is_at_end = std::abs(*largest) > farthest - 1;  // what leaves least lies beyond, or is no delay
   if (std::abs(*largest) < visible || is_at_end) return {};
   const double sign = *largest < 0 ? -1 : 1;
-  return ArmCause{{codes::delays,
-                   fmt::format("readouts are {:.2f} samples along x and {:.2f} along y {}", sign * delays[0],
-                               sign * delays[1], sign < 0 ? "early" : "late"),
-                   *largest, 0, "samples"},
+  Finding late{codes::delays,
+               fmt::format("readouts are {:.2f} samples along x and {:.2f} along y {}", sign * delays[0],
+                           sign * delays[1], sign < 0 ? "early" : "late"),
+               *largest, 0, "samples"};
+  return ArmCause{with_correction(std::move(late), {delays[0], delays[1]}),
                   search.share_left() * misfit_as_told};
 }
 

@@ -190,6 +190,7 @@ class Alternatives {
         const Index all = sample_count(scan);
         for (Index i = 0; i < 3 * all; ++i) scan.trajectory.k[i] *= factor[static_cast<std::size_t>(i / all)];
       });
+      list_.back().cause.correction.assign(factor.begin(), factor.end());
     };
     for (const double factor :
          {2.0, std::numbers::pi, 2 * std::numbers::pi, 1.25, 0.8, 0.5, 1 / std::numbers::pi})
@@ -274,10 +275,12 @@ Finding refined_delay(const Scan& scan, const CoilSettings& coils, const Starts&
     if (curve > 0) best += step * (misfits[at - 1] - misfits[at + 1]) / 2 / curve;
   }
   const double uncertainty = std::abs(step) / 4;
-  return {codes::delays,
-          fmt::format("readouts are {:.2g} \u00b1 {:.1g} samples {}", std::abs(best), uncertainty,
-                      best < 0 ? "early" : "late"),
-          best, uncertainty, "samples"};
+  Finding late{codes::delays,
+               fmt::format("readouts are {:.2g} \u00b1 {:.1g} samples {}", std::abs(best), uncertainty,
+                           best < 0 ? "early" : "late"),
+               best, uncertainty, "samples"};
+  return with_correction(std::move(late),
+                         std::vector<double>(scan.geometry.matrix_size[2] > 1 ? 3 : 2, best));
 }
 
 /// Returns the misfit with a second set of maps, where a voxel holds more than one place; infinite where none is
@@ -312,7 +315,9 @@ std::optional<Finding> evident_cause(const Scan& scan) {
                                     100 * clipped.share, clipped.coils, doctor::plural(clipped.coils)),
                         100 * clipped.share, 0, "%");
   if (auto noise = doctor::coils_of_noise(scan); noise.noise > 1.4 && !scan.noise)
-    return make_finding("coil", std::move(noise.text), noise.noise, 0, "times the noise of the others");
+    return with_correction(
+        make_finding("coil", std::move(noise.text), noise.noise, 0, "times the noise of the others"),
+        {noise.coils.begin(), noise.coils.end()});
   return {};
 }
 
@@ -413,7 +418,8 @@ std::optional<Finding> likeliest_cause(const Scan& scan, const CoilSettings& coi
     known.reset();
   }
   constexpr double sure = 0.95;  // of what is left over
-  const auto agreement = compare_maps(scan);
+  const bool has_unused_maps = scan.sensitivity_maps && asks_to_find(coils.maps);
+  const auto agreement = has_unused_maps ? MapAgreement{} : compare_maps(scan);
   const bool is_of_all = known && known->code != "odd_readouts";  // to leave readouts out always explains
   if (agreement.cause && (agreement.cause->code == "coil" ||      // errors of k or order are not of one coil
                           !(is_of_all && known->share > std::max(sure, agreement.cause->share))))

@@ -199,6 +199,18 @@ Finding shear_in_words(const Hypothesis& h, const std::vector<double>& sizes,
           amount, deviation, "%"};
 }
 
+/// Returns delays in samples or factors of k along x, y, z that undo a delay or a scale of all readouts.
+std::vector<double> correction_of(const Hypothesis& h, const std::vector<double>& sizes,
+                                  const std::array<int, 3>& matrix_size) {
+  const double none = h.kind == change::scale ? 1 : 0;
+  std::vector<double> along(matrix_size[2] > 1 ? 3 : 2, none);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    for (std::size_t axis = 0; axis < along.size(); ++axis)
+      if ((h.axes[i] < 0 || h.axes[i] == static_cast<int>(axis)) && matrix_size[axis] > 1)
+        along[axis] = none + sizes[i];
+  return along;
+}
+
 }  // namespace
 
 Pattern Hypothesis::of(const std::vector<double>& sizes) const {
@@ -233,6 +245,8 @@ Finding in_words(const Hypothesis& h, const std::vector<double>& sizes, const st
       amounts.begin(), amounts.end(),
       [](const Amount& a, const Amount& b) { return std::abs(a.value) < std::abs(b.value); });
   Finding finding{h.code, {}, largest.value, largest.deviation, unit};
+  if (h.when == When::all && (h.kind == change::delay || h.kind == change::scale))
+    finding.correction = correction_of(h, sizes, matrix_size);
   const bool odd = h.when == When::odd;
   const std::string when = when_of(h, samples);
   auto shown = amounts;

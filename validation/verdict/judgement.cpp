@@ -1,6 +1,7 @@
 #include "validation/verdict/judgement.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -107,10 +108,11 @@ std::optional<Finding> place_of_noise(const Verdict& v) {
   std::sort(coils.begin(), coils.end(), worse);
   if (coils.size() > 1 && coils.back().unexplained > nothing &&
       coils[coils.size() - 2].unexplained < apart * coils.back().unexplained)
-    return make_finding(
-        "coil",
-        fmt::format("coil {:.0f} (from 0, as used) holds little but noise: {} of its signal is left over",
-                    coils.back().where, percent(coils.back().unexplained)));
+    return with_correction(
+        make_finding("coil", fmt::format("coil {:.0f} (from 0, as used) holds little but noise: {} of its "
+                                         "signal is left over",
+                                         coils.back().where, percent(coils.back().unexplained))),
+        {coils.back().where});
   if (v.by_readout.size() < 3) return {};
   auto sorted = v.by_readout;
   std::sort(sorted.begin(), sorted.end());
@@ -118,12 +120,14 @@ std::optional<Finding> place_of_noise(const Verdict& v) {
   if (!(sorted.back() > outlier * sorted[sorted.size() - 2])) return {};
   const auto worst = std::max_element(v.by_readout.begin(), v.by_readout.end()) - v.by_readout.begin();
   const auto first = worst * v.readouts_per_group;
-  return make_finding(
+  auto odd = make_finding(
       "odd_readouts",
       fmt::format(
           "readout {} (from 0){} is of noise or interference: {:.0f} times as much is left over as of others",
           first, v.readouts_per_group > 1 ? " or one after it" : "", sorted.back() / positive(usual)),
       static_cast<double>(first), 0, "readouts");
+  if (v.readouts_per_group == 1) odd.correction = {static_cast<double>(first)};
+  return odd;
 }
 
 /// Returns whether what seems to be wrong is contrast: a signal that no gain reaches, or a phase or an order of readouts
@@ -165,6 +169,7 @@ std::optional<Finding> cause_in(const Verdict& v) {
         "coil",
         fmt::format("coil {} (from 0, as used) does not fit the others: {} of its signal is left over", coil,
                     percent(v.by_coil[static_cast<std::size_t>(coil)].unexplained))};
+    cause.correction = {static_cast<double>(coil)};
     if (!is_ordinary(cause, v)) return cause;
   }
   const bool leaves_much = !(v.unexplained <= unexplained_limit);  // lambda takes a little off strong coils
@@ -223,8 +228,7 @@ void decide_by_what_is_left(Verdict& v) {
     v.judgement = Judgement::untested;
     v.sentence =
         "the data cannot test the image: there are as many unknowns as values, so that motion, gains and "
-        "tones "
-        "would not show; a smaller matrix can tell";
+        "tones would not show";
     return;
   }
   const bool is_whole = std::round(1e3 * v.unexplained) <= 1e3 * right_limit;  // as it is printed
@@ -238,6 +242,46 @@ void decide_by_what_is_left(Verdict& v) {
     v.sentence += "; in a scan of one coil, blur and distortion by off-resonance would not show";
 }
 
+/// What to do about causes that no option corrects.
+constexpr std::pair<std::string_view, std::string_view> advice[] = {
+    {"shear", "take the stated share off this component of k"},
+    {"window", "store the samples as they were measured"},
+    {"samples", "leave the first samples of each readout out of the file, with their positions"},
+    {"clipping", "measure again with a lower receiver gain"},
+    {"wrapped", "store the samples with more bits, or with a lower gain"},
+    {"imaginary", "store both parts of the samples, with one gain"},
+    {"rounded", "store the samples as floats, or multiply them before they are cast to integers"},
+    {"rounded_positions", "write the positions of the trajectory as floating-point numbers"},
+    {"floats", "read the file of samples from its first float on: real, imaginary"},
+    {"transformed", "store readouts before their Fourier transform, or transform them back"},
+    {"lost_samples", "transfer the raw data again, or move these readouts back"},
+    {"jitter",
+     "repair the trigger of the receiver, or move each readout by its own delay before it is stored"},
+    {"phase_ramps", "correct each shot by its navigator before it is stored"},
+    {"transposed", "store k-space with the samples of a coil side by side, [coil][sample]"},
+    {"order", "store readouts in the order of the trajectory"},
+    {"exchange", "store readouts in the order of the trajectory"},
+    {"ghost", "align the echoes of gradients of both signs before they are stored"},
+    {"offset", "subtract the mean of the last samples of each coil"},
+    {"signal", "store readouts of one gain and contrast"},
+    {"phase", "correct the phase of the readouts by navigators before they are stored"}};
+
+/// Returns the values of the option that undoes a cause, "17,93"; empty where they are not known, or more than 10.
+std::string values_in_words(const Finding& cause, double dwell_s) {
+  constexpr std::size_t most = 10;
+  const auto& values = cause.correction;
+  if (values.empty() || values.size() > most) return {};
+  if (cause.code == "tone")
+    return dwell_s > 0 ? fmt::format("{:.0f}", values.front() / dwell_s)
+                       : fmt::format("{:.4f}", values.front());
+  const bool are_numbers = cause.code != "scale" && cause.code != codes::delays;  // of readouts or coils
+  std::vector<std::string> words;
+  for (const double value : values)
+    words.push_back(are_numbers ? fmt::format("{:.0f}", value)
+                                : fmt::format("{:g}", std::round(1e3 * value) / 1e3));
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
 }  // namespace
 
 double ordinary_limit(double share, double most) {
@@ -245,61 +289,49 @@ double ordinary_limit(double share, double most) {
   return std::min(most, unexplained_limit * std::pow(1 - share, -0.75));
 }
 
-std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts) {
+std::string remedy_of_cause(const Finding& cause, const RemedyFacts& facts) {
+  const auto& code = cause.code;
+  const auto with = [&](const char* option, const char* otherwise) {
+    const auto values = values_in_words(cause, facts.dwell_s);
+    return option_words(option, values.empty() ? otherwise : values) +
+           (facts.are_corrected ? " (of the scan as the options in use leave it)" : "");
+  };
   if (code == codes::folding) return option_words("map-sets", "auto");
   if (code == "unit") return "give the unit with " + option_words("trajectory-unit");
   if (code == codes::delays)
-    return facts.delays_are_sought ? "give the delay as " + option_words("trajectory-correction") +
-                                         " X,Y in samples: auto does not find it"
-                                   : option_words("trajectory-correction", "auto");
-  struct Advice {
-    std::string_view code;
-    std::string text;
-  };
-  const Advice all[] = {
-      {"scale", "multiply k by factors of its axes, " + option_words("trajectory-scale", "1.03,1") +
-                    " where k_x is 3 % too short, or check " + option_words("trajectory-unit") + " and " +
-                    option_words("fov-mm")},
-      {"shear", "take the stated share off this component of k"},
-      {"frequency", "demodulate the samples by this frequency, or give " + option_words("field-map")},
-      {"field_map",
-       "give the map by " + option_words("field-map") + " with " + option_words("field-map-unit")},
-      {"motion", "gate the scan (" + option_words("gate") + ") or repeat it"},
-      {"sensitivity_maps", facts.are_calibrated
-                               ? "take a calibration of this scan, with its coils in the same order"
-                               : "find the maps in the scan: " + option_words("coils", "espirit")},
-      {"coil", (facts.are_virtual_coils ? "find its number among the coils of the file (" +
-                                              option_words("compress", "off") + "), and leave it out: "
-                                        : std::string("leave the coil out: ")) +
-                   option_words("omit-coils", "N")},
-      {"window", "store the samples as they were measured"},
-      {"tone", "take the tone off the samples before they are stored"},
-      {"spikes", "leave the readouts with spikes out: " + option_words("omit-readouts", "LIST")},
-      {"odd_readouts", "leave these readouts out: " + option_words("omit-readouts", "LIST")},
-      {"samples", "leave the first samples of each readout out of the file, with their positions"},
-      {"clipping", "measure again with a lower receiver gain"},
-      {"wrapped", "store the samples with more bits, or with a lower gain"},
-      {"imaginary", "store both parts of the samples, with one gain"},
-      {"rounded", "store the samples as floats, or multiply them before they are cast to integers"},
-      {"rounded_positions", "write the positions of the trajectory as floating-point numbers"},
-      {"floats", "read the file of samples from its first float on: real, imaginary"},
-      {"transformed", "store readouts before their Fourier transform, or transform them back"},
-      {"boards",
-       "lock the clocks of the receiver's boards and measure again, or leave the coils of one board out: " +
-           option_words("omit-coils", "LIST")},
-      {"lost_samples", "transfer the raw data again, or move these readouts back"},
-      {"jitter",
-       "repair the trigger of the receiver, or move each readout by its own delay before it is stored"},
-      {"phase_ramps", "correct each shot by its navigator before it is stored"},
-      {"transposed", "store k-space with the samples of a coil side by side, [coil][sample]"},
-      {"order", "store readouts in the order of the trajectory"},
-      {"exchange", "store readouts in the order of the trajectory"},
-      {"ghost", "align the echoes of gradients of both signs before they are stored"},
-      {"offset", "subtract the mean of the last samples of each coil"},
-      {"signal", "store readouts of one gain and contrast"},
-      {"phase", "correct the phase of the readouts by navigators before they are stored"}};
-  for (const auto& advice : all)
-    if (advice.code == code) return advice.text;
+    return cause.correction.empty() && facts.delays_are_sought
+               ? "give the delay as " + option_words("trajectory-correction") +
+                     " X,Y in samples: auto does not find it"
+               : "correct the trajectory: " + with("trajectory-correction", "auto");
+  if (code == "scale")
+    return "multiply k by factors of its axes, " + with("trajectory-scale", "X,Y,Z") + ", or check " +
+           option_words("trajectory-unit") + " and " + option_words("fov-mm");
+  if (code == "frequency")
+    return "demodulate the samples by this frequency, or give " + option_words("field-map");
+  if (code == "field_map")
+    return "give the map by " + option_words("field-map") + " with " + option_words("field-map-unit");
+  if (code == "motion") return "gate the scan (" + option_words("gate") + ") or repeat it";
+  if (code == "sensitivity_maps") {
+    if (facts.maps == RemedyFacts::Maps::calibrated)
+      return "take a calibration of this scan, with its coils in the same order";
+    return facts.maps == RemedyFacts::Maps::found
+               ? "compare with " + option_words("coils", "joint") + ", or measure a calibration"
+               : "find the maps in the scan: " + option_words("coils", "espirit");
+  }
+  if (code == "coil")
+    return facts.are_virtual_coils
+               ? "find its number among the coils of the file (" + option_words("compress", "off") +
+                     "), and leave it out: " + option_words("omit-coils", "N")
+               : "leave it out: " + with("omit-coils", "N");
+  if (code == "tone") return "take the tone off the samples: " + with("remove-tone", "auto");
+  if (code == "spikes") return "leave the readouts with spikes out: " + with("omit-readouts", "LIST");
+  if (code == "odd_readouts") return "leave these readouts out: " + with("omit-readouts", "LIST");
+  if (code == "boards")
+    return "lock the clocks of the receiver's boards and measure again, or leave the coils of one board "
+           "out: " +
+           with("omit-coils", "LIST");
+  for (const auto& [of, text] : advice)
+    if (of == code) return std::string(text);
   return {};
 }
 
@@ -333,6 +365,20 @@ void blame(Finding cause, Verdict& v) {
   }
   v.cause = std::move(cause);
   alarm(v);
+}
+
+void excuse_strong_lambda(double lambda, Verdict& v) {
+  constexpr double strong = 0.1;
+  if (!(lambda > strong) || v.unexplained <= right_limit || v.judgement == Judgement::not_converged ||
+      (v.cause && v.cause->share >= shown_by_samples))
+    return;
+  v.cause.reset();
+  v.judgement = Judgement::untested;
+  v.sentence = fmt::format(
+      "lambda is strong, {:.2g} of the largest eigenvalue, and takes signal off the image by itself: {}, so "
+      "that "
+      "nothing is said of the data; a smaller {} tells more",
+      lambda, left_over(v), option_words("lambda"));
 }
 
 void drop_what_maps_follow(Verdict& v) {

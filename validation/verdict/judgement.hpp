@@ -51,6 +51,10 @@ void blame(Finding cause, Verdict& verdict);
 /// Takes back a cause with the code "order", which a search refuted.
 void drop_order(Verdict& verdict);
 
+/// Says of data that a strong lambda, relative to the largest eigenvalue, leaves over that it does, in place of an alarm;
+/// causes that the samples show by themselves stay. Above 0.1 it takes a tenth of the signal or more.
+void excuse_strong_lambda(double lambda, Verdict& verdict);
+
 /// Takes back a scale or a turn of all of k-space that was told from the samples, where the maps were found in them:
 /// with it they would have been found with it, S'(r) = S(r / s), and another object, rho'(r) = rho(r / s), explains
 /// the samples as well.
@@ -59,11 +63,20 @@ void drop_what_maps_follow(Verdict& verdict);
 /// Says what a remedy depends on, beside its cause.
 struct RemedyFacts {
   bool delays_are_sought = false;  ///< --trajectory-correction auto
-  bool are_calibrated = false;     ///< maps come from calibration readouts of their own
-  bool are_virtual_coils = false;  ///< coils are compressed
+  enum class Maps {
+    given,
+    calibrated,
+    found
+  } maps = Maps::given;            ///< by calibration readouts of their own, or the scan
+  bool are_virtual_coils = false;  ///< coils are compressed, or left out by themselves
+  bool are_corrected =
+      false;  ///< by the options that remedies name: readouts or coils left out, k scaled or delayed
+  double dwell_s =
+      0;  ///< of the samples; 0: not known. --remove-tone takes Hz where it is, else cycles/sample
 };
-/// Returns the remedy of a cause with this code; empty where no option and no advice answers it.
-std::string remedy_of_cause(std::string_view code, const RemedyFacts& facts);
+/// Returns the remedy of a cause, with the values of its option where they are known; empty where no option and no advice
+/// answers it.
+std::string remedy_of_cause(const Finding& cause, const RemedyFacts& facts);
 
 /// Returns the change with this code; null where it was not tried.
 const Finding* change_of(const Verdict& verdict, std::string_view code);

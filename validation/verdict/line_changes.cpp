@@ -415,6 +415,7 @@ class LineChanges : LineTests {
     add(best - std::log(static_cast<double>(coils_.coils)), "coil",
         fmt::format("coil {} (from 0, as used) is conjugated", coil), static_cast<double>(coil), 0, "coil",
         std::sqrt(gram[coil * (coils_.coils + 1)].re / all));
+    found_.back().finding.correction = {static_cast<double>(coil)};
   }
 
   /// Tests whether a coil has no signal before or after a readout.
@@ -452,6 +453,7 @@ class LineChanges : LineTests {
                       "times at readout {} of {}",
                       coil, std::sqrt(least), number(first), readouts()),
           static_cast<double>(coil), 0, "coil", std::sqrt(sum.back() / all.back()));
+      found_.back().finding.correction = {static_cast<double>(coil)};
     }
   }
 };

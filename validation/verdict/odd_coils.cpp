@@ -29,7 +29,9 @@ struct Sums {
 double size_of(const Complex<double>& a) { return std::sqrt(norm(a)); }
 
 Finding of_coil(Index coil, const std::string& text, double amount = 0, const char* unit = "") {
-  return make_finding("coil", fmt::format("coil {} (from 0) {}", coil, text), amount, 0, unit);
+  return with_correction(
+      make_finding("coil", fmt::format("coil {} (from 0) {}", coil, text), amount, 0, unit),
+      {static_cast<double>(coil)});
 }
 
 /// Returns the change of a coil in time: a step of its factor between two readouts.
@@ -119,11 +121,12 @@ std::optional<Finding> describe_two(const MapFit& fit, Index a, Index b, const M
         "sensitivity_maps",
         fmt::format("the coils are permuted against the maps: {} and {} are exchanged", a, b));
   if (across < 0.1 * straight) return {};
-  return of_coil(
-      a,
-      fmt::format("and coil {} are coupled: each holds {:.2g} times the signal of the other as well", b,
-                  across / straight),
-      across / straight);
+  return with_correction(
+      of_coil(a,
+              fmt::format("and coil {} are coupled: each holds {:.2g} times the signal of the other as well",
+                          b, across / straight),
+              across / straight),
+      {static_cast<double>(a), static_cast<double>(b)});
 }
 
 }  // namespace

@@ -168,17 +168,20 @@ class OddReadouts {
   }
   Finding finding(const std::vector<Index>& found, const std::string& what, double amount = -1,
                   const char* unit = "readouts") const {
-    constexpr std::size_t listed = 4;
+    constexpr std::size_t listed = 10;
     std::string numbers;
+    std::vector<double> all;
+    for (const Index j : found) all.push_back(static_cast<double>(set_.numbers[at(j)]));
     for (std::size_t i = 0; i < std::min(found.size(), listed); ++i)
       numbers += (i > 0 ? ", " : "") + std::to_string(set_.numbers[at(found[i])]);
     if (found.size() > listed)
       numbers += fmt::format(" ... ({} of {}, from 0)", found.size(), set_.readouts);
     else
       numbers += fmt::format(" of {} (from 0)", set_.readouts);
-    return make_finding("odd_readouts",
-                        fmt::format("readout{} {} {}", found.size() > 1 ? "s" : "", numbers, what),
-                        amount < 0 ? static_cast<double>(set_.numbers[at(found[0])]) : amount, 0, unit, 1);
+    auto odd = make_finding("odd_readouts",
+                            fmt::format("readout{} {} {}", found.size() > 1 ? "s" : "", numbers, what),
+                            amount < 0 ? all.front() : amount, 0, unit, 1);
+    return with_correction(std::move(odd), std::move(all));
   }
 
   const ReadoutSet& set_;

@@ -33,7 +33,7 @@ ReadoutSet copied(const VerifierInput<float>& e, const std::vector<Index>& start
         const Index m = coil * all + starts[static_cast<std::size_t>(number)] + i * stride;
         set.data.push_back(scale *
                            (e.samples_in_double ? value(e.samples_in_double[m]) : value(e.samples[m])));
-        set.predicted.push_back(value(e.predicted[m]));
+        if (!e.predicted.empty()) set.predicted.push_back(value(e.predicted[m]));
       }
   std::vector<double> steps;
   steps.reserve(count);

@@ -12,8 +12,9 @@ namespace fhd::validation {
 /// Samples d and E rho of some readouts of one length, of some coils, in the unit of E rho.
 struct ReadoutSet {
   Index coils = 0, readouts = 0, length = 0;
-  std::vector<Index> numbers;                        ///< of the readouts, among all of the scan
-  std::vector<std::complex<float>> data, predicted;  ///< [coil][readout][sample]
+  std::vector<Index> numbers;  ///< of the readouts, among all of the scan
+  std::vector<std::complex<float>> data,
+      predicted;                        ///< [coil][readout][sample]; without an image no prediction
   std::vector<float> radius;            ///< of k, [readout][sample]; 1 at the middle of a face of k-space
   std::vector<std::array<float, 3>> k;  ///< cycles/FOV, [readout][sample]
   double step = 0;                      ///< median step of k along a readout, cycles/FOV

@@ -89,12 +89,13 @@ std::optional<Finding> unlocked_boards(const Scan& scan, const std::vector<Index
     if (groups++ == 0 || members.size() <= smallest.size()) smallest = std::move(members);
   }
   if (groups < 2) return {};
-  return make_finding(
+  auto found = make_finding(
       "boards",
       fmt::format("the phase of coil{} {} (from 0) against the other coils changes at random from readout "
                   "to readout: their receiver board is not locked to that of the others",
                   doctor::plural(std::ssize(smallest)), doctor::listed(smallest)),
       static_cast<double>(smallest.size()), 0, "coils", shown_by_samples);
+  return with_correction(std::move(found), {smallest.begin(), smallest.end()});
 }
 
 }  // namespace fhd::validation

@@ -39,7 +39,8 @@ std::optional<Finding> spikes_in(const VerifierInput<float>& e, const std::vecto
   const double usual = median(energy);
   double all = 0, in_spikes = 0, data = 0;
   for (Index i = 0; i < e.coil_count * count; ++i) data += std::norm(sample_of(e, i));
-  Index spikes = 0, first_readout = 0, first_sample = 0;
+  Index spikes = 0, first_sample = 0;
+  std::vector<double> readouts;
   for (std::size_t j = 0; j + 1 < starts.size(); ++j)
     for (Index m = starts[j]; m < starts[j + 1]; ++m) {
       const double of = energy[static_cast<std::size_t>(m)];
@@ -47,16 +48,19 @@ std::optional<Finding> spikes_in(const VerifierInput<float>& e, const std::vecto
       if (of <= over_median * usual || of <= over_neighbours * around(energy, m, starts[j], starts[j + 1]) ||
           square_of_k(e.trajectory, m) < near_centre * near_centre)
         continue;
-      if (spikes++ == 0) first_readout = static_cast<Index>(j), first_sample = m - starts[j];
+      if (spikes++ == 0) first_sample = m - starts[j];
+      if (readouts.empty() || readouts.back() < static_cast<double>(j))
+        readouts.push_back(static_cast<double>(j));
       in_spikes += of;
     }
   if (spikes == 0 || in_spikes < least_share * all) return {};
-  return make_finding(
+  auto found = make_finding(
       "spikes",
-      fmt::format("spikes: {} sample{} far above {} neighbours, {}sample {} of readout {} (from 0)", spikes,
-                  spikes > 1 ? "s" : "", spikes > 1 ? "their" : "its", spikes > 1 ? "the first " : "",
-                  first_sample, first_readout),
+      fmt::format("spikes: {} sample{} far above {} neighbours, {}sample {} of readout {:.0f} (from 0)",
+                  spikes, spikes > 1 ? "s" : "", spikes > 1 ? "their" : "its", spikes > 1 ? "the first " : "",
+                  first_sample, readouts.front()),
       static_cast<double>(spikes), 0, "samples", in_spikes / all, std::sqrt(in_spikes / positive(data)));
+  return with_correction(std::move(found), std::move(readouts));
 }
 
 }  // namespace fhd::validation

@@ -5,8 +5,10 @@
 #include <numbers>
 
 #include "recon/array/fft.hpp"
+#include "recon/pipeline/tone.hpp"
 #include "validation/verdict/algebra.hpp"
 #include "validation/verdict/data_tests.hpp"
+#include "validation/verdict/tone_search.hpp"
 
 namespace fhd::validation {
 namespace {
@@ -15,7 +17,9 @@ using Row = std::vector<double>;  ///< by frequency, in cycles over a piece
 
 constexpr double residual_limit = 12;  ///< good scans stay below 6
 constexpr double data_limit = 12;      ///< of the samples themselves; good ones stay below 9
-constexpr double weak_limit = 4;       ///< of a residual that took part of the tone
+constexpr double whitened_limit =
+    20;                           ///< of samples with equal weights at all places; good ones stay below 11
+constexpr double weak_limit = 4;  ///< of a residual that took part of the tone
 constexpr double least_change = 0.02;  ///< of the image; a weaker tone is not told
 constexpr int near_bins = 2, far_bins = 12;
 
@@ -33,8 +37,9 @@ int piece_size(Index length) {
   return size;
 }
 
-/// Returns spectra of at most `most` pieces, evenly spaced; of the samples, or of what an image leaves over of them.
-Spectra spectra_of(const ReadoutSet& set, bool of_residual) {
+/// Returns spectra of at most `most` pieces, evenly spaced; of the samples, or of what an image leaves over of them, times
+/// the roots of `weights`, one for each place of a readout; empty: of 1.
+Spectra spectra_of(const ReadoutSet& set, bool of_residual, const Row& weights = {}) {
   constexpr Index most = 64;
   const int size = piece_size(set.length);
   const Index in_readout = set.length / size, all = in_readout * set.readouts, count = std::min(all, most);
@@ -52,7 +57,9 @@ Spectra spectra_of(const ReadoutSet& set, bool of_residual) {
       const Index first = set.at(coil, place / in_readout) + place % in_readout * size;
       for (int n = 0; n < size; ++n) {
         const auto i = static_cast<std::size_t>(first + n);
-        const auto v = window[static_cast<std::size_t>(n)] *
+        const auto place_in_readout = static_cast<std::size_t>(place % in_readout * size + n);
+        const auto weight = weights.empty() ? 1.f : static_cast<float>(std::sqrt(weights[place_in_readout]));
+        const auto v = weight * window[static_cast<std::size_t>(n)] *
                        (of_residual ? set.data[i] - set.predicted[i] : set.data[i]);
         lines[n * columns + piece * set.coils + coil] = {v.real(), v.imag()};
         spectra.energy[static_cast<std::size_t>(piece)] += std::norm(set.data[i]);
@@ -164,18 +171,56 @@ Finding tone_of(const ReadoutSet& set, double frequency, Power power, double sha
   const auto place = dwell_s > 0 ? fmt::format("{:.0f} \u00b1 {:.0f} Hz", frequency / dwell_s,
                                                std::ceil(precision / dwell_s))
                                  : fmt::format("{:.4f} \u00b1 {:.4f} cycles/sample", frequency, precision);
-  return make_finding("tone",
-                      fmt::format("a tone of {} in all readouts, {:.2g} \u00b1 {:.1g} % of the signal", place,
-                                  amount, uncertainty),
-                      amount, uncertainty, "%", std::min(1.0, share_of_residual),
-                      image > 0 ? std::min(1.0, taken * std::sqrt(tone / image)) : -1);
+  auto found = make_finding("tone",
+                            fmt::format("a tone of {} in all readouts, {:.2g} \u00b1 {:.1g} % of the signal",
+                                        place, amount, uncertainty),
+                            amount, uncertainty, "%", std::min(1.0, share_of_residual),
+                            image > 0 ? std::min(1.0, taken * std::sqrt(tone / image)) : -1);
+  return with_correction(std::move(found), {frequency});
+}
+
+/// Returns the weights of the places of a readout (recon/pipeline/tone.hpp), in the unit of the samples.
+Row weights_of(const ReadoutSet& set) {
+  std::vector<Row> energies(static_cast<std::size_t>(set.length));
+  for (Index j = 0; j < set.readouts; ++j)
+    for (Index n = 0; n < set.length; ++n) {
+      double sum = 0;
+      for (Index coil = 0; coil < set.coils; ++coil)
+        sum += std::norm(set.data[static_cast<std::size_t>(set.at(coil, j) + n)]);
+      energies[static_cast<std::size_t>(n)].push_back(sum);
+    }
+  return weights_of_places(std::move(energies));
+}
+
+/// Returns whether there are too few samples to tell a tone.
+bool is_short(const ReadoutSet& set) {
+  return set.length < 3 * far_bins || set.readouts * (set.length / piece_size(set.length)) * set.coils < 16;
 }
 
 }  // namespace
 
+std::optional<double> tone_in(const Trajectory& trajectory, const KSpace& kspace,
+                              const ReadoutStarts& starts) {
+  constexpr Index enough = 50'000;
+  const VerifierInput<float> input{.trajectory = trajectory,
+                                   .matrix_size = {1, 1, 1},
+                                   .samples = kspace.values.data(),
+                                   .maps = nullptr,
+                                   .coil_count = kspace.coil_count()};
+  const auto set = whole_readouts(input, starts, enough);
+  if (is_short(set)) return {};
+  const auto data = spectra_of(set, false), whitened = spectra_of(set, false, weights_of(set));
+  const auto of_faint = quartiles(faint_pieces(data), data.size),
+             of_all = quartiles(whitened.of_pieces, whitened.size);
+  const int in_faint = strongest(of_faint), in_all = strongest(of_all);
+  const double clear = ratio(of_faint, in_faint) / data_limit,
+               clear_in_all = ratio(of_all, in_all) / whitened_limit;
+  if (!(std::max(clear, clear_in_all) > 1)) return {};
+  return clear > clear_in_all ? frequency_of(of_faint, in_faint) : frequency_of(of_all, in_all);
+}
+
 std::optional<Finding> tone_in(const ReadoutSet& set, double dwell_s) {
-  if (set.length < 3 * far_bins || set.readouts * (set.length / piece_size(set.length)) * set.coils < 16)
-    return {};
+  if (is_short(set)) return {};
   const auto residual = spectra_of(set, true);
   const auto typical = quartiles(residual.of_pieces, residual.size);
   int f = strongest(typical);

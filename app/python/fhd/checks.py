@@ -65,6 +65,9 @@ class Finding(TypedDict):
     """what it explains of |d - E rho|^2, noise taken off"""
     image_change: Optional[float]
     """|change of rho| / |rho| when it is undone; None where not known"""
+    correction: list[float]
+    """what the option that undoes it takes: numbers of readouts or coils, delays in samples or factors of k along x, y, z,
+    or a frequency in cycles/sample; empty where not known"""
 
 
 class _WhereKnown(TypedDict, total=False):

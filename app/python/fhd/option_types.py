@@ -158,6 +158,9 @@ class ArrayOptions(TypedDict, total=False):
     """readouts of each volume to leave out, from 0, as a run without this option counts them, such as 0-3,7"""
     omit_coils: int | Sequence[int] | str | None
     """coils to leave out, from 0, such as 0-3,7"""
+    remove_tone: float | Literal["auto"] | None
+    """take a tone of one frequency (zipper, interference) off the samples: auto: where they show one; or that at a
+    frequency in Hz, or in cycles/sample where the scan states no sample times"""
     girf: Path | None
     """impulse responses of the gradients, which turn the trajectory into the one that was played: HDF5 with /girf
     [axis][frequency] and /frequency_hz"""

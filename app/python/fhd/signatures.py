@@ -21,6 +21,7 @@ _types = {
     "NUMBER": "float",
     "SHARE": "float",
     "GIB": "float",
+    "HZ": "float",
     "FILE": "Path",
     "DIR": "Path",
     "NAME": "str",

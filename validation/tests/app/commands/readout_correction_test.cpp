@@ -1,6 +1,8 @@
-// Corrects the readouts of a scan as a user asks: --omit-readouts, --omit-coils, --trajectory-scale.
+// Corrects the readouts of a scan as a user asks: --omit-readouts, --omit-coils, --trajectory-scale, --remove-tone.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
 #include <string>
 
 #include "io/result/results.hpp"
@@ -71,11 +73,38 @@ TEST_F(ReadoutCorrection, positions_are_scaled) {
   EXPECT_CONTAINS(text("out"), "k-space positions were multiplied by 1.25, 1, 1");
 }
 
+TEST_F(ReadoutCorrection, a_tone_is_taken_off_and_nothing_where_there_is_none) {
+  constexpr double turns = 0.137, advance = 0.31;  // cycles/sample; from readout to readout
+  double dwell_s = 0;
+  write_broken([&](Scan& scan) {
+    dwell_s = (*scan.sample_time_s)[1] - (*scan.sample_time_s)[0];
+    double energy = 0;
+    for (const auto& d : scan.kspace.values) energy += norm(Complex<double>(d));
+    const double size = 0.2 * std::sqrt(energy / static_cast<double>(scan.kspace.values.size()));
+    for (int i = 0; i < coils * readouts * length; ++i) {
+      const double angle = 2 * std::numbers::pi * (turns * (i % length) + advance * (i / length % readouts));
+      scan.kspace.values[i] +=
+          Complex<float>(Complex<double>{size * std::cos(angle), size * std::sin(angle)});
+    }
+  });
+  const auto right = values_of<double>(recon("scan.h5"));
+  const auto error = [&](const std::string& scan, const std::string& options) {
+    return metrics::relative_l2(values_of<double>(recon(scan, options)), right);
+  };
+  const double before = error("broken.h5", "");
+  EXPECT_GT(before, 0.1);
+  EXPECT_LT(error("broken.h5", "--remove-tone auto"), before / 20);
+  EXPECT_CONTAINS(text("out"), "was taken off the samples: 19.6");
+  EXPECT_LT(error("broken.h5", "--remove-tone " + std::to_string(turns / dwell_s)), before / 20);
+  EXPECT_EQ(error("scan.h5", "--remove-tone auto"), 0);
+  EXPECT_CONTAINS(text("out"), "no tone was found");
+}
+
 TEST_F(ReadoutCorrection, numbers_that_are_none_are_refused) {
   for (const std::string option :
        {"--omit-readouts=50", "--omit-readouts=all", "--omit-readouts=x", "--omit-coils=4",
         "--omit-coils=0-3", "--omit-coils=-1", "--trajectory-scale=0", "--trajectory-scale=nan",
-        "--trajectory-scale=1,2,3,4"}) {
+        "--trajectory-scale=1,2,3,4", "--remove-tone=x", "--remove-tone=nan", "--remove-tone=1e9"}) {
     EXPECT_NE(run("recon scan.h5 -o none " + option), 0) << option;
     EXPECT_CONTAINS(text("err"), option.substr(0, option.find('=')) + ": expected");
   }
