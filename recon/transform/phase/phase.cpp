@@ -90,16 +90,19 @@ void require_phase_terms(const PhaseTerms& terms, std::array<int, 3> matrix_size
 
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_phase_transform(const PhaseTerms& terms,
-                                                          std::array<int, 3> matrix_size, Device device) {
+                                                          std::array<int, 3> matrix_size, Device device,
+                                                          GpuSums choice) {
   require_phase_terms(terms, matrix_size);
   if (device.is_cpu()) return make_phase_transform_cpu<T>(terms, matrix_size);
-  if constexpr (built_with_cuda) return make_phase_transform_cuda<T>(terms, matrix_size, device);
+  if constexpr (built_with_cuda) return make_phase_transform_cuda<T>(terms, matrix_size, device, choice);
   refuse_cuda();
 }
 
 template std::unique_ptr<FourierTransform<float>> make_phase_transform<float>(const PhaseTerms&,
-                                                                              std::array<int, 3>, Device);
+                                                                              std::array<int, 3>, Device,
+                                                                              GpuSums);
 template std::unique_ptr<FourierTransform<double>> make_phase_transform<double>(const PhaseTerms&,
-                                                                                std::array<int, 3>, Device);
+                                                                                std::array<int, 3>, Device,
+                                                                                GpuSums);
 
 }  // namespace fhd

@@ -33,9 +33,11 @@ void require_phase_terms(const PhaseTerms& terms, std::array<int, 3> matrix_size
 
 /// Makes the transform of these terms. Relative l2 error against sums in long double: single precision <= 5e-6 for phases up to
 /// 300 rad, double <= 1e-12. The same bits whatever the number of threads. On the CPU any number of threads may call it at
-/// once. Throws as require_phase_terms.
+/// once. On a GPU tensor cores take single precision without decay, unless `choice` is fast or accurate: pair by pair, <= 1e-6.
+/// Throws as require_phase_terms.
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_phase_transform(const PhaseTerms& terms,
-                                                          std::array<int, 3> matrix_size, Device device);
+                                                          std::array<int, 3> matrix_size, Device device,
+                                                          GpuSums choice = GpuSums::automatic);
 
 }  // namespace fhd

@@ -10,7 +10,8 @@ std::unique_ptr<FourierTransform<T>> make_phase_transform_cpu(const PhaseTerms& 
 /// Not in a build without CUDA.
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_phase_transform_cuda(const PhaseTerms& terms,
-                                                               std::array<int, 3> matrix_size, Device device);
+                                                               std::array<int, 3> matrix_size, Device device,
+                                                               GpuSums choice);
 
 /// The work and the bytes of the phase sums, from sizes alone.
 class PhaseCost final : public TransformCost {

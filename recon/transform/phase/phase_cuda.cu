@@ -1,8 +1,9 @@
-// Phase sums on a device: which kernel takes them, how sources are split in parts, and what lies on the device.
+// Phase sums on a device: which kernels take them, and the sums pair by pair.
 #include <memory>
 #include <numbers>
 
 #include "recon/transform/phase/phase_backends.hpp"
+#include "recon/transform/phase/phase_device.hpp"
 #include "recon/transform/phase/phase_pairs_cuda.cuh"
 
 namespace fhd {
@@ -32,22 +33,11 @@ struct Side {
   Factors view() const { return {turns.data(), decay.empty() ? nullptr : decay.data(), count, padded}; }
 };
 
-/// Parts of the sources that are summed side by side, so that so many targets fill the device; by sizes alone.
-std::int64_t parts_of(std::int64_t targets, std::int64_t sources, Device device) {
-  constexpr std::int64_t blocks_wanted =
-      40;  // a multiprocessor holds four; the last ones leave little of it idle
-  const std::int64_t blocks = ceil_div(targets, targets_of_block),
-                     wanted = ceil_div(blocks_wanted * device::multiprocessor_count(device), blocks);
-  return std::clamp<std::int64_t>(wanted, 1, std::min<std::int64_t>(ceil_div(sources, chunk), 64));
-}
-
 template <class T>
-class PhaseTransformCuda final : public FourierTransform<T> {
+class PairSums final : public PhaseSums<T> {
  public:
-  PhaseTransformCuda(const PhaseTerms& terms, std::array<int, 3> matrix_size, Device device)
-      : FourierTransform<T>(matrix_size, terms.coefficients.extent(1), device),
-        cost_({matrix_size, {terms.coefficients.extent(1)}, precision_of<T>(), device},
-              terms.coefficients.extent(0), !terms.decay_per_s.empty()),
+  PairSums(const PhaseTerms& terms, Device device)
+      : device_(device),
         terms_(static_cast<int>(terms.coefficients.extent(0))),
         voxels_(terms.basis, 1, terms.decay_per_s, device),
         samples_(terms.coefficients, 1 / (2 * std::numbers::pi),
@@ -56,25 +46,22 @@ class PhaseTransformCuda final : public FourierTransform<T> {
     if (terms_ > most_terms)
       throw Error("terms on a GPU", "at most " + std::to_string(most_terms), std::to_string(terms_));
   }
-
-  void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
-    sum(samples_, voxels_, this->check_batch(images, samples), true, images.data(), samples.data());
+  void forward(const Complex<T>* images, std::int64_t coils, Complex<T>* samples) const override {
+    sum(samples_, voxels_, coils, true, images, samples);
   }
-  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
-    sum(voxels_, samples_, this->check_batch(images, samples), false, samples.data(), images.data());
+  void adjoint(const Complex<T>* samples, std::int64_t coils, Complex<T>* images) const override {
+    sum(voxels_, samples_, coils, false, samples, images);
   }
-  const TransformCost& cost() const override { return cost_; }
 
  private:
   /// values [coil][source] -> results [coil][target], in passes of 8, 4 and 1 coils.
   void sum(const Side& targets, const Side& sources, std::int64_t coil_count, bool is_conjugate,
            const Complex<T>* values, Complex<T>* results) const {
-    const CurrentDevice guard(this->device());
-    const std::int64_t parts = parts_of(targets.count, sources.count, this->device());
+    const std::int64_t parts =
+        phase_parts(targets.padded / targets_of_block, sources.count, phase_cuda::chunk, device_);
     Array<Complex<T>> partial;
     if (parts > 1)
-      partial =
-          Array<Complex<T>>({parts, std::min<std::int64_t>(coil_count, 8), targets.count}, this->device());
+      partial = Array<Complex<T>>({parts, std::min<std::int64_t>(coil_count, 8), targets.count}, device_);
     const auto pass = [&]<int coils>(std::int64_t coil) {
       launch<coils>(targets, sources, is_conjugate, parts, values + coil * sources.count,
                     results + coil * targets.count, partial);
@@ -103,25 +90,72 @@ class PhaseTransformCuda final : public FourierTransform<T> {
       device::for_each_index(size, SumOfParts<T>{partial.data(), static_cast<int>(used), size, results});
   }
 
-  PhaseCost cost_;
+  Device device_;
   int terms_;
   Side voxels_, samples_;
 };
 
+/// Tensor cores take single precision without decay where their limbs hold the phases and nobody asks for more digits.
+template <class T>
+std::unique_ptr<PhaseSums<T>> make_sums(const PhaseTerms& terms, std::array<int, 3> matrix_size,
+                                        Device device, GpuSums choice) {
+  if constexpr (std::is_same_v<T, float>)
+    if (terms.decay_per_s.empty() && choice != GpuSums::accurate && choice != GpuSums::fast) {
+      const auto phase = phase_limbs::reduced_phase(terms, matrix_size);
+      if (const auto plan = phase_limbs::plan_limbs(phase)) return make_tensor_sums(phase, *plan, device);
+    }
+  return std::make_unique<PairSums<T>>(terms, device);
+}
+
+template <class T>
+class PhaseTransformCuda final : public FourierTransform<T> {
+ public:
+  PhaseTransformCuda(const PhaseTerms& terms, std::array<int, 3> matrix_size, Device device, GpuSums choice)
+      : FourierTransform<T>(matrix_size, terms.coefficients.extent(1), device),
+        cost_({matrix_size, {terms.coefficients.extent(1)}, precision_of<T>(), device},
+              terms.coefficients.extent(0), !terms.decay_per_s.empty()),
+        sums_(make_sums<T>(terms, matrix_size, device, choice)) {}
+
+  void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
+    const CurrentDevice guard(this->device());
+    sums_->forward(images.data(), this->check_batch(images, samples), samples.data());
+  }
+  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
+    const CurrentDevice guard(this->device());
+    sums_->adjoint(samples.data(), this->check_batch(images, samples), images.data());
+  }
+  const TransformCost& cost() const override { return cost_; }
+
+ private:
+  PhaseCost cost_;
+  std::unique_ptr<PhaseSums<T>> sums_;
+};
+
 }  // namespace
+
+std::int64_t phase_parts(std::int64_t blocks, std::int64_t sources, std::int64_t unit, Device device) {
+  constexpr std::int64_t blocks_wanted =
+      40;  // a multiprocessor holds about four; the last ones leave little of it idle
+  const std::int64_t wanted = ceil_div(blocks_wanted * device::multiprocessor_count(device), blocks);
+  return std::clamp<std::int64_t>(wanted, 1, std::min<std::int64_t>(ceil_div(sources, unit), 64));
+}
+void add_phase_parts(const Array<Complex<float>>& partial, std::int64_t parts, std::int64_t size,
+                     Complex<float>* results) {
+  device::for_each_index(size, SumOfParts<float>{partial.data(), static_cast<int>(parts), size, results});
+}
 
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_phase_transform_cuda(const PhaseTerms& terms,
-                                                               std::array<int, 3> matrix_size,
-                                                               Device device) {
+                                                               std::array<int, 3> matrix_size, Device device,
+                                                               GpuSums choice) {
   const CurrentDevice guard(device);
-  return std::make_unique<PhaseTransformCuda<T>>(terms, matrix_size, device);
+  return std::make_unique<PhaseTransformCuda<T>>(terms, matrix_size, device, choice);
 }
 template std::unique_ptr<FourierTransform<float>> make_phase_transform_cuda<float>(const PhaseTerms&,
-                                                                                   std::array<int, 3>,
-                                                                                   Device);
+                                                                                   std::array<int, 3>, Device,
+                                                                                   GpuSums);
 template std::unique_ptr<FourierTransform<double>> make_phase_transform_cuda<double>(const PhaseTerms&,
                                                                                      std::array<int, 3>,
-                                                                                     Device);
+                                                                                     Device, GpuSums);
 
 }  // namespace fhd

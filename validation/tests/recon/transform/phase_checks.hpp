@@ -60,9 +60,9 @@ inline oracle::AnyPhase oracle_of(const PhaseTerms& terms) {
 
 /// Errors against the oracle of forward and adjoint, and of the adjoint as the transpose of forward.
 template <class T>
-Errors errors_of_phases(const PhaseCase& c, Device device) {
+Errors errors_of_phases(const PhaseCase& c, Device device, GpuSums choice = GpuSums::automatic) {
   const auto terms = phase_terms(c, 3);
-  const auto transform = make_phase_transform<T>(terms, c.sizes.matrix_size, device);
+  const auto transform = make_phase_transform<T>(terms, c.sizes.matrix_size, device, choice);
   const auto images = random_values<T>(transform->images_shape(c.sizes.coils), 4),
              samples = random_values<T>(transform->samples_shape(c.sizes.coils), 5);
   const auto exact = oracle_of(terms);
@@ -71,9 +71,9 @@ Errors errors_of_phases(const PhaseCase& c, Device device) {
 }
 
 template <class T>
-void expect_phase_sums(Device device, double tolerance) {
+void expect_phase_sums(Device device, double tolerance, GpuSums choice = GpuSums::automatic) {
   for (const auto& c : phase_cases()) {
-    const auto errors = errors_of_phases<T>(c, device);
+    const auto errors = errors_of_phases<T>(c, device, choice);
     EXPECT_LE(errors.forward, tolerance) << c.text();
     EXPECT_LE(errors.adjoint, tolerance) << c.text();
     EXPECT_LE(errors.adjointness, tolerance) << c.text();
