@@ -13,11 +13,24 @@ std::unique_ptr<FourierTransform<T>> make_phase_transform_cuda(const PhaseTerms&
                                                                std::array<int, 3> matrix_size, Device device,
                                                                GpuSums choice);
 
-/// The work and the bytes of the phase sums, from sizes alone.
+/// On the CPU a thread sums so many targets and coils over so many sources at a time: their factors and sums stay in its cache.
+inline constexpr int phase_cpu_chunk = 256, phase_cpu_targets = 128;
+inline constexpr std::int64_t phase_cpu_coils = 64;
+/// Bytes of a thread for a coil: values of a chunk, sums of a tile of 16, totals of a group.
+inline double phase_cpu_bytes_of_coil(double element) {
+  return (phase_cpu_chunk + 16) * element + phase_cpu_targets * 2.0 * sizeof(double);
+}
+
+/// On a device the sources are summed in parts side by side where targets are few: each a multiple of phase_part_unit, their
+/// number by the sizes and the device alone.
+inline constexpr std::int64_t phase_part_unit = 2048;
+std::int64_t phase_parts(std::int64_t targets, std::int64_t sources, Device device);
+
+/// The work and the bytes of the phase sums, which hold `bytes_of_item` for each voxel and sample.
 class PhaseCost final : public TransformCost {
  public:
-  PhaseCost(const TransformSizes& sizes, std::int64_t terms, bool decays)
-      : sizes_(sizes), terms_(static_cast<double>(terms)), decays_(decays) {}
+  PhaseCost(const TransformSizes& sizes, double bytes_of_item)
+      : sizes_(sizes), bytes_of_item_(bytes_of_item) {}
   /// Every factor is read and written once.
   Work making() const override { return Work(WorkUnit::byte, 2 * factor_bytes()); }
   Work forward(std::int64_t coils) const override;
@@ -34,8 +47,7 @@ class PhaseCost final : public TransformCost {
   double factor_bytes() const;
 
   TransformSizes sizes_;
-  double terms_;
-  bool decays_;
+  double bytes_of_item_;
 };
 
 }  // namespace fhd

@@ -18,10 +18,9 @@ namespace {
 
 using phase_cpu::tile;
 
-constexpr int chunk = 256;                       // sources whose factors stay in the cache
-constexpr std::int64_t tiles_of_group = 8;       // targets that use them there
-constexpr std::int64_t most_coils_at_once = 64;  // their sums stay in the cache, too
-static_assert(chunk % tile == 0);
+constexpr int chunk = phase_cpu_chunk;
+constexpr std::int64_t tiles_of_group = phase_cpu_targets / tile;
+static_assert(chunk % tile == 0 && phase_cpu_targets % tile == 0);
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -121,7 +120,8 @@ class PhaseTransformCpu final : public FourierTransform<T> {
   PhaseTransformCpu(const PhaseTerms& terms, std::array<int, 3> matrix_size)
       : FourierTransform<T>(matrix_size, terms.coefficients.extent(1), Device::cpu()),
         cost_({matrix_size, {terms.coefficients.extent(1)}, precision_of<T>(), Device::cpu()},
-              terms.coefficients.extent(0), !terms.decay_per_s.empty()),
+              static_cast<double>(sizeof(double)) *
+                  static_cast<double>(terms.coefficients.extent(0) + (terms.decay_per_s.empty() ? 0 : 1))),
         voxels_(terms.basis, 1, terms.decay_per_s),
         samples_(terms.coefficients, 1 / (2 * std::numbers::pi),
                  terms.decay_per_s.empty() ? Array<double>() : terms.sample_time_s) {}
@@ -139,8 +139,8 @@ class PhaseTransformCpu final : public FourierTransform<T> {
  private:
   static void sum(const Side& targets, const Side& sources, std::int64_t coil_count, bool is_conjugate,
                   const Complex<T>* values, Complex<T>* results) {
-    for (std::int64_t coil = 0; coil < coil_count; coil += most_coils_at_once) {
-      const std::int64_t coils = std::min(most_coils_at_once, coil_count - coil);
+    for (std::int64_t coil = 0; coil < coil_count; coil += phase_cpu_coils) {
+      const std::int64_t coils = std::min(phase_cpu_coils, coil_count - coil);
       const GroupSum<T> group{targets,
                               sources,
                               coils,
@@ -165,32 +165,6 @@ class PhaseTransformCpu final : public FourierTransform<T> {
 };
 
 }  // namespace
-
-// --- Cost
-
-// A pair of any phase takes as long as so many pairs of a sum on a grid, on two cores and on one H100; see
-// validation/results.
-constexpr double pairs_of_grid = 20;
-
-double PhaseCost::voxels() const {
-  return static_cast<double>(sizes_.matrix_size[0]) * sizes_.matrix_size[1] * sizes_.matrix_size[2];
-}
-double PhaseCost::factor_bytes() const {
-  return (voxels() + static_cast<double>(sizes_.samples.all)) * (terms_ + (decays_ ? 1 : 0)) * sizeof(double);
-}
-Work PhaseCost::forward(std::int64_t coils) const {
-  const double pairs = voxels() * static_cast<double>(sizes_.samples.all);
-  return Work(WorkUnit::pair, pairs * (pairs_of_grid + static_cast<double>(coils)), sizes_.precision);
-}
-std::size_t PhaseCost::scratch_bytes(std::int64_t coils) const {
-  const double at_once = static_cast<double>(std::min(coils, most_coils_at_once)),
-               element = static_cast<double>(bytes_of_complex(sizes_.precision));
-  const double of_thread = at_once * ((chunk + tile) * element + tiles_of_group * tile * 2 * sizeof(double));
-  return sizes_.device.is_cpu() ? whole_bytes(omp_get_max_threads() * of_thread) : 0;
-}
-Work PhaseCost::point_spread() const {
-  throw Error("phases", "a trajectory alone for a point spread", "terms of any form");
-}
 
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_phase_transform_cpu(const PhaseTerms& terms,

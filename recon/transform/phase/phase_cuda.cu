@@ -46,6 +46,9 @@ class PairSums final : public PhaseSums<T> {
     if (terms_ > most_terms)
       throw Error("terms on a GPU", "at most " + std::to_string(most_terms), std::to_string(terms_));
   }
+  double bytes_of_item() const override {
+    return static_cast<double>(sizeof(double)) * (terms_ + (voxels_.decay.empty() ? 0 : 1));
+  }
   void forward(const Complex<T>* images, std::int64_t coils, Complex<T>* samples) const override {
     sum(samples_, voxels_, coils, true, images, samples);
   }
@@ -57,8 +60,7 @@ class PairSums final : public PhaseSums<T> {
   /// values [coil][source] -> results [coil][target], in passes of 8, 4 and 1 coils.
   void sum(const Side& targets, const Side& sources, std::int64_t coil_count, bool is_conjugate,
            const Complex<T>* values, Complex<T>* results) const {
-    const std::int64_t parts =
-        phase_parts(targets.padded / targets_of_block, sources.count, phase_cuda::chunk, device_);
+    const std::int64_t parts = phase_parts(targets.count, sources.count, device_);
     Array<Complex<T>> partial;
     if (parts > 1)
       partial = Array<Complex<T>>({parts, std::min<std::int64_t>(coil_count, 8), targets.count}, device_);
@@ -80,7 +82,7 @@ class PairSums final : public PhaseSums<T> {
     device::check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "shared memory of phase sums");
-    const std::int64_t of_part = ceil_div(ceil_div(sources.count, parts), chunk) * chunk,
+    const std::int64_t of_part = ceil_div(ceil_div(sources.count, parts), phase_part_unit) * phase_part_unit,
                        used = ceil_div(sources.count, of_part), size = coils * targets.count;
     const dim3 blocks(static_cast<unsigned>(targets.padded / targets_of_block), static_cast<unsigned>(used));
     kernel<<<blocks, block, bytes>>>(targets.view(), sources.view(), terms_, values, of_part, is_conjugate,
@@ -112,9 +114,9 @@ class PhaseTransformCuda final : public FourierTransform<T> {
  public:
   PhaseTransformCuda(const PhaseTerms& terms, std::array<int, 3> matrix_size, Device device, GpuSums choice)
       : FourierTransform<T>(matrix_size, terms.coefficients.extent(1), device),
+        sums_(make_sums<T>(terms, matrix_size, device, choice)),
         cost_({matrix_size, {terms.coefficients.extent(1)}, precision_of<T>(), device},
-              terms.coefficients.extent(0), !terms.decay_per_s.empty()),
-        sums_(make_sums<T>(terms, matrix_size, device, choice)) {}
+              sums_->bytes_of_item()) {}
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
     const CurrentDevice guard(this->device());
@@ -127,18 +129,12 @@ class PhaseTransformCuda final : public FourierTransform<T> {
   const TransformCost& cost() const override { return cost_; }
 
  private:
-  PhaseCost cost_;
   std::unique_ptr<PhaseSums<T>> sums_;
+  PhaseCost cost_;
 };
 
 }  // namespace
 
-std::int64_t phase_parts(std::int64_t blocks, std::int64_t sources, std::int64_t unit, Device device) {
-  constexpr std::int64_t blocks_wanted =
-      40;  // a multiprocessor holds about four; the last ones leave little of it idle
-  const std::int64_t wanted = ceil_div(blocks_wanted * device::multiprocessor_count(device), blocks);
-  return std::clamp<std::int64_t>(wanted, 1, std::min<std::int64_t>(ceil_div(sources, unit), 64));
-}
 void add_phase_parts(const Array<Complex<float>>& partial, std::int64_t parts, std::int64_t size,
                      Complex<float>* results) {
   device::for_each_index(size, SumOfParts<float>{partial.data(), static_cast<int>(parts), size, results});

@@ -1,6 +1,6 @@
 #pragma once
-// The two kinds of phase sums on a device, pair by pair (phase_cuda.cu) and on tensor cores (phase_tensor_cuda.cu), and how both
-// split the sources in parts that are summed side by side. The device is current in all of it.
+// The two kinds of phase sums on a device, pair by pair (phase_cuda.cu) and on tensor cores (phase_tensor_cuda.cu). The device is
+// current in all of it.
 #include <memory>
 
 #include "recon/array/array.hpp"
@@ -12,15 +12,14 @@ namespace fhd {
 template <class T>
 struct PhaseSums {
   virtual ~PhaseSums() = default;
+  /// Held for each voxel and sample.
+  virtual double bytes_of_item() const = 0;
   virtual void forward(const Complex<T>* images, std::int64_t coils, Complex<T>* samples) const = 0;
   virtual void adjoint(const Complex<T>* samples, std::int64_t coils, Complex<T>* images) const = 0;
 };
 std::unique_ptr<PhaseSums<float>> make_tensor_sums(const phase_limbs::ReducedPhase& phase,
                                                    const phase_limbs::Plan& plan, Device device);
 
-/// How many parts of the sources, of a multiple of `unit` each, so that so many blocks of targets fill the device: by sizes
-/// and the device alone.
-std::int64_t phase_parts(std::int64_t blocks, std::int64_t sources, std::int64_t unit, Device device);
 /// results[i] = sum over parts of partial[part][i], in order.
 void add_phase_parts(const Array<Complex<float>>& partial, std::int64_t parts, std::int64_t size,
                      Complex<float>* results);

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "recon/transform/coil_scales_cuda.cuh"
+#include "recon/transform/phase/phase_backends.hpp"
 #include "recon/transform/phase/phase_device.hpp"
 #include "recon/transform/phase/phase_tensor_cuda.cuh"
 
@@ -50,6 +51,7 @@ class TensorSums final : public PhaseSums<float> {
     }
     samples_.phasors = phasors.to(device);
   }
+  double bytes_of_item() const override { return static_cast<double>(limb_bytes(steps_)) / tile; }
   void forward(const Complex<float>* images, std::int64_t coils, Complex<float>* samples) const override {
     sum(samples_, voxels_, coils, true, images, samples);
   }
@@ -105,10 +107,9 @@ class TensorSums final : public PhaseSums<float> {
     }
     constexpr std::int64_t rows_of_block = std::int64_t{warps} * row_tiles * tile;
     const std::int64_t blocks = (rows.count + rows_of_block - 1) / rows_of_block,
-                       parts = phase_parts(blocks, columns.count, columns_of_part, device_),
-                       size = coils * rows.count,
-                       of_part = (columns.count + parts * columns_of_part - 1) / (parts * columns_of_part) *
-                                 columns_of_part,
+                       parts = phase_parts(rows.count, columns.count, device_), size = coils * rows.count,
+                       of_part = (columns.count + parts * phase_part_unit - 1) / (parts * phase_part_unit) *
+                                 phase_part_unit,
                        used = (columns.count + of_part - 1) / of_part;
     Array<Complex<float>> partial;
     if (used > 1) partial = Array<Complex<float>>({used, size}, device_);

@@ -11,13 +11,12 @@
 
 namespace fhd::phase_tensor {
 
-inline constexpr int tile = 16;    // voxels, or samples, of a fragment
-inline constexpr int warps = 4;    // of a block
-inline constexpr int stage = 64;   // columns in shared memory at once; two stages take turns
-inline constexpr int flush = 512;  // columns after which sums leave the tensor cores, which truncate
-inline constexpr int columns_of_part = 2048;  // parts of the columns are a multiple of it
-inline constexpr int padding = 256;           // voxels and samples are padded with zeros to a multiple of it
-inline constexpr int value_exponent = 10;     // values of coils are below 2^10
+inline constexpr int tile = 16;            // voxels, or samples, of a fragment
+inline constexpr int warps = 4;            // of a block
+inline constexpr int stage = 64;           // columns in shared memory at once; two stages take turns
+inline constexpr int flush = 512;          // columns after which sums leave the tensor cores, which truncate
+inline constexpr int padding = 256;        // voxels and samples are padded with zeros to a multiple of it
+inline constexpr int value_exponent = 10;  // values of coils are below 2^10
 
 /// mma.sync m16n8k16 as device::mma_f16: d = a b + c, with one c for all.
 __device__ inline void mma_f16_from(float* d, const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1,
