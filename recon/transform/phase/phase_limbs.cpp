@@ -91,6 +91,39 @@ double largest_of(const std::vector<double>& values) {
   return largest;
 }
 
+/// Bounds |sum over terms| from above, in turns: over each of 4 x 4 x 4 blocks of voxels by the sum at the middle of the terms' ranges
+/// there and by half the ranges. The sum of all terms' largest values, far apart in the volume, would cost a bit of each limb.
+double most_turns(const ReducedPhase& phase) {
+  constexpr int parts = 4;
+  const std::int64_t terms = phase.coefficients.extent(0), samples = phase.coefficients.extent(1),
+                     voxels = phase.basis.extent(1);
+  const auto& n = phase.matrix_size;
+  std::vector<double> least(parts * parts * parts * terms, 2), most(parts * parts * parts * terms, -2);
+  for (std::int64_t term = 0; term < terms; ++term)
+    for (std::int64_t p = 0; p < voxels; ++p) {
+      const std::int64_t x = p % n[0] * parts / n[0], y = p / n[0] % n[1] * parts / n[1],
+                         z = p / n[0] / n[1] * parts / n[2];
+      const auto at = static_cast<std::size_t>(((z * parts + y) * parts + x) * terms + term);
+      least[at] = std::min(least[at], phase.basis[term * voxels + p]);
+      most[at] = std::max(most[at], phase.basis[term * voxels + p]);
+    }
+  double largest = 0;
+#pragma omp parallel for reduction(max : largest)
+  for (std::int64_t m = 0; m < samples; ++m)
+    for (std::size_t block = 0; block < least.size(); block += static_cast<std::size_t>(terms)) {
+      if (least[block] > most[block]) continue;  // no voxels
+      double middle = 0, around = 0;
+      for (std::int64_t term = 0; term < terms; ++term) {
+        const double kappa = phase.coefficients[term * samples + m],
+                     low = least[block + static_cast<std::size_t>(term)],
+                     high = most[block + static_cast<std::size_t>(term)];
+        middle += kappa * (low + high) / 2, around += std::abs(kappa) * (high - low) / 2;
+      }
+      largest = std::max(largest, std::abs(middle) + around);
+    }
+  return largest;
+}
+
 /// At most `most` of the values, evenly taken.
 std::vector<double> some_of(const double* values, std::int64_t count) {
   constexpr std::int64_t most = 20000;
@@ -136,7 +169,7 @@ ReducedPhase reduced_phase(const PhaseTerms& terms, std::array<int, 3> n) {
   const auto grid_terms = static_cast<std::int64_t>(axes.size()),
              count = grid_terms + static_cast<std::int64_t>(sorted.others.size());
   ReducedPhase out{Array<double>({count, samples}), Array<double>({count, voxels}), Array<double>({samples}),
-                   std::vector<int>(static_cast<std::size_t>(count), -1)};
+                   n, std::vector<int>(static_cast<std::size_t>(count), -1)};
   const auto add = [&](double* to, std::int64_t term, double factor) {
     for (std::int64_t m = 0; m < samples; ++m)
       to[m] += factor / turn * terms.coefficients[term * samples + m];
@@ -171,15 +204,9 @@ ReducedPhase reduced_phase(const PhaseTerms& terms, std::array<int, 3> n) {
 std::optional<Plan> plan_limbs(const ReducedPhase& phase) {
   const std::int64_t terms = phase.coefficients.extent(0), samples = phase.coefficients.extent(1);
   if (terms > step || terms == 0) return {};
-  double most_turns = 0;
-  for (std::int64_t m = 0; m < samples; ++m) {
-    double sum = 0;
-    for (std::int64_t term = 0; term < terms; ++term) sum += std::abs(phase.coefficients[term * samples + m]);
-    most_turns = std::max(most_turns, sum);
-  }
   // Limbs are rounded, by at most 1/16 turn a term. 2^(22 - G) turns are kept apart from what the sum starts with.
   Plan plan;
-  plan.fraction_bits = std::min(15, 22 - exponent_of(most_turns + 1));
+  plan.fraction_bits = std::min(15, 22 - exponent_of(most_turns(phase) + 1));
   if (plan.fraction_bits < 12) return {};
   std::vector<Candidate> candidates;
   for (std::int8_t term = 0; term < terms; ++term) {

@@ -26,7 +26,7 @@ namespace fhd::phase_limbs {
 /// Products of one step of a tensor core, and the most terms.
 inline constexpr int step = 16;
 inline constexpr int most_steps = 6;
-inline constexpr double most_left_out_rad = 3e-6;
+inline constexpr double most_left_out_rad = 4e-6;
 
 /// Names a limb, or the sum h2 + c1, of kappa; of b: first, second, third.
 enum class Limb : std::int8_t { none, first, second, third, leading };
@@ -54,7 +54,8 @@ struct ReducedPhase {
   Array<double> coefficients;     ///< [term][sample], turns
   Array<double> basis;            ///< [term][voxel]
   Array<double> turns_of_sample;  ///< [sample]
-  std::vector<int> grid_bits;     ///< basis is a multiple of 2^-bits; -1: of nothing
+  std::array<int, 3> matrix_size;
+  std::vector<int> grid_bits;  ///< basis is a multiple of 2^-bits; -1: of nothing
 };
 /// Returns the same phases with as few terms and as small factors as the grid of that matrix allows.
 ReducedPhase reduced_phase(const PhaseTerms& terms, std::array<int, 3> matrix_size);

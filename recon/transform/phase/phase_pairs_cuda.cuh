@@ -14,9 +14,9 @@
 namespace fhd::phase_cuda {
 
 inline constexpr int block = 128, targets_of_thread = 2, targets_of_block = block * targets_of_thread;
-inline constexpr int tile = 32;            // sources in shared memory at once
-inline constexpr int sources_at_once = 8;  // phases of so many lie in registers
-inline constexpr int chunk = 1024;         // sources summed in T before the sum is added to the result
+inline constexpr int tile = 32;             // sources in shared memory at once
+inline constexpr int sources_at_once = 16;  // phases of so many lie in registers
+inline constexpr int chunk = 1024;          // sources summed in T before the sum is added to the result
 
 /// Factors of voxels or samples on the device, zero beyond the last.
 struct Factors {

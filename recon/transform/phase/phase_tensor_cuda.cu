@@ -86,7 +86,7 @@ class TensorSums final : public PhaseSums<float> {
   void launch(const LimbSide& rows, const LimbSide& columns, std::int64_t coils, bool is_conjugate,
               const Complex<float>* values, Complex<float>* results) const {
     // As many rows as registers hold.
-    constexpr int row_tiles = coil_tiles == 0 && steps == 4 ? 4 : coil_tiles == 8 && steps == 6 ? 1 : 2;
+    constexpr int row_tiles = coil_tiles == 0 && steps == 4 ? 4 : 2;
     const Complex<float>* phasors = columns.phasors.empty() ? nullptr : columns.phasors.data();
     const std::int64_t column_count = padded(columns.count);
     Array<unsigned char> packed({column_count / tile, value_bytes(coil_tiles)}, device_);

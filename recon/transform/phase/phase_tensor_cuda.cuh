@@ -14,7 +14,7 @@ namespace fhd::phase_tensor {
 inline constexpr int tile = 16;            // voxels, or samples, of a fragment
 inline constexpr int warps = 4;            // of a block
 inline constexpr int stage = 64;           // columns in shared memory at once; two stages take turns
-inline constexpr int flush = 512;          // columns after which sums leave the tensor cores, which truncate
+inline constexpr int flush = 256;          // columns after which sums leave the tensor cores, which truncate
 inline constexpr int padding = 256;        // voxels and samples are padded with zeros to a multiple of it
 inline constexpr int value_exponent = 10;  // values of coils are below 2^10
 
@@ -34,10 +34,15 @@ __host__ __device__ constexpr int value_bytes(int coil_tiles) {
   return coil_tiles == 0 ? tile * 8 : coil_tiles * 1024;
 }
 __host__ __device__ constexpr int limb_bytes(int steps) { return steps * 512; }  ///< of a tile
+__host__ __device__ constexpr int coil_sums(int coil_tiles) { return coil_tiles == 0 ? 1 : coil_tiles; }
 template <int steps, int row_tiles, int coil_tiles>
-constexpr int shared_bytes =
-    2 * (stage / tile) * (limb_bytes(steps) + value_bytes(coil_tiles)) +
-    (coil_tiles == 0 ? 0 : warps * row_tiles * coil_tiles * 4 * 32 * int(sizeof(float)));
+constexpr int shared_bytes = 2 * (stage / tile) * (limb_bytes(steps) + value_bytes(coil_tiles)) +
+                             warps * row_tiles * coil_sums(coil_tiles) * 4 * 32 * int(sizeof(float));
+/// Blocks that a multiprocessor shall hold: as many as hide the special units' waiting, without spilling.
+template <int steps, int coil_tiles>
+constexpr int resident_blocks = coil_tiles == 0 && steps == 6 ? 4
+                                : coil_tiles <= 4             ? 3
+                                                              : 2;
 
 // limbs[tile][step][lane] = the fragment a of mma_f16 of 16 items: row r, product k in lane 4 (r % 8) + k % 8 / 2, half
 // 2 (r / 8 + 2 (k / 8)) + k % 2. factors [term][count]; is_basis: voxels, else samples. One thread an item and product.
@@ -64,12 +69,11 @@ static __global__ void make_limbs_kernel(const double* factors, std::int64_t cou
   }
 }
 
-/// Minus the value of a column, because the kernel's sines and cosines are those of half a turn more; turned by the column's
-/// phasor where there is one.
+/// The value of a column, turned by the column's phasor where there is one; zero beyond the last.
 __device__ inline Complex<float> column_value(const Complex<float>* values, const Complex<float>* phasors,
                                               bool is_conjugate, std::int64_t column, std::int64_t columns) {
   if (column >= columns) return {};
-  Complex<float> value = -values[column];
+  Complex<float> value = values[column];
   if (is_conjugate) value = conj(value);
   return phasors == nullptr ? value : phasors[column] * value;
 }
@@ -95,7 +99,7 @@ static __global__ void pack_coils_kernel(const Complex<float>* values, const flo
   const int lane = static_cast<int>(thread % 32), coil_tile = static_cast<int>(thread / 32 % coil_tiles);
   const int coil = coil_tile * 4 + lane / 8, t = lane % 4;
   const bool is_imaginary = lane / 4 % 2 == 1;
-  __half parts[2][2][4];  // [cosines, sines][part][column]
+  alignas(16) __half parts[2][2][4];  // [cosines, sines][part][column]
   for (int e = 0; e < 4; ++e) {
     Complex<float> value;
     if (coil < coils)
@@ -111,6 +115,12 @@ static __global__ void pack_coils_kernel(const Complex<float>* values, const flo
   for (int of_sine = 0; of_sine < 2; ++of_sine)
     out[((group * coil_tiles + coil_tile) * 2 + of_sine) * 32 + lane] =
         *reinterpret_cast<const uint4*>(parts[of_sine]);
+}
+
+/// Sums in registers of each row tile: with 8 coils those of cosines and of sines apart, so that more products do not wait for each
+/// other.
+__host__ __device__ constexpr int sums_of(int coil_tiles) {
+  return coil_tiles == 2 ? 4 : coil_sums(coil_tiles);
 }
 
 /// Sines and cosines as fragments a of the second product: [cosine, its rest, sine, its rest].
@@ -144,7 +154,7 @@ struct Sums {
   }
 };
 
-/// cosines and sines, of half a turn more, of 16 row_tiles rows and the columns 8 h ... 8 h + 7 of a tile; places as mma_f16
+/// Cosines and sines of 16 row_tiles rows and the columns 8 h ... 8 h + 7 of a tile; places as mma_f16
 /// holds d.
 template <int steps, int row_tiles>
 __device__ __forceinline__ void pair_phasors(const std::uint32_t (&rows)[row_tiles][steps][4],
@@ -167,7 +177,7 @@ __device__ __forceinline__ void pair_phasors(const std::uint32_t (&rows)[row_til
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const unsigned bits = (__float_as_uint(turns[m][e]) << shift & 0x7fffffu) | 0x3f800000u;
-      const float angle = fmaf(__uint_as_float(bits) - 1.5f, 6.2831853f, rest[m][e]);
+      const float angle = fmaf(__uint_as_float(bits), 6.2831853f, rest[m][e]);
       sines[m][e] = __sinf(angle);
       cosines[m][e] = __cosf(angle);
     }
@@ -192,7 +202,7 @@ __device__ __forceinline__ void add_one_coil(float4 two, const float (&c)[row_ti
 /// sums[row tile][coil tile] += phasors times the values of 16 columns, in three products of parts, the small ones first.
 template <int row_tiles, int coil_tiles>
 __device__ __forceinline__ void add_coils(const PhasorFragments (&phasors)[row_tiles], const uint4* values,
-                                          int lane, float (&sums)[row_tiles][coil_tiles][4]) {
+                                          int lane, float (&sums)[row_tiles][sums_of(coil_tiles)][4]) {
   constexpr int together = 2;  // more products that do not wait for each other
   static_assert(coil_tiles % together == 0);
 #pragma unroll
@@ -211,7 +221,8 @@ __device__ __forceinline__ void add_coils(const PhasorFragments (&phasors)[row_t
       for (int n = 0; n < together; ++n)
 #pragma unroll
         for (int m = 0; m < row_tiles; ++m)
-          device::mma_f16(sums[m][first + n], phasors[m][2 * of_sine + rest_of_phasor],
+          device::mma_f16(sums[m][of_sine * (sums_of(coil_tiles) - coil_tiles) + first + n],
+                          phasors[m][2 * of_sine + rest_of_phasor],
                           rest_of_value ? v[n][of_sine].z : v[n][of_sine].x,
                           rest_of_value ? v[n][of_sine].w : v[n][of_sine].y);
     }
@@ -223,19 +234,21 @@ __device__ __forceinline__ void add_coils(const PhasorFragments (&phasors)[row_t
 // product gives the phases of 8 columns in the registers (places of d), in which the second wants its factors (places of a).
 // Columns come through shared memory, 64 at a time, the next ones beside the work on these. blockIdx.y takes a part of the
 // columns. Every sum has one owner and one order: no atomics, the same bits each time.
-// Floor a pair: 2 special functions (2.07e12 pairs/s on an H100); about 13 further operations with one coil, 17 with eight (of
+// Floor a pair: 2 special functions (2.07e12 pairs/s on an H100); about 12 further operations with one coil, 16 with eight (of
 // the 16 that the special functions leave), and 16 steps + 12 coils multiply-adds of tensor cores. Accuracy: phase_limbs.hpp for
-// phases; sine and cosine 2^-21, and 2^-22 of their parts; sums of 512 columns truncated to 2^-24 at each step.
+// phases; sine and cosine 2^-21, and 2^-22 of their parts; sums of 256 columns truncated to 2^-24 at each step.
 // Source of the method: Markidis et al., IPDPSW 2018, 10.1109/IPDPSW.2018.00091 (products of split numbers).
 template <int steps, int row_tiles, int coil_tiles>
-__global__ void __launch_bounds__(warps * 32) add_phases_kernel(const Sums sums) {
+__global__ void __launch_bounds__(warps * 32, resident_blocks<steps, coil_tiles>)
+    add_phases_kernel(const Sums sums) {
   constexpr int tiles = stage / tile, limbs = limb_bytes(steps), of_values = value_bytes(coil_tiles),
-                stage_bytes = tiles * (limbs + of_values), coil_sums = coil_tiles == 0 ? 1 : coil_tiles;
+                stage_bytes = tiles * (limbs + of_values), of_coils = coil_sums(coil_tiles),
+                in_registers = sums_of(coil_tiles);
   extern __shared__ __align__(16) unsigned char shared[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const std::int64_t row_tile = (std::int64_t{blockIdx.x} * warps + warp) * row_tiles;
   auto* const totals =
-      reinterpret_cast<float*>(shared + 2 * stage_bytes) + warp * row_tiles * coil_sums * 4 * 32 + lane;
+      reinterpret_cast<float*>(shared + 2 * stage_bytes) + warp * row_tiles * of_coils * 4 * 32 + lane;
 
   std::uint32_t rows[row_tiles][steps][4];
 #pragma unroll
@@ -246,9 +259,8 @@ __global__ void __launch_bounds__(warps * 32) add_phases_kernel(const Sums sums)
       rows[m][s][0] = of_lane.x, rows[m][s][1] = of_lane.y, rows[m][s][2] = of_lane.z,
       rows[m][s][3] = of_lane.w;
     }
-  float acc[row_tiles][coil_sums][4] = {}, total[row_tiles][4] = {};
-  if constexpr (coil_tiles > 0)
-    for (int i = 0; i < row_tiles * coil_sums * 4; ++i) totals[i * 32] = 0;
+  float acc[row_tiles][in_registers][4] = {};
+  for (int i = 0; i < row_tiles * of_coils * 4; ++i) totals[i * 32] = 0;
 
   const std::int64_t first_tile = blockIdx.y * sums.columns_of_part / tile,
                      end_tile = min(first_tile + sums.columns_of_part / tile,
@@ -304,14 +316,14 @@ __global__ void __launch_bounds__(warps * 32) add_phases_kernel(const Sums sums)
 #pragma unroll
       for (int m = 0; m < row_tiles; ++m)
 #pragma unroll
-        for (int n = 0; n < coil_sums; ++n)
+        for (int n = 0; n < of_coils; ++n)
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
-            if constexpr (coil_tiles == 0)
-              total[m][e] += acc[m][n][e];
-            else
-              totals[((m * coil_sums + n) * 4 + e) * 32] += acc[m][n][e];
-            acc[m][n][e] = 0;
+            float sum = 0;
+#pragma unroll
+            for (int part = n; part < in_registers; part += of_coils)
+              sum += acc[m][part][e], acc[m][part][e] = 0;
+            totals[((m * of_coils + n) * 4 + e) * 32] += sum;
           }
     }
   }
@@ -320,19 +332,21 @@ __global__ void __launch_bounds__(warps * 32) add_phases_kernel(const Sums sums)
   for (int m = 0; m < row_tiles; ++m) {
     const std::int64_t row = (row_tile + m) * tile + g;
     if constexpr (coil_tiles == 0) {
+      float sum[4];
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        total[m][e] += __shfl_xor_sync(~0u, total[m][e], 1);
-        total[m][e] += __shfl_xor_sync(~0u, total[m][e], 2);
+        sum[e] = totals[(m * 4 + e) * 32];
+        sum[e] += __shfl_xor_sync(~0u, sum[e], 1);
+        sum[e] += __shfl_xor_sync(~0u, sum[e], 2);
       }
       if (t == 0) {
-        sums.store(0, row, {total[m][0], total[m][1]});
-        sums.store(0, row + 8, {total[m][2], total[m][3]});
+        sums.store(0, row, {sum[0], sum[1]});
+        sums.store(0, row + 8, {sum[2], sum[3]});
       }
     } else {
 #pragma unroll
       for (int n = 0; n < coil_tiles; ++n) {
-        const float* of = totals + (m * coil_sums + n) * 4 * 32;
+        const float* of = totals + (m * of_coils + n) * 4 * 32;
         sums.store(4 * n + t, row, {of[0], of[32]});
         sums.store(4 * n + t, row + 8, {of[64], of[96]});
       }
