@@ -1,4 +1,4 @@
-"""The full signal equation against its sums, written out in numpy; and the fields that were measured beside a scan."""
+"""The full signal equation against its sums, written out in numpy."""
 
 import pickle
 
@@ -71,7 +71,7 @@ def test_encodings_can_be_pickled_and_solved(relative_error):
     x = complex_normal(4, 5)
     copied = pickle.loads(pickle.dumps(a))
     assert np.array_equal(copied @ x, a @ x)
-    found = lsmr(a.as_scipy(), (a @ x).ravel(), atol=1e-12, btol=1e-12)[0]
+    found = lsmr(a.as_scipy(), (a @ x).ravel(), atol=1e-12, btol=1e-12, maxiter=1000)[0]
     assert relative_error(found, x) <= 1e-9
 
 
@@ -100,40 +100,3 @@ WRONG = [
 def test_wrong_terms_are_errors_in_words(make, message):
     with pytest.raises(fhd.Error, match=message):
         make()
-
-
-@pytest.fixture(scope="module")
-def measured(real_scans):
-    """Fields measured beside a scan (MatMRI): shape, terms in rad and their basis, maps, image."""
-    loadmat = pytest.importorskip("scipy.io").loadmat
-    mat = loadmat(real_scans / "matmri" / "dataForDemonstrations.mat")
-    x, y, z = (mat[name].astype(float) for name in "XYZ")
-    spherical = [x**0, x, y, z, x * y, z * y, 3 * z**2 - (x**2 + y**2 + z**2), x * z, x**2 - y**2]
-    maxwell = [z**2, x**2 + y**2, x * z, y * z]
-    off_resonance = [mat["b0map"].astype(float).reshape(x.shape)]
-    kappa = np.concatenate([mat["phs_spha"].T, mat["phs_conc"].T, mat["datatime"].reshape(1, -1)]).astype(float)
-    maps = np.moveaxis(mat["Crcvr"].reshape(*x.shape, -1), -1, 0)
-    return x.shape, kappa, np.stack(spherical + maxwell + off_resonance), maps, mat["im0"].reshape(x.shape)
-
-
-def conjugate_gradient(a, samples, iterations):
-    b = a.H @ samples
-    x, r = np.zeros_like(b), b
-    p, squared = r, np.vdot(r, r).real
-    for _ in range(iterations):
-        q = a.normal(p)
-        step = squared / np.vdot(p, q).real
-        x, r = x + step * p, r - step * q
-        before, squared = squared, np.vdot(r, r).real
-        p = r + squared / before * p
-    return x
-
-
-def test_measured_fields_give_the_sums_of_numpy(measured, relative_error):
-    shape, kappa, basis, maps, image = measured
-    some = slice(0, None, 37)
-    phase = kappa[:, some].T @ basis.reshape(len(kappa), -1)
-    expected = np.exp(-1j * phase) @ (maps * image).reshape(len(maps), -1).T
-    for dtype in TOLERANCE:
-        a = fhd.Encoding(kappa[:, some], basis, shape, maps)
-        assert relative_error(a @ image.astype(dtype), expected.T) <= 1e-5

@@ -63,6 +63,14 @@ TEST_F(GpuPhase, gives_the_same_bits_each_time) {
 
 TEST_F(GpuPhase, values_that_are_not_numbers_stay_so) { tests::expect_nan_is_kept(Device::cuda()); }
 
+TEST_F(GpuPhase, states_its_bytes) {
+  const PhaseCase c{{{64, 64, 8}, 20000, 8}, 5, 10};
+  const auto terms = tests::phase_terms(c, 1);
+  tests::expect_bytes_of_cost<float>(8, Device::cuda(), [&] {
+    return make_phase_transform<float>(terms, c.sizes.matrix_size, Device::cuda());
+  });
+}
+
 TEST_F(GpuPhase, refuses_arrays_of_other_shapes_and_devices) {
   const PhaseCase c{{{6, 5, 1}, 40, 2}, 2, 10};
   tests::expect_wrong_arrays_are_refused(
