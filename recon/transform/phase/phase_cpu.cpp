@@ -44,7 +44,7 @@ struct Side {
   int terms() const { return static_cast<int>(turns.extent(1)); }
 };
 
-/// What a thread needs for a group of targets: values [source][coil] of a chunk, sums [coil][re, im][16] of a tile and totals
+/// Holds a thread's values for a group of targets: values [source][coil] of a chunk, sums [coil][re, im][16] of a tile and totals
 /// [tile][coil][re, im][16] of the group.
 template <class T>
 struct Scratch {

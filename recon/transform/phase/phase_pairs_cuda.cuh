@@ -57,12 +57,58 @@ std::size_t shared_bytes(int terms) {
   return static_cast<std::size_t>(tile) * ((terms + 1) * sizeof(double) + coils * sizeof(Complex<T>));
 }
 
+/// A tile of sources in shared memory: factors [term][source], decay [source], values [source][coil].
+template <class T, int coils>
+struct SharedSources {
+  double *turns, *decay;
+  Complex<T>* values;
+
+  __device__ SharedSources(unsigned char* shared, int terms)
+      : turns(reinterpret_cast<double*>(shared)),
+        decay(turns + terms * tile),
+        values(reinterpret_cast<Complex<T>*>(decay + tile)) {}
+  /// Loads the sources from `first` on by all threads; values from `end` on are zero.
+  __device__ __forceinline__ void load(const Factors& sources, int terms, const Complex<T>* from,
+                                       std::int64_t first, std::int64_t end, bool is_conjugate) {
+    __syncthreads();
+    for (int i = threadIdx.x; i < terms * tile; i += block)
+      turns[i] = sources.turns[i / tile * sources.padded + first + i % tile];
+    for (int i = threadIdx.x; i < coils * tile; i += block) {
+      const std::int64_t source = first + i % tile;
+      const Complex<T> value = source < end ? from[i / tile * sources.count + source] : Complex<T>{};
+      values[i % tile * coils + i / tile] = is_conjugate ? conj(value) : value;
+    }
+    if (sources.decay != nullptr && threadIdx.x < tile)
+      decay[threadIdx.x] = sources.decay[first + threadIdx.x];
+    __syncthreads();
+  }
+};
+
+/// The phases of two targets, whose factors begin at `f`, and the sources whose factors begin at `g`.
+template <class T>
+__device__ __forceinline__ void sum_turns(const double* f, std::int64_t padded, const double* g, int terms,
+                                          double (&turns)[targets_of_thread][sources_at_once]) {
+#pragma unroll
+  for (int j = 0; j < sources_at_once; ++j) turns[0][j] = turns[1][j] = start_of_phase<T>;
+  for (int term = 0; term < terms; ++term, f += padded, g += tile) {
+    const double2 of_targets = __ldg(reinterpret_cast<const double2*>(f));
+#pragma unroll
+    for (int j = 0; j < sources_at_once; j += 2) {
+      const double2 two = *reinterpret_cast<const double2*>(g + j);
+      turns[0][j] = fma(of_targets.x, two.x, turns[0][j]);
+      turns[1][j] = fma(of_targets.y, two.x, turns[1][j]);
+      turns[0][j + 1] = fma(of_targets.x, two.y, turns[0][j + 1]);
+      turns[1][j + 1] = fma(of_targets.y, two.y, turns[1][j + 1]);
+    }
+  }
+}
+
 // result_c(t) = sum_s value_c(s) exp(i 2 pi u(t, s) - a(t) b(s)), u = sum_l f_l(t) g_l(s); with exp(-i 2 pi u) where
 // is_conjugate, by conjugating values and results. values [coil][source], results [part][coil][target]; blockIdx.y takes
 // a part of the sources, `sources_of_part` (a multiple of chunk). A thread owns two neighbouring targets for all coils of
 // the pass and is the only one to write them; it adds its sources in order: no atomics, the same bits each time.
 // Floor a pair: as many double-precision multiply-adds as terms (half rate), 2 special functions, 4 multiply-adds a coil;
-// with 17 terms and one coil 9.9e11 pairs/s on an H100, 48 % of what the special functions allow.
+// with 17 terms and one coil 9.9e11 pairs/s on an H100, of which half is reached (validation/results).
 // Method: Stone et al., J. Parallel Distrib. Comput. 68:1307 (2008), with the tile in shared memory.
 template <class T, int coils, bool decays>
 __global__ void __launch_bounds__(block)
@@ -70,9 +116,7 @@ __global__ void __launch_bounds__(block)
                      std::int64_t sources_of_part, bool is_conjugate, std::int64_t part_stride,
                      Complex<T>* __restrict__ results) {
   extern __shared__ __align__(16) unsigned char shared[];
-  auto* const source_turns = reinterpret_cast<double*>(shared);
-  double* const source_decay = source_turns + terms * tile;
-  auto* const source_values = reinterpret_cast<Complex<T>*>(source_decay + tile);
+  SharedSources<T, coils> tile_of(shared, terms);
   const std::int64_t target = (std::int64_t{blockIdx.x} * block + threadIdx.x) * targets_of_thread;
   double rate[targets_of_thread] = {};
   if constexpr (decays)
@@ -81,45 +125,21 @@ __global__ void __launch_bounds__(block)
 
   for (std::int64_t first = begin; first < end; first += chunk) {
     Complex<T> sums[targets_of_thread][coils];
-    for (std::int64_t in_tile = first; in_tile < min(first + chunk, end); in_tile += tile) {
-      __syncthreads();
-      for (int i = threadIdx.x; i < terms * tile; i += block)
-        source_turns[i] = sources.turns[i / tile * sources.padded + in_tile + i % tile];
-      for (int i = threadIdx.x; i < coils * tile; i += block) {
-        const std::int64_t source = in_tile + i % tile;
-        const Complex<T> value = source < end ? values[i / tile * sources.count + source] : Complex<T>{};
-        source_values[i % tile * coils + i / tile] = is_conjugate ? conj(value) : value;
-      }
-      if constexpr (decays)
-        if (threadIdx.x < tile) source_decay[threadIdx.x] = sources.decay[in_tile + threadIdx.x];
-      __syncthreads();
+    for (std::int64_t at = first; at < min(first + chunk, end); at += tile) {
+      tile_of.load(sources, terms, values, at, end, is_conjugate);
 #pragma unroll 1
       for (int s = 0; s < tile; s += sources_at_once) {
         double turns[targets_of_thread][sources_at_once];
-#pragma unroll
-        for (int j = 0; j < sources_at_once; ++j) turns[0][j] = turns[1][j] = start_of_phase<T>;
-        for (int term = 0; term < terms; ++term) {
-          const double2 f =
-              __ldg(reinterpret_cast<const double2*>(targets.turns + term * targets.padded + target));
-          const auto* g = reinterpret_cast<const double2*>(source_turns + term * tile + s);
-#pragma unroll
-          for (int j = 0; j < sources_at_once / 2; ++j) {
-            const double2 two = g[j];
-            turns[0][2 * j] = fma(f.x, two.x, turns[0][2 * j]);
-            turns[1][2 * j] = fma(f.y, two.x, turns[1][2 * j]);
-            turns[0][2 * j + 1] = fma(f.x, two.y, turns[0][2 * j + 1]);
-            turns[1][2 * j + 1] = fma(f.y, two.y, turns[1][2 * j + 1]);
-          }
-        }
+        sum_turns<T>(targets.turns + target, targets.padded, tile_of.turns + s, terms, turns);
 #pragma unroll
         for (int j = 0; j < sources_at_once; ++j)
 #pragma unroll
           for (int v = 0; v < targets_of_thread; ++v) {
             Complex<T> e = phasor_of<T>(turns[v][j]);
-            if constexpr (decays) e = exponential<T>(rate[v] * source_decay[s + j]) * e;
+            if constexpr (decays) e = exponential<T>(rate[v] * tile_of.decay[s + j]) * e;
 #pragma unroll
             for (int coil = 0; coil < coils; ++coil)
-              multiply_add(source_values[(s + j) * coils + coil], e, sums[v][coil]);
+              multiply_add(tile_of.values[(s + j) * coils + coil], e, sums[v][coil]);
           }
       }
     }

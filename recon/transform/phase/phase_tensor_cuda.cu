@@ -85,7 +85,7 @@ class TensorSums final : public PhaseSums<float> {
   template <int steps, int coil_tiles>
   void launch(const LimbSide& rows, const LimbSide& columns, std::int64_t coils, bool is_conjugate,
               const Complex<float>* values, Complex<float>* results) const {
-    // As many rows as registers hold.
+    // Registers hold the limbs of so many rows.
     constexpr int row_tiles = coil_tiles == 0 && steps == 4 ? 4 : 2;
     const Complex<float>* phasors = columns.phasors.empty() ? nullptr : columns.phasors.data();
     const std::int64_t column_count = padded(columns.count);

@@ -134,7 +134,7 @@ __device__ __forceinline__ void set_fragment(PhasorFragments& fragments, int wor
   fragments[part + 1][word] = *reinterpret_cast<const std::uint32_t*>(&rest);
 }
 
-/// What a launch sums: rows times columns; results [part][coil][row].
+/// The arrays of a launch, which sums over rows times columns; results [part][coil][row].
 struct Sums {
   const uint4* row_limbs;
   const unsigned char* column_limbs;
@@ -229,109 +229,88 @@ __device__ __forceinline__ void add_coils(const PhasorFragments (&phasors)[row_t
   }
 }
 
-// result_c(row) = sum over columns of value_c(column) exp(i phi(row, column)), rows and columns being voxels and samples or
-// samples and voxels. A warp owns 16 row_tiles rows, whose limbs stay in registers, and takes 16 columns at a time: the first
-// product gives the phases of 8 columns in the registers (places of d), in which the second wants its factors (places of a).
-// Columns come through shared memory, 64 at a time, the next ones beside the work on these. blockIdx.y takes a part of the
-// columns. Every sum has one owner and one order: no atomics, the same bits each time.
-// Floor a pair: 2 special functions (2.07e12 pairs/s on an H100); about 12 further operations with one coil, 16 with eight (of
-// the 16 that the special functions leave), and 16 steps + 12 coils multiply-adds of tensor cores. Accuracy: phase_limbs.hpp for
-// phases; sine and cosine 2^-21, and 2^-22 of their parts; sums of 256 columns truncated to 2^-24 at each step.
-// Source of the method: Markidis et al., IPDPSW 2018, 10.1109/IPDPSW.2018.00091 (products of split numbers).
-template <int steps, int row_tiles, int coil_tiles>
-__global__ void __launch_bounds__(warps * 32, resident_blocks<steps, coil_tiles>)
-    add_phases_kernel(const Sums sums) {
-  constexpr int tiles = stage / tile, limbs = limb_bytes(steps), of_values = value_bytes(coil_tiles),
-                stage_bytes = tiles * (limbs + of_values), of_coils = coil_sums(coil_tiles),
-                in_registers = sums_of(coil_tiles);
-  extern __shared__ __align__(16) unsigned char shared[];
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const std::int64_t row_tile = (std::int64_t{blockIdx.x} * warps + warp) * row_tiles;
-  auto* const totals =
-      reinterpret_cast<float*>(shared + 2 * stage_bytes) + warp * row_tiles * of_coils * 4 * 32 + lane;
-
-  std::uint32_t rows[row_tiles][steps][4];
+template <int steps, int row_tiles>
+__device__ __forceinline__ void load_rows(const uint4* limbs, std::int64_t row_tile, int lane,
+                                          std::uint32_t (&rows)[row_tiles][steps][4]) {
 #pragma unroll
   for (int m = 0; m < row_tiles; ++m)
 #pragma unroll
     for (int s = 0; s < steps; ++s) {
-      const uint4 of_lane = sums.row_limbs[((row_tile + m) * steps + s) * 32 + lane];
+      const uint4 of_lane = limbs[((row_tile + m) * steps + s) * 32 + lane];
       rows[m][s][0] = of_lane.x, rows[m][s][1] = of_lane.y, rows[m][s][2] = of_lane.z,
       rows[m][s][3] = of_lane.w;
     }
-  float acc[row_tiles][in_registers][4] = {};
-  for (int i = 0; i < row_tiles * of_coils * 4; ++i) totals[i * 32] = 0;
+}
 
-  const std::int64_t first_tile = blockIdx.y * sums.columns_of_part / tile,
-                     end_tile = min(first_tile + sums.columns_of_part / tile,
-                                    (sums.columns + stage - 1) / stage * (stage / tile));
-  const int stages = static_cast<int>((end_tile - first_tile) / tiles);
-  const auto load = [&](int number) {
-    const std::int64_t at = first_tile + std::int64_t{number} * tiles;
-    unsigned char* to = shared + number % 2 * stage_bytes;
-    for (int i = threadIdx.x * 16; i < tiles * limbs; i += warps * 32 * 16)
-      device::copy_async_16(to + i, sums.column_limbs + at * limbs + i);
-    for (int i = threadIdx.x * 16; i < tiles * of_values; i += warps * 32 * 16)
-      device::copy_async_16(to + tiles * limbs + i, sums.values + at * of_values + i);
-    device::commit_copies();
-  };
-  const float start = static_cast<float>(3 << (22 - sums.fraction_bits));
-  const int shift = 23 - sums.fraction_bits;
+/// Starts the copy of a stage of columns, from tile `first` on: limbs, then values.
+template <int steps, int coil_tiles>
+__device__ __forceinline__ void load_stage(const Sums& sums, std::int64_t first, unsigned char* to) {
+  constexpr int tiles = stage / tile, limbs = limb_bytes(steps), of_values = value_bytes(coil_tiles);
+  for (int i = threadIdx.x * 16; i < tiles * limbs; i += warps * 32 * 16)
+    device::copy_async_16(to + i, sums.column_limbs + first * limbs + i);
+  for (int i = threadIdx.x * 16; i < tiles * of_values; i += warps * 32 * 16)
+    device::copy_async_16(to + tiles * limbs + i, sums.values + first * of_values + i);
+  device::commit_copies();
+}
 
-  if (stages > 0) load(0);
-  for (int number = 0; number < stages; ++number) {
-    device::wait_copies<0>();
-    __syncthreads();
-    if (number + 1 < stages) load(number + 1);
-    const unsigned char* const at = shared + number % 2 * stage_bytes;
-#pragma unroll 2
-    for (int column_tile = 0; column_tile < tiles; ++column_tile) {
-      uint4 columns[steps];
+/// Adds the columns of one tile to the sums in registers.
+template <int steps, int row_tiles, int coil_tiles>
+__device__ __forceinline__ void add_columns(const std::uint32_t (&rows)[row_tiles][steps][4],
+                                            const uint4* limbs, const unsigned char* values, int lane,
+                                            int fraction_bits,
+                                            float (&acc)[row_tiles][sums_of(coil_tiles)][4]) {
+  const float start = static_cast<float>(3 << (22 - fraction_bits));
+  uint4 columns[steps];
 #pragma unroll
-      for (int s = 0; s < steps; ++s)
-        columns[s] = reinterpret_cast<const uint4*>(at + column_tile * limbs)[s * 32 + lane];
-      const unsigned char* const values = at + tiles * limbs + column_tile * of_values;
-      [[maybe_unused]] PhasorFragments fragments[row_tiles];
+  for (int s = 0; s < steps; ++s) columns[s] = limbs[s * 32 + lane];
+  [[maybe_unused]] PhasorFragments fragments[row_tiles];
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float c[row_tiles][4], s[row_tiles][4];
-        pair_phasors<steps, row_tiles>(rows, columns, h, start, shift, c, s);
-        if constexpr (coil_tiles == 0) {
-          float(&of_rows)[row_tiles][4] = reinterpret_cast<float(&)[row_tiles][4]>(acc);
-          add_one_coil<row_tiles>(reinterpret_cast<const float4*>(values)[h * 4 + t], c, s, of_rows);
-        } else {
-#pragma unroll
-          for (int m = 0; m < row_tiles; ++m)
-#pragma unroll
-            for (int half = 0; half < 2; ++half) {
-              set_fragment(fragments[m], 2 * h + half, 0, c[m][2 * half], c[m][2 * half + 1]);
-              set_fragment(fragments[m], 2 * h + half, 2, s[m][2 * half], s[m][2 * half + 1]);
-            }
-        }
-      }
-      if constexpr (coil_tiles > 0)
-        add_coils<row_tiles, coil_tiles>(fragments, reinterpret_cast<const uint4*>(values), lane, acc);
-    }
-    if ((number + 1) % (flush / stage) == 0 || number + 1 == stages) {
+  for (int h = 0; h < 2; ++h) {
+    float c[row_tiles][4], s[row_tiles][4];
+    pair_phasors<steps, row_tiles>(rows, columns, h, start, 23 - fraction_bits, c, s);
+    if constexpr (coil_tiles == 0) {
+      float(&of_rows)[row_tiles][4] = reinterpret_cast<float(&)[row_tiles][4]>(acc);
+      add_one_coil<row_tiles>(reinterpret_cast<const float4*>(values)[h * 4 + lane % 4], c, s, of_rows);
+    } else {
 #pragma unroll
       for (int m = 0; m < row_tiles; ++m)
 #pragma unroll
-        for (int n = 0; n < of_coils; ++n)
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            float sum = 0;
-#pragma unroll
-            for (int part = n; part < in_registers; part += of_coils)
-              sum += acc[m][part][e], acc[m][part][e] = 0;
-            totals[((m * of_coils + n) * 4 + e) * 32] += sum;
-          }
+        for (int half = 0; half < 2; ++half) {
+          set_fragment(fragments[m], 2 * h + half, 0, c[m][2 * half], c[m][2 * half + 1]);
+          set_fragment(fragments[m], 2 * h + half, 2, s[m][2 * half], s[m][2 * half + 1]);
+        }
     }
   }
+  if constexpr (coil_tiles > 0)
+    add_coils<row_tiles, coil_tiles>(fragments, reinterpret_cast<const uint4*>(values), lane, acc);
+}
 
+/// Moves the sums in registers to the lane's totals in shared memory, [row tile][coil tile][4][lane].
+template <int row_tiles, int coil_tiles>
+__device__ __forceinline__ void flush_sums(float (&acc)[row_tiles][sums_of(coil_tiles)][4], float* totals) {
+  constexpr int of_coils = coil_sums(coil_tiles);
+#pragma unroll
+  for (int m = 0; m < row_tiles; ++m)
+#pragma unroll
+    for (int n = 0; n < of_coils; ++n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        float sum = 0;
+#pragma unroll
+        for (int part = n; part < sums_of(coil_tiles); part += of_coils)
+          sum += acc[m][part][e], acc[m][part][e] = 0;
+        totals[((m * of_coils + n) * 4 + e) * 32] += sum;
+      }
+}
+
+template <int row_tiles, int coil_tiles>
+__device__ __forceinline__ void store_totals(const Sums& sums, const float* totals, std::int64_t row_tile,
+                                             int lane) {
+  const int g = lane / 4, t = lane % 4;
 #pragma unroll
   for (int m = 0; m < row_tiles; ++m) {
     const std::int64_t row = (row_tile + m) * tile + g;
-    if constexpr (coil_tiles == 0) {
+    if constexpr (coil_tiles == 0) {  // four lanes have each their columns
       float sum[4];
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -346,12 +325,59 @@ __global__ void __launch_bounds__(warps * 32, resident_blocks<steps, coil_tiles>
     } else {
 #pragma unroll
       for (int n = 0; n < coil_tiles; ++n) {
-        const float* of = totals + (m * of_coils + n) * 4 * 32;
+        const float* of = totals + (m * coil_tiles + n) * 4 * 32;
         sums.store(4 * n + t, row, {of[0], of[32]});
         sums.store(4 * n + t, row + 8, {of[64], of[96]});
       }
     }
   }
+}
+
+// result_c(row) = sum over columns of value_c(column) exp(i phi(row, column)), rows and columns being voxels and samples or
+// samples and voxels. A warp owns 16 row_tiles rows, whose limbs stay in registers, and takes 16 columns at a time: the first
+// product gives the phases of 8 columns in the registers (places of d), in which the second wants its factors (places of a).
+// Columns come through shared memory, 64 at a time, the next ones beside the work on these. blockIdx.y takes a part of the
+// columns. Every sum has one owner and one order: no atomics, the same bits each time.
+// Floor a pair: 2 special functions (2.07e12 pairs/s on an H100); about 12 further operations with one coil, 16 with eight (of
+// the 16 that the special functions leave), and 16 steps + 12 coils multiply-adds of tensor cores. Accuracy: phase_limbs.hpp for
+// phases; sine and cosine 2^-21, and 2^-22 of their parts; sums of 256 columns truncated to 2^-24 at each step.
+// Source of the method: Markidis et al., IPDPSW 2018, 10.1109/IPDPSW.2018.00091 (products of split numbers).
+template <int steps, int row_tiles, int coil_tiles>
+__global__ void __launch_bounds__(warps * 32, resident_blocks<steps, coil_tiles>)
+    add_phases_kernel(const Sums sums) {
+  constexpr int tiles = stage / tile, limbs = limb_bytes(steps), of_values = value_bytes(coil_tiles),
+                stage_bytes = tiles * (limbs + of_values),
+                of_warp = row_tiles * coil_sums(coil_tiles) * 4 * 32;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const std::int64_t row_tile = (std::int64_t{blockIdx.x} * warps + warp) * row_tiles;
+  auto* const totals = reinterpret_cast<float*>(shared + 2 * stage_bytes) + warp * of_warp + lane;
+  std::uint32_t rows[row_tiles][steps][4];
+  load_rows<steps, row_tiles>(sums.row_limbs, row_tile, lane, rows);
+  float acc[row_tiles][sums_of(coil_tiles)][4] = {};
+  for (int i = 0; i < of_warp; i += 32) totals[i] = 0;
+
+  const std::int64_t first = blockIdx.y * sums.columns_of_part / tile,
+                     end =
+                         min(first + sums.columns_of_part / tile, (sums.columns + stage - 1) / stage * tiles);
+  const int stages = static_cast<int>((end - first) / tiles);
+  if (stages > 0) load_stage<steps, coil_tiles>(sums, first, shared);
+  for (int number = 0; number < stages; ++number) {
+    device::wait_copies<0>();
+    __syncthreads();
+    if (number + 1 < stages)
+      load_stage<steps, coil_tiles>(sums, first + std::int64_t{number + 1} * tiles,
+                                    shared + (number + 1) % 2 * stage_bytes);
+    const unsigned char* const at = shared + number % 2 * stage_bytes;
+#pragma unroll 2
+    for (int i = 0; i < tiles; ++i)
+      add_columns<steps, row_tiles, coil_tiles>(rows, reinterpret_cast<const uint4*>(at + i * limbs),
+                                                at + tiles * limbs + i * of_values, lane, sums.fraction_bits,
+                                                acc);
+    if ((number + 1) % (flush / stage) == 0 || number + 1 == stages)
+      flush_sums<row_tiles, coil_tiles>(acc, totals);
+  }
+  store_totals<row_tiles, coil_tiles>(sums, totals, row_tile, lane);
 }
 
 }  // namespace fhd::phase_tensor
