@@ -93,8 +93,8 @@ class Transform {
     begin_work();
     const auto copied = [](const AnyArray& array, const char* name) {
       const auto size = [&](std::size_t axis) { return static_cast<std::int64_t>(array.shape(axis)); };
-      return copy_of<double, double>(array, array.ndim() == 2 ? Shape{size(0), size(1)} : Shape{size(0)}, name,
-                                     "float64");
+      return copy_of<double, double>(array, array.ndim() == 2 ? Shape{size(0), size(1)} : Shape{size(0)},
+                                     name, "float64");
     };
     PhaseTerms terms{copied(coefficients, "coefficients"), copied(basis, "basis"), {}, {}};
     if (decay) terms.decay_per_s = copied(*decay, "decay");

@@ -106,7 +106,8 @@ void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhase
                        *const factors_1 = place.workspace + plan.factors[1],
                        *const images = place.workspace + plan.images;
   const float* scale = nullptr;
-  if constexpr (parts != Parts::whole) scale = coil_scales(place.scale, place.device, data, coils, phases.samples, data_exponent);
+  if constexpr (parts != Parts::whole)
+    scale = coil_scales(place.scale, place.device, data, coils, phases.samples, data_exponent);
   const dim3 grid(static_cast<unsigned>(cut.tiles() * coils), static_cast<unsigned>(plan.splits));
   for_each_pass<parts>(
       plan, phases.samples, coils,
@@ -135,7 +136,8 @@ void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhase
   const auto& cut = plan.cut;
   unsigned char* const images = place.workspace + plan.images;
   const float* scale = nullptr;
-  if constexpr (parts != Parts::whole) scale = coil_scales(place.scale, place.device, values, coils, cut.points(), data_exponent);
+  if constexpr (parts != Parts::whole)
+    scale = coil_scales(place.scale, place.device, values, coils, cut.points(), data_exponent);
   const std::int64_t all = cut.tiles();
   for (std::int64_t first = 0; first < all; first += plan.tiles) {
     const TileRange tiles{first, std::min(plan.tiles, all - first)};
