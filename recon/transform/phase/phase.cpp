@@ -11,7 +11,7 @@
 namespace fhd {
 namespace {
 
-constexpr double most_phase_rad = 1e6, most_growth = 60;
+constexpr double most_phase_rad = 1e5, most_growth = 60;
 
 std::string number_text(double value) {
   char text[32];

@@ -28,7 +28,7 @@ struct PhaseTerms {
 double largest_phase(const PhaseTerms& terms);
 
 /// Throws Error unless the terms have the shapes of that matrix, all values are finite, decay is not negative and does not
-/// grow beyond exp(60) at times before zero, and largest_phase is at most 1e6 rad.
+/// grow beyond exp(60) at times before zero, and largest_phase is at most 1e5 rad.
 void require_phase_terms(const PhaseTerms& terms, std::array<int, 3> matrix_size);
 
 /// Makes the transform of these terms. Relative l2 error against sums in long double: single precision <= 5e-6 for phases up to
