@@ -41,8 +41,8 @@ double error_of(const PhaseTerms& terms, const Plan& plan, const ReducedPhase& p
   const std::int64_t samples = terms.coefficients.extent(1), voxels = terms.basis.extent(1);
   double squares = 0;
   std::int64_t count = 0;
-  for (std::int64_t m = 0; m < samples; m += 7)
-    for (std::int64_t p = 0; p < voxels; p += 11, ++count) {
+  for (std::int64_t m = 0; m < samples; m += 13)
+    for (std::int64_t p = 0; p < voxels; p += 37, ++count) {
       double exact = 0;
       for (std::int64_t term = 0; term < terms.basis.extent(0); ++term)
         exact += terms.coefficients[term * samples + m] * terms.basis[term * voxels + p];
