@@ -99,6 +99,7 @@ double most_turns(const ReducedPhase& phase) {
                      voxels = phase.basis.extent(1);
   const auto& n = phase.matrix_size;
   std::vector<double> least(parts * parts * parts * terms, 2), most(parts * parts * parts * terms, -2);
+#pragma omp parallel for
   for (std::int64_t term = 0; term < terms; ++term)
     for (std::int64_t p = 0; p < voxels; ++p) {
       const std::int64_t x = p % n[0] * parts / n[0], y = p / n[0] % n[1] * parts / n[1],
