@@ -164,14 +164,13 @@ ScanChecks checks_of(const ScanRun& run) {
           run.settings->is_sparing, run.scan_warnings};
 }
 
-/// Adds an image, and `note` to the report of the first one, to the results. `mutex`: of the events.
+/// Adds an image, and `note` to the report of the first one, to the results.
 void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
-               const std::string& note, std::mutex& mutex) {
+               const std::string& note) {
   auto& report = made.reconstruction.report;
   if (number == 0 && !note.empty()) report.messages.push_back({"device", Severity::note, note});
   const Report copy = events.on_image ? report : Report{};
   run.results.add(number, std::move(made));
-  const std::lock_guard lock(mutex);
   if (events.on_image) events.on_image(number, copy, run.results);
 }
 
@@ -191,6 +190,11 @@ void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvent
     const std::lock_guard lock(mutex);
     events.on_fallback(reason);
   };
+  if (events.on_image)
+    locked.on_image = [&](auto&&... image) {
+      const std::lock_guard lock(mutex);
+      events.on_image(image...);
+    };
   std::atomic<std::size_t> started = 0;
   run_concurrently(static_cast<int>(std::min<std::size_t>(engines.count, left)), [&](const auto& goes_on) {
     // Each engine has as many threads as without an earlier run: the images are the same to the last bit.
@@ -209,7 +213,7 @@ void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvent
       }
       auto made = (*engine)(group, locked);
       for (std::size_t i = 0; i < made.size(); ++i)
-        add_image(run, volumes[i].number, std::move(made[i]), events, note, mutex);
+        add_image(run, volumes[i].number, std::move(made[i]), locked, note);
     }
   });
 }
@@ -254,7 +258,6 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
   const CurrentDevice current(engines.devices.front().device);
   const auto engine = engines.make(engines.devices.front(), 0);
   std::int64_t readouts = 0;
-  std::mutex mutex;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const Scan volume = run.file->read(slices[slice], repetition);
     const auto layout =
@@ -270,7 +273,7 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
     run.results.add_frames(layout);
     auto made = (*engine)({{&volume}, nullptr, false, &layout, checks_of(run), 0}, events);
     for (std::size_t frame = 0; frame < made.size(); ++frame)
-      add_image(run, frame * slices.size() + slice, std::move(made[frame]), events, note, mutex);
+      add_image(run, frame * slices.size() + slice, std::move(made[frame]), events, note);
   }
 }
 

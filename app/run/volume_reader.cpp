@@ -241,12 +241,14 @@ bool VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
     changed_.wait(
         lock, [&] { return stopped_ || failure || (turn == place && (failed || queue_.size() < wanted_)); });
     if (stopped_ || failure) break;
-    failure = failed;
-    if (!failed) {
+    try {
+      if (failed) std::rethrow_exception(failed);
       if (volume.series) volume.is_first = std::exchange(is_first, false);
       if (volume.series && !volume.is_first) leave_to_reference(volume.scan);
       queue_.push_back(std::move(volume));
       ++turn;
+    } catch (...) {
+      failure = std::current_exception();
     }
     changed_.notify_all();
   }

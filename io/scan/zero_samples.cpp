@@ -114,10 +114,10 @@ bool are_at_one_place(const Trajectory& trajectory, std::int64_t first) {
 Message message_on_zeros(const Scan& scan, const std::vector<std::int64_t>& measured, std::int64_t length) {
   const auto samples = scan.kspace.sample_count(), zeros = samples - std::ssize(measured);
   const bool are_last = measured.back() == std::ssize(measured) - 1;
+  const bool are_side = are_last && are_one_side(scan.trajectory, std::ssize(measured));
   const bool are_whole = are_whole_readouts(measured, length);
   const double percent = 100 * static_cast<double>(zeros) / static_cast<double>(samples);
-  if (are_last && !are_one_side(scan.trajectory, std::ssize(measured)) &&
-      !are_at_one_place(scan.trajectory, std::ssize(measured))) {
+  if (are_last && !are_side && !are_at_one_place(scan.trajectory, std::ssize(measured))) {
     const auto unit = are_whole ? length : 1;
     return {
         "zeros", Severity::suspicion,
@@ -138,7 +138,7 @@ Message message_on_zeros(const Scan& scan, const std::vector<std::int64_t>& meas
       fmt::format("{} of {} samples ({:.0f} %) are exactly zero in every coil: the file is zero-filled, and "
                   "they are left out as not measured ({} keeps them){}",
                   zeros, samples, percent, option_words("zeros", "measured"),
-                  are_last ? "; they are the last ones, one side of k-space: partial Fourier, or a scan that "
+                  are_side ? "; they are the last ones, one side of k-space: partial Fourier, or a scan that "
                              "was stopped"
                            : "")};
 }

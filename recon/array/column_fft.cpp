@@ -189,10 +189,16 @@ HWY_INLINE void store(D d, Pair<D> a, T* to, std::int64_t column) {
 template <int radix, Row in, Row out, class T>
 HWY_INLINE void rows(const T* const* x, std::int64_t offset, const T* twiddles, T* y, std::int64_t pitch) {
   using D = hn::ScalableTag<T>;
+  constexpr std::int64_t row = 2 * ColumnFft<T>::columns;
   const D d;
+  // In place, the first vector of a joined row would take the place of real parts that are read later.
+  const bool is_in_place = in != out && x[0] + offset == y && hn::Lanes(d) < ColumnFft<T>::columns;
+  alignas(64) T held[radix * row];
+  for (int j = 0; j < radix && is_in_place; ++j) std::copy_n(x[j] + offset, row, held + j * row);
   for (std::int64_t column = 0; column < ColumnFft<T>::columns; column += hn::Lanes(d)) {
     Pair<D> a[radix];
-    for (int j = 0; j < radix; ++j) a[j] = load<in>(d, x[j] + offset, column);
+    for (int j = 0; j < radix; ++j)
+      a[j] = load<in>(d, is_in_place ? held + j * row : x[j] + offset, column);
     butterfly(d, Radix<radix>(), a);
     store<out>(d, a[0], y, column);
     for (int k = 1; k < radix; ++k) {

@@ -83,7 +83,7 @@ struct Misfit {
 
 /// A change of the model that the data ask for, or a mistake that explains what an image leaves over of them.
 struct Finding {
-  std::string code;   ///< codes::delays, codes::folding, "axes", "scale", "order", "motion", ...
+  std::string code;   ///< codes::delays, codes::folding, "scale", "order", "motion", ...
   std::string text;   ///< one sentence without a full stop: what, how much and how uncertain, with a unit
   double amount = 0;  ///< in `unit`
   double uncertainty = 0;    ///< standard deviation of `amount`; 0 where not known

@@ -70,6 +70,7 @@ Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> vol
   data.units.resize(data.volumes.size());
   const std::int64_t coils = scan.kspace.coil_count(), samples = scan.kspace.sample_count();
   if (context.processes().is_shared()) {  // each has a part of one volume
+    if (count != 1) throw Error("processes that share a scan", "one volume", std::to_string(count));
     data.samples = columns_of(values_of<T>(*data.volumes.front()), share_of(samples, context.processes()));
     data.units[0] = divide_by_magnitude(data.samples, context.processes(), data.samples.data());
   } else {

@@ -59,9 +59,7 @@ double make_equal(ArmSamples& arms) {
     for (Index i = arm * each; i < (arm + 1) * each; ++i) square += norm(arms.data[i]);
     norms.push_back(std::sqrt(square));
   }
-  auto sorted = norms;
-  std::nth_element(sorted.begin(), sorted.begin() + arms.arms / 2, sorted.end());
-  const double least = weak * sorted[static_cast<std::size_t>(arms.arms / 2)];
+  const double least = weak * median(norms);
   double mean = 0;
   for (Index i = 0; least > 0 && i < arms.data.size(); ++i) {
     const double factor = 1 / std::max(least, norms[static_cast<std::size_t>(i / each)]);
@@ -83,11 +81,7 @@ class ArmContrast {
     if (!is_tested()) return;
     Matrix data({arms.arms, each});
     std::copy(arms.data.begin(), arms.data.end(), data.data());
-    const auto eigen = hermitian_eigen(matrix_product(adjoint(data), data));
-    Matrix leading({each, time_courses});
-    for (Index i = 0; i < leading.size(); ++i)
-      leading[i] = eigen.vectors[i % time_courses * each + i / time_courses];
-    start_ = matrix_product(data, leading);
+    start_ = matrix_product(data, strongest_mix(data, time_courses));
     leading_ = Matrix({arms.arms, 1});
     for (Index arm = 0; arm < arms.arms; ++arm) leading_[arm] = start_[arm * time_courses];
     told_ = misfit(arms.k, arms.data, many_turns);
@@ -144,7 +138,8 @@ class ArmContrast {
     }
     const auto encoding = encoding_matrix(k, grid_);
     const auto onto = matrix_product(adjoint(encoding), weighted);
-    const auto factor = inverse_cholesky_factor(normal_matrix(factor_of, k));
+    constexpr double damping = 1e-4;
+    const auto factor = damped_factor(normal_matrix(factor_of, k), damping);
     if (!factor) return {};
     const Index unknowns = time_courses * voxels;
     const auto at = [&](Index i) {
@@ -152,7 +147,7 @@ class ArmContrast {
     };
     Matrix y({unknowns, coils}), x({voxels, time_courses * coils});
     for (Index i = 0; i < y.size(); ++i) y[i] = onto[at(i)];
-    y = matrix_product(adjoint(*factor), matrix_product(*factor, y));
+    y = matrix_product(adjoint(factor->inverse), matrix_product(factor->inverse, y));
     for (Index i = 0; i < y.size(); ++i) x[at(i)] = y[i];
     return matrix_product(encoding, x);
   }
@@ -161,7 +156,6 @@ class ArmContrast {
   template <class FactorOf>
   Matrix normal_matrix(const FactorOf& factor_of, const SmallPositions& k) const {
     constexpr Index pairs = time_courses * time_courses;
-    constexpr double damping = 1e-4;
     const int n = grid_.n[0], wide = 2 * n - 1;
     const double field = contrast_field * wide / n;
     Matrix products({static_cast<Index>(k.size()), pairs});
@@ -172,33 +166,24 @@ class ArmContrast {
         matrix_product(adjoint(encoding_matrix(k, {{wide, wide, 1}, {field, field, 1}})), products);
     const Index voxels = grid_.count(), unknowns = time_courses * voxels;
     Matrix normal({unknowns, unknowns});
-    double trace = 0;
     for (Index i = 0; i < normal.size(); ++i) {
       const Index p = i / unknowns % voxels, q = i % voxels, r = i / unknowns / voxels,
                   s = i % unknowns / voxels;
       const Index apart = (p / n - q / n + n - 1) * wide + p % n - q % n + n - 1;
       normal[i] = sums[apart * pairs + r * time_courses + s];
-      if (i % (unknowns + 1) == 0) trace += normal[i].re;
     }
-    for (Index i = 0; i < unknowns; ++i)
-      normal[i * (unknowns + 1)].re += damping * trace / static_cast<double>(unknowns);
     return normal;
   }
   /// Fits the factors of an arm; returns what is left of d.
-  static double fit_arm(const Matrix& p, Matrix& d, Complex<double>* g) {
-    constexpr double regular = 1e-9;
-    auto gram = matrix_product(adjoint(p), p);
-    const double trace = gram[0].re + gram[4].re + gram[8].re;
-    for (Index r = 0; r < time_courses; ++r) gram[r * (time_courses + 1)].re += regular * trace;
-    const auto factor = inverse_cholesky_factor(std::move(gram));
+  static double fit_arm(const Matrix& p, const Matrix& d, Complex<double>* g) {
+    constexpr double damping = 3e-9;
+    const auto adjoint_of_p = adjoint(p);
+    const auto factor = damped_factor(matrix_product(adjoint_of_p, p), damping);
     if (!factor) return energy(d);
-    const auto best =
-        matrix_product(adjoint(*factor), matrix_product(*factor, matrix_product(adjoint(p), d)));
+    const auto best = matrix_product(adjoint(factor->inverse),
+                                     matrix_product(factor->inverse, matrix_product(adjoint_of_p, d)));
     std::copy(best.begin(), best.end(), g);
-    const auto fit = matrix_product(p, best);
-    double left = 0;
-    for (Index i = 0; i < d.size(); ++i) left += norm(d[i] - fit[i]);
-    return left;
+    return energy(minus(d, matrix_product(p, best)));
   }
 
   /// A voxel of margin beside the radius.

@@ -129,8 +129,6 @@ void compress(CentralSamples& s) {
   s.maps = matrix_product(across, s.maps);
 }
 
-int usual_radius(bool is_3d) { return is_3d ? 3 : 6; }  ///< cycles/FOV
-
 SmallGrid grid_for(const std::array<int, 3>& matrix_size, int radius) {
   SmallGrid grid{{1, 1, 1}, {1, 1, 1}};
   const int width = 2 * radius + (matrix_size[2] > 1 ? 3 : 4);
@@ -167,20 +165,11 @@ Matrix backward(const Matrix& f, const Matrix& b) {
 
 }  // namespace
 
-double centre_model_bytes(bool is_3d, double coils) {
-  constexpr int large = 64;
-  const auto voxels =
-      static_cast<double>(grid_for({large, large, is_3d ? large : 1}, usual_radius(is_3d)).count());
-  const double rows =
-      static_cast<double>(most_central_samples) * std::min(coils, static_cast<double>(most_virtual_coils));
-  return (is_3d ? 2 : 1) * rows * voxels * static_cast<double>(sizeof(Complex<double>));
-}
-
 CentralSamples central_samples(const VerifierInput<float>& e, const std::vector<Index>& starts,
                                const std::vector<double>& time, int radius, std::size_t most) {
   CentralSamples s;
   if (e.second_maps || (!e.maps && e.coil_count > 1) || e.predicted.empty()) return s;
-  if (radius == 0) radius = usual_radius(e.matrix_size[2] > 1);
+  if (radius == 0) radius = e.matrix_size[2] > 1 ? 3 : 6;
   s.radius = radius;
   s.grid = grid_for(e.matrix_size, radius);
   auto numbers = numbers_within(e.trajectory, e.matrix_size, radius);

@@ -74,18 +74,11 @@ struct CentralSamples {
   }
 };
 
-inline constexpr std::size_t most_central_samples = 1200;
-
-/// Returns the bytes of a model of as many central samples as are taken, in 3D of two: that of the scan, and one with a
-/// change; in 2D other stages take more than a second one.
-double centre_model_bytes(bool is_3d, double coils);
-
 /// Returns the samples within `radius` cycles/FOV of the centre (0: 6, in 3D 3), `most` of them at most; none where
 /// they are too few, or where the model is not one image with maps (or one coil). `time` as
 /// VerifierInput::sample_time_s, of every sample.
 CentralSamples central_samples(const VerifierInput<float>& input, const std::vector<Index>& starts,
-                               const std::vector<double>& time, int radius = 0,
-                               std::size_t most = most_central_samples);
+                               const std::vector<double>& time, int radius = 0, std::size_t most = 1200);
 
 /// The problem where changes of these sizes are undone.
 class CentreModel {

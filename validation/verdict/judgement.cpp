@@ -39,7 +39,7 @@ double share_of(const std::vector<Finding>& sources) {
 
 /// Returns the coil that is explained much worse than the others; -1: none.
 int odd_coil(const Verdict& v) {
-  const auto of_coils = [&](double Misfit::*figure) {
+  const auto of_coils = [&](double Misfit::* figure) {
     std::vector<double> values;
     for (const auto& coil : v.by_coil) values.push_back(coil.*figure);
     std::sort(values.begin(), values.end());
@@ -134,8 +134,8 @@ bool is_contrast(const Finding& cause, const Verdict& v) {
   const auto *signal = change_of(v, "signal"), *phase = change_of(v, "phase");
   if (!signal || !(signal->share > varying_limit)) return false;
   if (cause.code == "signal") return std::abs(cause.amount) > no_gain;
-  return (cause.code == "phase" || cause.code == "exchange") && cause.share >= shown_by_samples && phase &&
-         phase->share < nothing * signal->share;
+  return (cause.code == "phase" || cause.code == "order" || cause.code == "exchange") &&
+         cause.share >= shown_by_samples && phase && phase->share < nothing * signal->share;
 }
 
 /// Returns a cause that the figures alone show; empty: none.

@@ -178,6 +178,32 @@ TEST(Verdict, names_a_cause_with_its_size_however_little_is_left_over) {
       "the image by about 36 %");
 }
 
+TEST(Verdict, takes_for_contrast_what_real_factors_of_readouts_explain) {
+  const auto decided = [](const Finding& cause, double real, double imaginary) {
+    Verdict v;
+    v.tested = 1, v.unexplained = 0.2;
+    v.by_coil.assign(2, {0, 0.5, 0.1, 1});
+    v.changes = {{"signal", "the signal changes", 30, 0, "%", real},
+                 {"phase", "phases", 5, 0, "", imaginary}};
+    v.cause = cause;
+    validation::decide(v, 1e-4, 30);
+    return v;
+  };
+  for (const char* const code : {"phase", "order", "exchange"}) {
+    const Finding cause{code, "readouts differ", 1, 0, "readouts", validation::shown_by_samples};
+    EXPECT_EQ(decided(cause, 0.8, 0.004).judgement, Judgement::varies) << code;
+    EXPECT_EQ(decided(cause, 0.8, 0.1).judgement, Judgement::unexplained)
+        << code << ": imaginary factors explain more";
+    EXPECT_EQ(decided(cause, 0.3, 0.001).judgement, Judgement::unexplained)
+        << code << ": real factors explain less";
+  }
+  const auto gain = [](double percent) {
+    return Finding{"signal", "the gain changes", percent, 0, "%", validation::shown_by_samples, 0.5};
+  };
+  EXPECT_TRUE(decided(gain(40), 0.8, 0.004).cause) << "a gain may do this";
+  EXPECT_FALSE(decided(gain(300), 0.8, 0.004).cause) << "no gain reaches this";
+}
+
 TEST(Verdict, tells_a_delay_and_its_size) {
   Scan scan = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 4).scan;
   delay(scan, 0.25);

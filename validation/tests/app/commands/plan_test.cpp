@@ -98,9 +98,8 @@ TEST_F(LongPlan, tells_the_memory_within_25_per_cent) {
   simulate("moving", "--matrix 96 --coils 8 --readouts 195 --dynamic 13");
   for (const char* const arguments :
        {"spiral.h5", "spiral.h5 --precision double", "spiral.h5 --regularizer tv:0.01",
-        "spiral.h5 --method gridded", "spiral.h5 --noise-map 4",
-        "volume.h5 --transform gridded --iterations 5", "no_maps.h5",
-        "no_maps.h5 --coils none --transform gridded",
+        "spiral.h5 --method gridded", "spiral.h5 --noise-map 4", "volume.h5 --transform gridded",
+        "no_maps.h5", "no_maps.h5 --coils none --transform gridded",
         "moving.h5 --frames 15 --regularizer llr --no-gridded-image"}) {
     const double planned = plan(path(arguments))["peak_bytes"].get<double>(),
                  bytes = measured_bytes(path(arguments));

@@ -95,6 +95,27 @@ TEST_F(ZeroSamples, a_scan_that_was_stopped_is_suspected_but_not_partial_fourier
   EXPECT_CONTAINS(half.messages[0].text, "partial Fourier");
 }
 
+TEST_F(ZeroSamples, an_array_that_was_padded_is_neither_stopped_nor_partial_fourier) {
+  auto padded = filled([](std::int64_t m) { return m / readout >= 18; });
+  for (std::int64_t axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 18 * readout; m < samples; ++m) padded.trajectory.k[axis * samples + m] = 0;
+  EXPECT_EQ(readout_length_after(padded), readout);
+  EXPECT_EQ(padded.kspace.sample_count(), 18 * readout);
+  ASSERT_EQ(padded.messages.size(), 1u);
+  EXPECT_EQ(padded.messages[0].severity, Severity::note);
+  EXPECT_EQ(padded.messages[0].text.find("partial Fourier"), std::string::npos);
+}
+
+TEST_F(ZeroSamples, a_mask_of_whole_numbers_in_one_coil_is_left_out) {
+  auto scan = filled([](std::int64_t) { return false; }, 1);
+  for (std::int64_t m = 0; m < samples; ++m) {
+    auto& d = scan.kspace.values[m];
+    d = of_lines(m) ? Complex<float>{} : Complex<float>{std::round(20 * d.re), std::round(20 * d.im)};
+  }
+  readout_length_after(scan);
+  EXPECT_EQ(scan.kspace.sample_count(), samples / 3);
+}
+
 TEST_F(ZeroSamples, a_readout_that_was_lost_is_left_out_with_a_warning) {
   constexpr std::int64_t many = 200;
   auto scan = random_scan({16, 12, 1}, 3, readout, many);

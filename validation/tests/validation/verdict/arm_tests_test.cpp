@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "validation/tests/validation/verdict/planted.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd {
 namespace {
@@ -96,6 +97,44 @@ TEST(Arms, agree_in_scans_that_are_right) {
       const Verdict v = verdict_of(simulated(kind, {64, 64, 1}, coils).scan);
       EXPECT_FALSE(v.cause) << data::name_of(kind) << ": " << v.cause->text;
     }
+}
+
+/// A scan of two tissues, an object and one of half its size, whose signals recover each in its own time.
+data::Simulation two_tissues() {
+  auto made = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 1);
+  const auto inner = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 1, 0.5).scan;
+  made.scan.sensitivity_maps.reset();
+  for (Index i = 0; i < inner.kspace.values.size(); ++i) {
+    const auto time = static_cast<double>(i / made.readout_length) / static_cast<double>(made.readout_count);
+    const auto slow = static_cast<float>(1 - std::exp(-2 * time)),
+               fast = static_cast<float>(1 - 1.8 * std::exp(-6 * time));
+    made.scan.kspace.values[i] = slow * made.scan.kspace.values[i] + fast * inner.kspace.values[i];
+  }
+  return made;
+}
+
+TEST(Arms, take_tissues_that_recover_apart_for_contrast) {
+  const Verdict v = verdict_of(two_tissues().scan);
+  EXPECT_FALSE(v.cause) << v.cause->text;
+  EXPECT_EQ(v.judgement, Verdict::Judgement::varies) << v.sentence;
+}
+
+TEST(Arms, tell_a_delay_beside_the_contrast_of_tissues) {
+  const auto cause_of = [](const data::Simulation& made) {
+    const auto& scan = made.scan;
+    const VerifierInput<float> input{.trajectory = scan.trajectory,
+                                     .matrix_size = scan.geometry.matrix_size,
+                                     .samples = scan.kspace.values.data(),
+                                     .maps = nullptr};
+    return validation::cause_beside_contrast(input, validation::readout_starts(scan.trajectory),
+                                             2 * std::pow(made.noise_standard_deviation, 2));
+  };
+  auto made = two_tissues();
+  EXPECT_FALSE(cause_of(made));
+  delay(made);
+  const auto cause = cause_of(made);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->finding.code, codes::delays) << cause->finding.text;
 }
 
 }  // namespace

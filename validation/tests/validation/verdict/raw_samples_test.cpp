@@ -82,7 +82,7 @@ void unlock_second_board(data::Simulation& made) {
   }
 }
 
-/// Moves the samples of readout j by places(j); those at its ends repeat.
+/// Moves the samples of readout j by places(j); those at its ends repeat, they do not wrap.
 Change move_samples(const std::function<Index(Index)>& places) {
   return [=](data::Simulation& made) {
     const auto told = made.scan.kspace.values;
