@@ -369,7 +369,7 @@ __global__ void __launch_bounds__(warps * 32, resident_blocks<steps, coil_tiles>
       load_stage<steps, coil_tiles>(sums, first + std::int64_t{number + 1} * tiles,
                                     shared + (number + 1) % 2 * stage_bytes);
     const unsigned char* const at = shared + number % 2 * stage_bytes;
-#pragma unroll 2
+#pragma unroll 4
     for (int i = 0; i < tiles; ++i)
       add_columns<steps, row_tiles, coil_tiles>(rows, reinterpret_cast<const uint4*>(at + i * limbs),
                                                 at + tiles * limbs + i * of_values, lane, sums.fraction_bits,
