@@ -1,36 +1,38 @@
 #include "validation/certificate.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <numbers>
 #include <random>
 #include <set>
 #include <vector>
 
-#include "recon/array/parallel_failure.hpp"
-#include "validation/phase_sums.hpp"
+#include "recon/array/thread_limit.hpp"
+#include "validation/exact_sums.hpp"
 #include "validation/verdict/centre_model.hpp"
 #include "validation/verdict/verdict.hpp"
 
 namespace fhd::validation {
 namespace {
 
-using Value = std::complex<double>;
-
-// Assumed complex multiply-adds per second of a thread: deliberately low, so that a check with wide vectors takes a
-// fraction of its budget.
-constexpr double multiply_adds_per_s = 2e8;
+/// Complex multiply-adds of a check of F^H, and of one of F: as many as a thread does in a millisecond or two.
+constexpr double multiply_adds = 4e6;
+/// Multiply-adds of the sums that volumes of a series share.
+constexpr double multiply_adds_of_series = 1.2e7;
 // A sine and a cosine in double precision cost as much as this many multiply-adds.
 constexpr double sine_cost = 12;
 constexpr std::int64_t fewest = 9, most = 256;
-/// Places for each of several volumes that the same operators have solved together; together they are checked at many.
-constexpr std::int64_t fewest_of_many = 4;
-/// Samples, or voxels along x, whose exponentials are in memory at once.
-constexpr std::int64_t block = 256;
+/// Places in all combinations.
+constexpr std::int64_t fewest_combined = 9 * combinations, most_combined = 32 * combinations;
+
+/// Returns as many places, each of so many multiply-adds, as the work allows within these limits.
+std::int64_t place_count(double work, double cost, std::int64_t at_least, std::int64_t at_most) {
+  return static_cast<std::int64_t>(
+      std::clamp(work / cost, static_cast<double>(at_least), static_cast<double>(at_most)));
+}
 
 /// Returns `count` different indices below `size`, in order, of `count` random numbers (Floyd's algorithm; Bentley (1987),
 /// doi:10.1145/30401.315746).
@@ -43,263 +45,105 @@ std::vector<std::int64_t> random_indices(std::int64_t size, std::int64_t count, 
   return {chosen.begin(), chosen.end()};
 }
 
-template <class T>
-Value value_of(const Complex<T>& v) {
-  return {static_cast<double>(v.re), static_cast<double>(v.im)};
+/// Returns a sub-grid of random voxels, at most so many.
+VoxelIndices random_voxels(const std::array<std::int64_t, 3>& size, bool has_two_sets, std::int64_t wanted,
+                           std::mt19937_64& generator) {
+  std::array<std::int64_t, 3> count{1, 1, has_two_sets ? std::min<std::int64_t>(size[2], 2) : 1};
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::int64_t product = count[0] * count[1] * count[2];
+      if (count[axis] < size[axis] && product / count[axis] * (count[axis] + 1) <= wanted)
+        ++count[axis], grown = true;
+    }
+  }
+  VoxelIndices index;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    index[axis] = random_indices(size[axis], count[axis], generator);
+  return index;
 }
 
-template <class T>
-double root_mean_square(const Array<Complex<T>>& values) {
-  double sum = 0;
-#pragma omp parallel for simd schedule(static) reduction(+ : sum)
-  for (std::int64_t i = 0; i < values.size(); ++i) sum += std::norm(value_of(values.data()[i]));
-  return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(values.size(), 1)));
+/// Returns random samples, each of a random coil, sorted by coil, at most so many.
+std::vector<Place> random_places(std::int64_t samples, std::int64_t coils, std::int64_t wanted,
+                                 std::mt19937_64& generator) {
+  std::vector<Place> places;
+  for (const auto m : random_indices(samples, wanted, generator)) places.push_back({0, m});
+  for (auto& place : places)
+    place.coil = static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(coils));
+  std::ranges::stable_sort(places, {}, &Place::coil);
+  return places;
 }
 
-/// Returns the sums that add(begin, end, sums) makes of the items below `count`; each thread adds a share of them.
-template <class Add>
-std::vector<Value> sums_of_parts(std::int64_t count, std::int64_t sum_count, Add add) {
-  const int threads = omp_get_max_threads();
-  std::vector<std::vector<Value>> parts(static_cast<std::size_t>(threads));
-  ParallelFailure failure;
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int part = 0; part < threads; ++part)
-    failure.guard([&] {
-      auto& own = parts[static_cast<std::size_t>(part)];
-      own.resize(static_cast<std::size_t>(sum_count));
-      add(count * part / threads, count * (part + 1) / threads, own.data());
-    });
-  failure.rethrow();
-  for (std::size_t part = 1; part < parts.size(); ++part)  // in their order: the same digits in every run
-    for (std::size_t i = 0; i < parts[0].size(); ++i) parts[0][i] += parts[part][i];
-  return std::move(parts[0]);
+double positive(double x) { return x > 0 ? x : 1; }
+
+/// Returns the root of the mean of `square` of so many values; of none 0.
+double root_of_mean(double square, std::int64_t count) {
+  return std::sqrt(square / static_cast<double>(std::max<std::int64_t>(count, 1)));
 }
 
-/// The voxels where the operators are checked: indices along x, y and z, a sub-grid of the image.
-using VoxelIndices = std::array<std::vector<std::int64_t>, 3>;
-std::int64_t count_of(const VoxelIndices& index) {
-  return static_cast<std::int64_t>(index[0].size() * index[1].size() * index[2].size());
+/// Returns work(samples), those before rounding where there are.
+template <class T, class Work>
+auto with_samples(const VerifierInput<T>& e, const Work& work) {
+  if constexpr (std::is_same_v<T, double>)
+    if (e.samples_in_double) return work(e.samples_in_double);
+  return work(e.samples);
 }
 
-/// A sample to check, as one coil sees it.
-struct Place {
-  std::int64_t coil, sample;
+/// Return products with samples in the unit of the file, in that of the prediction.
+InnerProducts in_unit(InnerProducts products, double scale) {
+  products.re *= scale, products.im *= scale, products.of_d *= scale * scale;
+  return products;
+}
+CombinedProducts in_unit(CombinedProducts products, double scale) {
+  products.own = in_unit(products.own, scale);
+  for (auto& product : products.of_d) product *= scale;
+  return products;
+}
+
+/// The sums over all voxels of an image.
+struct VoxelSums {
+  InnerProducts image_adjoint;  ///< of rho and E^H d
+  double normal = 0;            ///< |E^H E rho|^2
+  double residual = 0;          ///< |E^H d - (E^H E + lambda W^H W) rho|^2 with the operators as solved
+  VoxelSums& operator+=(const VoxelSums& other) {
+    image_adjoint += other.image_adjoint, normal += other.normal, residual += other.residual;
+    return *this;
+  }
 };
 
-/// Computes the defining sums term by term.
 template <class T>
-class ExactSums {
- public:
-  explicit ExactSums(const VerifierInput<T>& input)
-      : e_(input), samples_(input.trajectory.sample_count()), coils_(input.coil_count) {}
+VoxelSums voxel_sums(const VerifierInput<T>& e) {
+  return sum_of_parts(e.adjoint.size(), VoxelSums{},
+                      [&](std::int64_t begin, std::int64_t end, VoxelSums& sums) {
+                        const std::int64_t count = end - begin;
+                        const auto* adjoint = e.adjoint.data() + begin;
+                        if (e.predicted.empty()) {  // a method without a system
+                          sums.image_adjoint = inner_products(count, adjoint, adjoint);
+                          return;
+                        }
+                        sums.image_adjoint = inner_products(count, e.image.data() + begin, adjoint);
+                        sums.normal = inner_products(count, e.normal.data() + begin, adjoint).of_f;
+                        sums.residual = squared_difference(count, adjoint, e.regularized.data() + begin);
+                      });
+}
 
-  /// Returns the number of planes of the image: those of the matrix, for every set of maps.
-  std::int64_t planes() const { return std::int64_t{e_.matrix_size[2]} * (e_.second_maps ? 2 : 1); }
+/// Returns |<E rho, d> - <rho, E^H d>| / (|E rho| |d|).
+double adjointness_of(const InnerProducts& samples, const InnerProducts& voxels) {
+  return std::hypot(samples.re - voxels.re, samples.im - voxels.im) /
+         positive(std::sqrt(samples.of_f * samples.of_d));
+}
 
-  /// Sets re + i im to d of `count` samples of a coil from `begin` on.
-  void set_data(std::int64_t coil, std::int64_t begin, std::int64_t count, double* re, double* im) const {
-    const std::int64_t from = coil * samples_ + begin;
-    if (e_.samples_in_double)
-      set_values(count, e_.samples_in_double + from, e_.sample_scale, re, im);
-    else
-      set_values(count, e_.samples + from, e_.sample_scale, re, im);
-    if (!e_.weights) return;
-    for (std::int64_t j = 0; j < count; ++j) {
-      const double weight = e_.weights->data()[begin + j];
-      re[j] *= weight, im[j] *= weight;
-    }
-  }
+/// Fills the true residual, from that of the operators as solved, which the solver must know, and how far the exact sums are
+/// from it; decides whether the certificate passes.
+void conclude(double found, double overlooked, Certificate& c) {
+  c.true_residual = found + overlooked;
+  const bool residual_holds =
+      found <= 2 * c.solver_residual + 3 * c.requested && overlooked <= 3 * c.requested;
+  c.passed = std::isfinite(c.error()) && std::isfinite(c.true_residual) && c.error() <= c.requested &&
+             residual_holds;
+}
 
-  /// Calls work(number, voxel) for the voxels at `index`.
-  template <class Work>
-  void for_each_voxel(const VoxelIndices& index, Work work) const {
-    std::size_t i = 0;
-    for (const auto z : index[2])
-      for (const auto y : index[1])
-        for (const auto x : index[0]) work(i++, (z * e_.matrix_size[1] + y) * e_.matrix_size[0] + x);
-  }
-
-  /// Returns E^H d at these voxels, and with two sets E^H E rho from the predicted samples.
-  std::vector<std::vector<Value>> adjoint(const VoxelIndices& index, std::int64_t sets) const {
-    const std::int64_t voxels = count_of(index), rows = sets * coils_;
-    const auto parts =
-        sums_of_parts(samples_, voxels * rows, [&](std::int64_t begin, std::int64_t end, Value* to) {
-          BlockOfSamples of_block(index, rows);
-          for (std::int64_t m = begin; m < end; m += block)
-            add_samples(index, m, std::min(block, end - m), sets, of_block, to);
-        });
-    std::vector<std::vector<Value>> sums(static_cast<std::size_t>(sets),
-                                         std::vector<Value>(static_cast<std::size_t>(voxels)));
-    for (std::int64_t row = 0; row < rows; ++row)
-      for_each_voxel(index, [&](std::size_t i, std::int64_t p) {
-        sums[static_cast<std::size_t>(row / coils_)][i] +=
-            std::conj(map(row % coils_, p)) *
-            parts[i * static_cast<std::size_t>(rows) + static_cast<std::size_t>(row)];
-      });
-    return sums;
-  }
-
-  /// Returns E rho at these places, which are sorted by coil.
-  std::vector<Value> forward(const std::vector<Place>& places) const {
-    const std::int64_t nx = e_.matrix_size[0];
-    std::vector<Value> sums(places.size());
-    for (std::int64_t x = 0; x < nx; x += block) add_columns(x, std::min(block, nx - x), places, sums);
-    return sums;
-  }
-
- private:
-  /// Returns r_p along an axis, in fractions of the FOV.
-  double position(int axis, std::int64_t n) const {
-    return static_cast<double>(n % e_.matrix_size[axis] - e_.matrix_size[axis] / 2) / e_.matrix_size[axis];
-  }
-  double k(int axis, std::int64_t m) const { return e_.trajectory.k[axis * samples_ + m]; }
-  Value map(std::int64_t coil, std::int64_t p) const {
-    if (!e_.maps) return 1;
-    const std::int64_t voxels = std::int64_t{e_.matrix_size[0]} * e_.matrix_size[1] * e_.matrix_size[2];
-    if (p >= voxels) return value_of(e_.second_maps[(coil - 1) * voxels + p]) * e_.map_scale;
-    const std::int64_t i = coil * voxels + p;
-    return (e_.maps_in_double ? value_of(e_.maps_in_double[i]) : value_of(e_.maps[i])) * e_.map_scale;
-  }
-  /// Returns omega t in turns.
-  double off_resonance(std::int64_t p, std::int64_t m) const {
-    return static_cast<double>((*e_.field_map)[p]) * (*e_.sample_time_s)[m] / (2 * std::numbers::pi);
-  }
-
-  /// Scratch for a block of samples.
-  struct BlockOfSamples {
-    BlockOfSamples(const VoxelIndices& index, std::int64_t rows) : d(rows, block), turns(block) {
-      for (const auto& of_axis : index)
-        of_axes.emplace_back(static_cast<std::int64_t>(of_axis.size()), block);
-    }
-    ComplexRows d, e{1, block}, of_field{1, block};
-    std::vector<ComplexRows> of_axes{};  ///< exponentials of the indices along x, y and z
-    std::vector<double> turns;
-  };
-
-  /// Adds sums[voxel][set, coil] += sum over `count` <= block samples from `begin` on of exp(i 2 pi k.r) d, without
-  /// the maps.
-  void add_samples(const VoxelIndices& index, std::int64_t begin, std::int64_t count, std::int64_t sets,
-                   BlockOfSamples& of_block, Value* sums) const {
-    const std::int64_t rows = sets * coils_;
-    const int axes = e_.matrix_size[2] > 1 ? 3 : 2;
-    auto& [d, e, of_field, of_axes, turns] = of_block;
-    for (std::int64_t row = 0; row < rows; ++row)
-      if (row < coils_)
-        set_data(row, begin, count, d.re(row), d.im(row));
-      else
-        set_values(count, e_.predicted.data() + (row - coils_) * samples_ + begin, 1, d.re(row), d.im(row));
-    for (int axis = 0; axis < axes; ++axis)
-      for (std::size_t i = 0; i < index[axis].size(); ++i) {
-        const double r = position(axis, index[axis][i]);
-        for (std::int64_t j = 0; j < count; ++j) turns[static_cast<std::size_t>(j)] = k(axis, begin + j) * r;
-        const auto row = static_cast<std::int64_t>(i);
-        set_exponentials(count, turns.data(), of_axes[axis].re(row), of_axes[axis].im(row));
-      }
-    const auto nx = static_cast<std::size_t>(index[0].size()), ny = index[1].size();
-    for_each_voxel(index, [&](std::size_t i, std::int64_t p) {
-      const std::array<std::int64_t, 3> row{static_cast<std::int64_t>(i % nx),
-                                            static_cast<std::int64_t>(i / nx % ny),
-                                            static_cast<std::int64_t>(i / nx / ny)};
-      std::copy_n(of_axes[0].re(row[0]), count, e.re(0));
-      std::copy_n(of_axes[0].im(row[0]), count, e.im(0));
-      for (int axis = 1; axis < axes; ++axis)
-        multiply(count, of_axes[axis].re(row[axis]), of_axes[axis].im(row[axis]), e.re(0), e.im(0));
-      if (e_.field_map) {
-        for (std::int64_t j = 0; j < count; ++j)
-          turns[static_cast<std::size_t>(j)] = off_resonance(p, begin + j);
-        set_exponentials(count, turns.data(), of_field.re(0), of_field.im(0));
-        multiply(count, of_field.re(0), of_field.im(0), e.re(0), e.im(0));
-      }
-      for (std::int64_t first = 0; first < rows; first += 4)
-        add_inner_products(d, first, std::min<std::int64_t>(4, rows - first), count, e.re(0), e.im(0),
-                           sums + static_cast<std::int64_t>(i) * rows + first);
-    });
-  }
-
-  /// Adds the terms of `width` <= block voxels of every row from x on to the sum of each place; places are sorted by coil.
-  void add_columns(std::int64_t x, std::int64_t width, const std::vector<Place>& places,
-                   std::vector<Value>& sums) const {
-    const auto count = static_cast<std::int64_t>(places.size());
-    ComplexRows of_x(count, width);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < count; ++i) {
-      std::array<double, block> turns;
-      for (std::int64_t j = 0; j < width; ++j)
-        turns[static_cast<std::size_t>(j)] =
-            -k(0, places[static_cast<std::size_t>(i)].sample) * position(0, x + j);
-      set_exponentials(width, turns.data(), of_x.re(i), of_x.im(i));
-    }
-    const std::int64_t lines = e_.matrix_size[1] * planes();
-    const auto parts = sums_of_parts(lines, count, [&](std::int64_t begin, std::int64_t end, Value* to) {
-      for (std::int64_t line = begin; line < end; line += 4)
-        add_lines(line, std::min<std::int64_t>(4, end - line), x, places, of_x, to);
-    });
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += parts[i];
-  }
-
-  /// Adds the terms of `count` <= 4 rows of voxels.
-  void add_lines(std::int64_t first, std::int64_t count, std::int64_t x, const std::vector<Place>& places,
-                 const ComplexRows& of_x, Value* sums) const {
-    const std::int64_t width = of_x.length, place_count = static_cast<std::int64_t>(places.size());
-    ComplexRows of_line(count, place_count), v(count, width), e(1, width);
-    std::vector<double> turns(static_cast<std::size_t>(std::max(place_count, width)));
-    for (std::int64_t line = 0; line < count; ++line) {
-      const double y = position(1, (first + line) % e_.matrix_size[1]),
-                   z = position(2, (first + line) / e_.matrix_size[1]);
-      for (std::size_t i = 0; i < places.size(); ++i)
-        turns[i] = -(k(1, places[i].sample) * y + k(2, places[i].sample) * z);
-      set_exponentials(place_count, turns.data(), of_line.re(line), of_line.im(line));
-    }
-    for (std::int64_t i = 0; i < place_count; ++i) {
-      const auto [coil, m] = places[static_cast<std::size_t>(i)];
-      if (i == 0 || places[static_cast<std::size_t>(i - 1)].coil != coil) seen_by(coil, first, count, x, v);
-      Value of_lines[4]{};
-      if (!e_.field_map) add_inner_products(v, 0, count, width, of_x.re(i), of_x.im(i), of_lines);
-      for (std::int64_t line = 0; line < count; ++line) {
-        if (e_.field_map) {
-          const std::int64_t p = (first + line) * e_.matrix_size[0] + x;
-          for (std::int64_t j = 0; j < width; ++j)
-            turns[static_cast<std::size_t>(j)] = -off_resonance(p + j, m);
-          set_exponentials(width, turns.data(), e.re(0), e.im(0));
-          multiply(width, of_x.re(i), of_x.im(i), e.re(0), e.im(0));
-          add_inner_products(v, line, 1, width, e.re(0), e.im(0), of_lines + line);
-        }
-        sums[i] += of_lines[line] * Value(of_line.re(line)[i], of_line.im(line)[i]);
-      }
-    }
-  }
-
-  /// Computes S_c rho of `count` rows of voxels from x on.
-  void seen_by(std::int64_t coil, std::int64_t first, std::int64_t count, std::int64_t x,
-               ComplexRows& v) const {
-    const std::int64_t voxels = std::int64_t{e_.matrix_size[0]} * e_.matrix_size[1] * e_.matrix_size[2];
-    for (std::int64_t line = 0; line < count; ++line) {
-      const std::int64_t p = (first + line) * e_.matrix_size[0] + x;
-      double *re = v.re(line), *im = v.im(line);
-      set_values(v.length, e_.image.data() + p, e_.maps ? e_.map_scale : 1, re, im);
-      if (p >= voxels)
-        multiply_by(e_.second_maps + (coil * voxels + p - voxels), v.length, re, im);
-      else if (e_.maps_in_double)
-        multiply_by(e_.maps_in_double + coil * voxels + p, v.length, re, im);
-      else if (e_.maps)
-        multiply_by(e_.maps + coil * voxels + p, v.length, re, im);
-    }
-  }
-  template <class Map>
-  static void multiply_by(const Map* map, std::int64_t count, double* re, double* im) {
-#pragma omp simd
-    for (std::int64_t j = 0; j < count; ++j) {
-      const double map_re = static_cast<double>(map[j].re), map_im = static_cast<double>(map[j].im),
-                   of_image = re[j];
-      re[j] = map_re * of_image - map_im * im[j];
-      im[j] = map_re * im[j] + map_im * of_image;
-    }
-  }
-
-  const VerifierInput<T>& e_;
-  std::int64_t samples_, coils_;
-};
-
+/// Checks the operators with one volume, at voxels and samples.
 template <class T>
 class Check {
  public:
@@ -308,12 +152,12 @@ class Check {
         exact_(input),
         samples_(input.trajectory.sample_count()),
         coils_(input.coil_count),
-        generator_(20081121 + static_cast<unsigned>(input.volume)) {
-    const double budget_s = std::max(least_certificate_budget_s, 0.05 * e_.elapsed_s);
-    work_ = budget_s * multiply_adds_per_s * omp_get_max_threads() / e_.volume_count;
-    if (e_.volume_count > 1) fewest_ = std::max(fewest_of_many, fewest / e_.volume_count);
-    if (!e_.predicted.empty()) work_ /= 2;  // half for F^H, half for F
-    choose_voxels();
+        voxels_(voxel_sums(input)) {
+    const double sets = e_.predicted.empty() ? 1 : 2;
+    const double cost = static_cast<double>(samples_) *
+                        (sets * static_cast<double>(coils_) + 1 + (e_.field_map ? sine_cost : 0));
+    index_ = random_voxels({e_.matrix_size[0], e_.matrix_size[1], exact_.planes()}, e_.second_maps != nullptr,
+                           place_count(multiply_adds, cost, fewest, most), generator_);
   }
 
   Certificate operator()() {
@@ -322,163 +166,223 @@ class Check {
     c.solver_residual = e_.solver_residual;
     c.voxels = count_of(index_);
     const bool solved = !e_.predicted.empty();
-    bool residual_holds = true;
     const auto sums = exact_.adjoint(index_, solved ? 2 : 1);
-    const double scale = root_mean_square(e_.adjoint);
-    c.adjoint_error = difference(e_.adjoint, sums[0]) / positive(scale);
-    if (solved) {
-      c.normal_error = difference(e_.normal, sums[1]) / positive(root_mean_square(e_.normal));
-      const double found = root_mean_square_residual() / positive(scale);
-      const double overlooked = residual_difference(sums[0], sums[1]) / positive(scale);
-      c.true_residual = found + overlooked;
-      // The residual with the operators as solved, which the solver must know, and what they make of it.
-      residual_holds = found <= 2 * c.solver_residual + 3 * c.requested && overlooked <= 3 * c.requested;
-      c.adjointness = adjointness();
-      forward(c);
+    const double scale = positive(root_of_mean(voxels_.image_adjoint.of_d, e_.adjoint.size()));
+    c.adjoint_error = difference(e_.adjoint, sums[0]) / scale;
+    if (!solved) {
+      c.passed = std::isfinite(c.error()) && c.error() <= c.requested;
+      return c;
     }
-    const bool finite = std::isfinite(c.error()) && std::isfinite(c.true_residual);
-    c.passed = finite && c.error() <= c.requested && residual_holds;
+    c.normal_error =
+        difference(e_.normal, sums[1]) / positive(root_of_mean(voxels_.normal, e_.normal.size()));
+    const auto samples = sum_of_parts(
+        e_.predicted.size(), InnerProducts{}, [&](std::int64_t begin, std::int64_t end, InnerProducts& sum) {
+          sum = with_samples(e_, [&](const auto* d) {
+            return inner_products(end - begin, e_.predicted.data() + begin, d + begin);
+          });
+        });
+    c.adjointness = adjointness_of(in_unit(samples, e_.sample_scale), voxels_.image_adjoint);
+    forward(root_of_mean(samples.of_f, e_.predicted.size()), c);
+    conclude(root_of_mean(voxels_.residual, e_.adjoint.size()) / scale,
+             residual_difference(sums[0], sums[1]) / scale, c);
     return c;
   }
 
  private:
-  static double positive(double x) { return x > 0 ? x : 1; }
-
-  void choose_voxels() {
-    const double data_sets = e_.predicted.empty() ? 1 : 2;
-    const double cost = static_cast<double>(samples_) *
-                        (data_sets * static_cast<double>(coils_) + 1 + (e_.field_map ? sine_cost : 0));
-    const auto wanted = static_cast<std::int64_t>(
-        std::clamp(work_ / cost, static_cast<double>(fewest_), static_cast<double>(most)));
-    const std::array<std::int64_t, 3> size{e_.matrix_size[0], e_.matrix_size[1], exact_.planes()};
-    std::array<std::int64_t, 3> count{1, 1, 1};
-    if (e_.second_maps) count[2] = std::min<std::int64_t>(size[2], 2);
-    for (bool grown = true; grown;) {
-      grown = false;
-      for (int axis = 0; axis < 3; ++axis) {
-        const std::int64_t product = count[0] * count[1] * count[2];
-        if (count[axis] < size[axis] && product / count[axis] * (count[axis] + 1) <= wanted)
-          ++count[axis], grown = true;
-      }
-    }
-    for (int axis = 0; axis < 3; ++axis) index_[axis] = random_indices(size[axis], count[axis], generator_);
-  }
-
   /// Returns the root mean square of found - expected over the chosen voxels.
   double difference(const Array<Complex<T>>& found, const std::vector<Value>& expected) const {
     double sum = 0;
-    exact_.for_each_voxel(
-        index_, [&](std::size_t i, std::int64_t p) { sum += std::norm(value_of(found[p]) - expected[i]); });
-    return std::sqrt(sum / static_cast<double>(expected.size()));
+    exact_.for_each_voxel(index_, [&](std::size_t i, std::int64_t p) {
+      sum += std::norm(value_in_double(found[p]) - expected[i]);
+    });
+    return root_of_mean(sum, std::ssize(expected));
   }
 
-  /// Returns |E^H d - (E^H E + lambda W^H W) rho| with the operators as solved, over all voxels.
-  double root_mean_square_residual() const {
-    double sum = 0;
-#pragma omp parallel for schedule(static) reduction(+ : sum)
-    for (std::int64_t p = 0; p < e_.adjoint.size(); ++p)
-      sum += std::norm(value_of(e_.adjoint.data()[p]) - value_of(e_.regularized.data()[p]));
-    return std::sqrt(sum / static_cast<double>(e_.adjoint.size()));
-  }
-
-  /// Returns the root mean square, over the chosen voxels, of the difference between that residual and the one of the exact
-  /// sums. A few voxels suffice, because the error of the residual is spread out; the residual itself is not.
+  /// Returns the root mean square, over the chosen voxels, of the difference between the residual with the operators as
+  /// solved and the one of the exact sums. A few voxels suffice, because the error of the residual is spread out; the
+  /// residual itself is not.
   double residual_difference(const std::vector<Value>& fhd, const std::vector<Value>& normal) const {
     double sum = 0;
     exact_.for_each_voxel(index_, [&](std::size_t i, std::int64_t p) {
-      sum += std::norm(fhd[i] - value_of(e_.adjoint[p]) - normal[i] + value_of(e_.normal[p]));
+      sum += std::norm(fhd[i] - value_in_double(e_.adjoint[p]) - normal[i] + value_in_double(e_.normal[p]));
     });
-    return std::sqrt(sum / static_cast<double>(fhd.size()));
+    return root_of_mean(sum, std::ssize(fhd));
   }
 
-  /// Also sets the root mean square of the predicted samples.
-  double adjointness() {
-    double samples_re = 0, samples_im = 0, voxels_re = 0, voxels_im = 0, predicted = 0, measured = 0;
-#pragma omp parallel for schedule(static) reduction(+ : samples_re, samples_im, predicted, measured)
-    for (std::int64_t coil = 0; coil < coils_; ++coil) {
-      std::array<double, block> f_re, f_im, d_re, d_im;
-      InnerProducts sums;
-      for (std::int64_t begin = 0; begin < samples_; begin += block) {
-        const std::int64_t count = std::min(block, samples_ - begin);
-        set_values(count, e_.predicted.data() + coil * samples_ + begin, 1, f_re.data(), f_im.data());
-        exact_.set_data(coil, begin, count, d_re.data(), d_im.data());
-        add_inner_products(count, f_re.data(), f_im.data(), d_re.data(), d_im.data(), sums);
-      }
-      samples_re += sums.re, samples_im += sums.im, predicted += sums.of_f, measured += sums.of_d;
-    }
-    predicted_ = std::sqrt(predicted / static_cast<double>(std::max<std::int64_t>(e_.predicted.size(), 1)));
-#pragma omp parallel for schedule(static) reduction(+ : voxels_re, voxels_im)
-    for (std::int64_t p = 0; p < e_.image.size(); ++p) {
-      const Value rho = value_of(e_.image.data()[p]), a = value_of(e_.adjoint.data()[p]);
-      voxels_re += rho.real() * a.real() + rho.imag() * a.imag();
-      voxels_im += rho.real() * a.imag() - rho.imag() * a.real();
-    }
-    return std::hypot(samples_re - voxels_re, samples_im - voxels_im) /
-           positive(std::sqrt(predicted * measured));
-  }
-
-  /// Checks E rho at random samples, each of a random coil.
-  void forward(Certificate& c) {
-    const std::int64_t nx = e_.matrix_size[0], ny = e_.matrix_size[1], nz = exact_.planes();
-    const double cost = static_cast<double>(nx * ny * nz) * (2 + (e_.field_map ? sine_cost : 0));
-    const auto wanted = static_cast<std::int64_t>(
-        std::clamp(work_ / cost, static_cast<double>(fewest_), static_cast<double>(most)));
-    std::vector<Place> places;
-    for (const auto m : random_indices(samples_, std::min(wanted, samples_), generator_))
-      places.push_back({0, m});
-    for (auto& place : places)
-      place.coil = static_cast<std::int64_t>(generator_() % static_cast<std::uint64_t>(coils_));
-    std::stable_sort(places.begin(), places.end(),
-                     [](const Place& a, const Place& b) { return a.coil < b.coil; });
+  /// Checks E rho, of this root mean square, at random samples.
+  void forward(double scale, Certificate& c) {
+    const double cost = static_cast<double>(e_.image.size()) * (2 + (e_.field_map ? sine_cost : 0));
+    const auto places =
+        random_places(samples_, coils_, place_count(multiply_adds, cost, fewest, most), generator_);
     const auto sums = exact_.forward(places);
     double total = 0;
     for (std::size_t i = 0; i < places.size(); ++i)
-      total += std::norm(value_of(e_.predicted[places[i].coil * samples_ + places[i].sample]) - sums[i]);
-    c.samples = static_cast<std::int64_t>(places.size());
-    c.forward_error = std::sqrt(total / static_cast<double>(places.size())) / positive(predicted_);
+      total +=
+          std::norm(value_in_double(e_.predicted[places[i].coil * samples_ + places[i].sample]) - sums[i]);
+    c.samples = std::ssize(places);
+    c.forward_error = root_of_mean(total, c.samples) / positive(scale);
   }
 
   const VerifierInput<T>& e_;
   ExactSums<T> exact_;
   std::int64_t samples_, coils_;
-  double work_ = 0, predicted_ = 0;
-  std::int64_t fewest_ = fewest;
-  std::mt19937_64 generator_;
+  VoxelSums voxels_;
+  std::mt19937_64 generator_{20081121};
   VoxelIndices index_;
+};
+
+/// Checks volumes of a series: the operators with the first one, as a volume by itself, and each volume by exact sums that all
+/// share. With w random combinations of voxels and u of samples,
+///
+///     <E w, d> = <w, E^H d>,    <E w, E rho> = <w, E^H E rho>,    <E^H u, rho> = <u, E rho>,
+///
+/// where E w and E^H u are computed once, in double precision. Random phases make the mean square of the differences that of
+/// the errors at the voxels and samples combined, whatever these are.
+template <class T>
+class SeriesCheck final : public JudgedVolume {
+ public:
+  explicit SeriesCheck(const VerifierInput<T>& first) : of_first_(Check<T>(first)()) {
+    const ExactSums<T> exact(first);
+    const std::array<std::int64_t, 3> size{first.matrix_size[0], first.matrix_size[1], exact.planes()};
+    const std::int64_t samples = first.trajectory.sample_count(), coils = first.coil_count;
+    std::mt19937_64 generator(20090316);
+    const auto at_most = [](double cost) {
+      return place_count(multiply_adds_of_series, cost, fewest_combined, most_combined);
+    };
+    const auto index = random_voxels(size, first.second_maps != nullptr,
+                                     at_most(static_cast<double>(samples * coils)), generator);
+    exact.for_each_voxel(index, [&](std::size_t, std::int64_t p) { voxels_.at.push_back(p); });
+    voxels_.factors = random_phases(voxels_.at.size(), generator);
+    seen_voxels_ = exact.forward_of(index, voxels_.factors);
+    const auto places =
+        random_places(samples, coils, at_most(static_cast<double>(first.image.size())), generator);
+    for (const auto& [coil, sample] : places) samples_.at.push_back(coil * samples + sample);
+    samples_.factors = random_phases(places.size(), generator);
+    seen_samples_ = exact.adjoint_of(places, samples_.factors);
+  }
+
+  Certificate operator()(const VerifierInput<T>& e) const {
+    Certificate c = of_first_;
+    c.requested = e.requested;
+    c.solver_residual = e.solver_residual;
+    const auto voxels = voxel_sums(e);
+    const auto products = in_unit(products_of_samples(e), e.sample_scale);
+    double adjoint = 0, normal = 0, forward = 0, overlooked = 0;
+    for (std::int64_t i = 0; i < combinations; ++i) {
+      const Value of_d = products.of_d[i] - voxels_.of(e.adjoint, i),
+                  of_f = products.of_f[i] - voxels_.of(e.normal, i);
+      const auto seen =
+          inner_products(e.image.size(), seen_samples_.data() + i * e.image.size(), e.image.data());
+      adjoint += std::norm(of_d), normal += std::norm(of_f), overlooked += std::norm(of_d - of_f);
+      forward += std::norm(Value(seen.re, seen.im) - samples_.of(e.predicted, i));
+    }
+    const auto combined = std::ssize(voxels_.at);
+    const double scale = positive(root_of_mean(voxels.image_adjoint.of_d, e.adjoint.size()));
+    take_larger(root_of_mean(adjoint, combined) / scale, c.adjoint_error);
+    take_larger(root_of_mean(normal, combined) / positive(root_of_mean(voxels.normal, e.normal.size())),
+                c.normal_error);
+    take_larger(root_of_mean(forward, std::ssize(samples_.at)) /
+                    positive(root_of_mean(products.own.of_f, e.predicted.size())),
+                c.forward_error);
+    c.adjointness = adjointness_of(products.own, voxels.image_adjoint);
+    conclude(root_of_mean(voxels.residual, e.adjoint.size()) / scale,
+             root_of_mean(overlooked, combined) / scale, c);
+    return c;
+  }
+
+ private:
+  /// Values that are combined: value i with factor i in combination i % combinations.
+  struct Combined {
+    std::vector<std::int64_t> at;
+    std::vector<Value> factors;
+    /// Returns sum conj(factor) value.
+    Value of(const Array<Complex<T>>& values, std::int64_t combination) const {
+      Value sum = 0;
+      for (auto i = static_cast<std::size_t>(combination); i < at.size(); i += combinations)
+        sum += std::conj(factors[i]) * value_in_double(values.data()[at[i]]);
+      return sum;
+    }
+  };
+
+  static std::vector<Value> random_phases(std::size_t count, std::mt19937_64& generator) {
+    std::vector<Value> phases(count);
+    for (auto& phase : phases)
+      phase = std::polar(1.0, 2 * std::numbers::pi * 0x1p-64 * static_cast<double>(generator()));
+    return phases;
+  }
+
+  /// `error` becomes the larger of both; NaN where one is.
+  static void take_larger(double other, double& error) {
+    if (!(other <= error)) error = error == error ? other : error;
+  }
+
+  CombinedProducts products_of_samples(const VerifierInput<T>& e) const {
+    const std::int64_t count = e.predicted.size();
+    return sum_of_parts(count, CombinedProducts{},
+                        [&](std::int64_t begin, std::int64_t end, CombinedProducts& sums) {
+                          sums = with_samples(e, [&](const auto* d) {
+                            const auto* seen = seen_voxels_.data() + begin;
+                            return combined_products(end - begin, {seen, seen + count},
+                                                     e.predicted.data() + begin, d + begin);
+                          });
+                        });
+  }
+
+  Certificate of_first_;
+  Combined voxels_, samples_;
+  Array<Complex<T>> seen_voxels_;   ///< E w, [combination][coil][sample]
+  Array<Complex<T>> seen_samples_;  ///< E^H u, [combination][z][y][x]
 };
 
 class CertificateVerifier final : public Verifier {
  public:
-  Certificate verify(const VerifierInput<float>& input) const override { return check(input); }
-  Certificate verify(const VerifierInput<double>& input) const override { return check(input); }
-  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs, Beside& beside) const override {
+  Certificate verify(const VerifierInput<float>& input) const override { return by_itself(input); }
+  Certificate verify(const VerifierInput<double>& input) const override { return by_itself(input); }
+  std::vector<Certificate> verify(const std::vector<VerifierInput<float>>& inputs,
+                                  Kept& kept) const override {
+    return checked(inputs, kept);
+  }
+  std::vector<Certificate> verify(const std::vector<VerifierInput<double>>& inputs,
+                                  Kept& kept) const override {
+    return checked(inputs, kept);
+  }
+  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs, Kept& beside) const override {
     return validation::judge(inputs, beside);
   }
-  std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs,
-                             Beside& beside) const override {
+  std::vector<Verdict> judge(const std::vector<VerifierInput<double>>& inputs, Kept& beside) const override {
     return validation::judge(inputs, beside);
   }
-  /// Returns how many voxels and samples the budget allows, `fewest` ... `most`.
   double expected_seconds(const VerifierSizes& sizes) const override {
     const double sets = sizes.solved ? 2 : 1;
-    const double budget = std::max(least_certificate_budget_s, 0.05 * sizes.elapsed_s) * multiply_adds_per_s *
-                          sizes.threads / sets;
     const auto checked = [&](double cost) {
-      return std::clamp(budget / cost, static_cast<double>(fewest), static_cast<double>(most)) * cost;
+      return cost * static_cast<double>(place_count(multiply_adds, cost, fewest, most));
     };
-    constexpr double voxel_rate = 3e9, sample_rate = 3e9;  // multiply-adds/s of one thread, measured
-    double seconds = checked(sizes.samples * (sets * sizes.coils + 1)) / voxel_rate / sizes.threads;
-    if (sizes.solved) seconds += checked(2 * sizes.voxels) / sample_rate / sizes.threads;
-    return seconds;
+    constexpr double rate = 3e9;  // multiply-adds/s of one thread, measured
+    const double work =
+        checked(sizes.samples * (sets * sizes.coils + 1)) + (sizes.solved ? checked(2 * sizes.voxels) : 0);
+    return work / rate / sizes.threads;
   }
 
  private:
-  template <class T>
-  static Certificate check(const VerifierInput<T>& input) {
+  /// Returns check() with the time that it takes.
+  static Certificate timed(const std::function<Certificate()>& check) {
     const auto begin = std::chrono::steady_clock::now();
-    Certificate certificate = Check<T>(input)();
+    Certificate certificate = check();
     certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return certificate;
+  }
+  template <class T>
+  static Certificate by_itself(const VerifierInput<T>& input) {
+    return timed([&] { return Check<T>(input)(); });
+  }
+  template <class T>
+  static std::vector<Certificate> checked(const std::vector<VerifierInput<T>>& inputs, Kept& kept) {
+    std::vector<Certificate> certificates(inputs.size());
+    if (!kept && !inputs.empty()) kept = std::make_shared<const SeriesCheck<T>>(inputs.front());
+    const auto& check = static_cast<const SeriesCheck<T>&>(*kept);
+    for_each_in_parallel(inputs.size(),
+                         [&](std::size_t v) { certificates[v] = timed([&] { return check(inputs[v]); }); });
+    return certificates;
   }
 };
 

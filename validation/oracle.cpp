@@ -122,6 +122,48 @@ Values adjoint(const Array<double>& k, const Array<double>& r, const Values& sam
   return result;
 }
 
+namespace {
+
+/// exp(sign i phi(p, m) - R(p) t_m)
+Complex<double> exponential(const AnyPhase& phase, int sign, std::int64_t m, std::int64_t p) {
+  const auto samples = phase.coefficients.extent(1), points = phase.basis.extent(1);
+  long double rad = 0;
+  for (std::int64_t term = 0; term < phase.basis.extent(0); ++term)
+    rad += static_cast<long double>(phase.coefficients[term * samples + m]) * phase.basis[term * points + p];
+  const double size = phase.decay_per_s.empty() ? 1 : std::exp(-phase.decay_per_s[p] * phase.time_s[m]);
+  constexpr long double turn = 2 * std::numbers::pi_v<long double>;
+  const double rest = static_cast<double>(rad - turn * std::rint(rad / turn));
+  return {size * std::cos(rest), sign * size * std::sin(rest)};
+}
+
+}  // namespace
+
+Values forward(const AnyPhase& phase, const Values& values) {
+  const auto samples = phase.coefficients.extent(1), points = phase.basis.extent(1),
+             coils = values.size() / points;
+  Values result({coils, samples});
+#pragma omp parallel for
+  for (std::int64_t m = 0; m < samples; ++m)
+    for (std::int64_t p = 0; p < points; ++p) {
+      const auto e = exponential(phase, -1, m, p);
+      for (std::int64_t c = 0; c < coils; ++c) result[c * samples + m] += values[c * points + p] * e;
+    }
+  return result;
+}
+
+Values adjoint(const AnyPhase& phase, const Values& samples_in) {
+  const auto samples = phase.coefficients.extent(1), points = phase.basis.extent(1),
+             coils = samples_in.size() / samples;
+  Values result({coils, points});
+#pragma omp parallel for
+  for (std::int64_t p = 0; p < points; ++p)
+    for (std::int64_t m = 0; m < samples; ++m) {
+      const auto e = exponential(phase, +1, m, p);
+      for (std::int64_t c = 0; c < coils; ++c) result[c * points + p] += samples_in[c * samples + m] * e;
+    }
+  return result;
+}
+
 Values q(const Array<double>& k, const Array<double>& differences, const Array<double>& weights) {
   return adjoint(k, differences, converted<Complex<double>>(weights));
 }

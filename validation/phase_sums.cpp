@@ -28,6 +28,64 @@ struct Coefficients {
 };
 constexpr Coefficients taylor;
 
+// Bodies of functions that are compiled for several processors.
+
+template <class T>
+[[gnu::always_inline]] inline Complex<double> parts(const Complex<T>& v) {
+  return {static_cast<double>(v.re), static_cast<double>(v.im)};
+}
+
+template <class F, class D>
+[[gnu::always_inline]] inline InnerProducts products(std::int64_t count, const F* f, const D* d) {
+  double re = 0, im = 0, of_f = 0, of_d = 0;
+#pragma omp simd reduction(+ : re, im, of_f, of_d)
+  for (std::int64_t j = 0; j < count; ++j) {
+    const auto [f_re, f_im] = parts(f[j]);
+    const auto [d_re, d_im] = parts(d[j]);
+    re += f_re * d_re + f_im * d_im;
+    im += f_re * d_im - f_im * d_re;
+    of_f += f_re * f_re + f_im * f_im;
+    of_d += d_re * d_re + d_im * d_im;
+  }
+  return {re, im, of_f, of_d};
+}
+
+template <class T, class F, class D>
+[[gnu::always_inline]] inline CombinedProducts combined(std::int64_t count, const T* t, const T* u,
+                                                        const F* f, const D* d) {
+  double re = 0, im = 0, of_f = 0, of_d = 0, tf_re = 0, tf_im = 0, td_re = 0, td_im = 0, uf_re = 0, uf_im = 0,
+         ud_re = 0, ud_im = 0;
+#pragma omp simd reduction(+ : re, im, of_f, of_d, tf_re, tf_im, td_re, td_im, uf_re, uf_im, ud_re, ud_im)
+  for (std::int64_t j = 0; j < count; ++j) {
+    const auto [f_re, f_im] = parts(f[j]);
+    const auto [d_re, d_im] = parts(d[j]);
+    const auto [t_re, t_im] = parts(t[j]);
+    const auto [u_re, u_im] = parts(u[j]);
+    re += f_re * d_re + f_im * d_im, im += f_re * d_im - f_im * d_re;
+    of_f += f_re * f_re + f_im * f_im, of_d += d_re * d_re + d_im * d_im;
+    tf_re += t_re * f_re + t_im * f_im, tf_im += t_re * f_im - t_im * f_re;
+    td_re += t_re * d_re + t_im * d_im, td_im += t_re * d_im - t_im * d_re;
+    uf_re += u_re * f_re + u_im * f_im, uf_im += u_re * f_im - u_im * f_re;
+    ud_re += u_re * d_re + u_im * d_im, ud_im += u_re * d_im - u_im * d_re;
+  }
+  return {{re, im, of_f, of_d},
+          {Value(tf_re, tf_im), Value(uf_re, uf_im)},
+          {Value(td_re, td_im), Value(ud_re, ud_im)}};
+}
+
+template <class T>
+[[gnu::always_inline]] inline double difference(std::int64_t count, const T* a, const T* b) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t j = 0; j < count; ++j) {
+    const auto [a_re, a_im] = parts(a[j]);
+    const auto [b_re, b_im] = parts(b[j]);
+    const double re = a_re - b_re, im = a_im - b_im;
+    sum += re * re + im * im;
+  }
+  return sum;
+}
+
 }  // namespace
 
 FHD_FOR_PROCESSORS void set_values(std::int64_t count, const Complex<float>* values, double scale, double* re,
@@ -48,17 +106,40 @@ FHD_FOR_PROCESSORS void set_values(std::int64_t count, const Complex<double>* va
   }
 }
 
-FHD_FOR_PROCESSORS void add_inner_products(std::int64_t count, const double* f_re, const double* f_im,
-                                           const double* d_re, const double* d_im, InnerProducts& sums) {
-  double re = 0, im = 0, of_f = 0, of_d = 0;
-#pragma omp simd reduction(+ : re, im, of_f, of_d)
-  for (std::int64_t j = 0; j < count; ++j) {
-    re += f_re[j] * d_re[j] + f_im[j] * d_im[j];
-    im += f_re[j] * d_im[j] - f_im[j] * d_re[j];
-    of_f += f_re[j] * f_re[j] + f_im[j] * f_im[j];
-    of_d += d_re[j] * d_re[j] + d_im[j] * d_im[j];
-  }
-  sums.re += re, sums.im += im, sums.of_f += of_f, sums.of_d += of_d;
+FHD_FOR_PROCESSORS InnerProducts inner_products(std::int64_t count, const Complex<float>* f,
+                                                const Complex<float>* d) {
+  return products(count, f, d);
+}
+FHD_FOR_PROCESSORS CombinedProducts combined_products(std::int64_t count,
+                                                      const std::array<const Complex<float>*, 2>& t,
+                                                      const Complex<float>* f, const Complex<float>* d) {
+  return combined(count, t[0], t[1], f, d);
+}
+FHD_FOR_PROCESSORS InnerProducts inner_products(std::int64_t count, const Complex<double>* f,
+                                                const Complex<double>* d) {
+  return products(count, f, d);
+}
+FHD_FOR_PROCESSORS CombinedProducts combined_products(std::int64_t count,
+                                                      const std::array<const Complex<double>*, 2>& t,
+                                                      const Complex<double>* f, const Complex<double>* d) {
+  return combined(count, t[0], t[1], f, d);
+}
+FHD_FOR_PROCESSORS InnerProducts inner_products(std::int64_t count, const Complex<double>* f,
+                                                const Complex<float>* d) {
+  return products(count, f, d);
+}
+FHD_FOR_PROCESSORS CombinedProducts combined_products(std::int64_t count,
+                                                      const std::array<const Complex<double>*, 2>& t,
+                                                      const Complex<double>* f, const Complex<float>* d) {
+  return combined(count, t[0], t[1], f, d);
+}
+FHD_FOR_PROCESSORS double squared_difference(std::int64_t count, const Complex<float>* a,
+                                             const Complex<float>* b) {
+  return difference(count, a, b);
+}
+FHD_FOR_PROCESSORS double squared_difference(std::int64_t count, const Complex<double>* a,
+                                             const Complex<double>* b) {
+  return difference(count, a, b);
 }
 
 FHD_FOR_PROCESSORS void set_exponentials(std::int64_t count, const double* turns, double* re, double* im) {
@@ -85,6 +166,16 @@ FHD_FOR_PROCESSORS void multiply(std::int64_t count, const double* e_re, const d
     const double re = to_re[j], im = to_im[j];
     to_re[j] = re * e_re[j] - im * e_im[j];
     to_im[j] = re * e_im[j] + im * e_re[j];
+  }
+}
+
+FHD_FOR_PROCESSORS void add_conjugates(std::int64_t count, std::complex<double> factor, const double* e_re,
+                                       const double* e_im, double* to_re, double* to_im) {
+  const double re = factor.real(), im = factor.imag();
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) {
+    to_re[j] += re * e_re[j] + im * e_im[j];
+    to_im[j] += im * e_re[j] - re * e_im[j];
   }
 }
 

@@ -20,6 +20,7 @@
 #include "recon/encoding/sense.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/gridded/gridded.hpp"
+#include "recon/transform/phase/phase.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/transform/transform.hpp"
 
@@ -69,7 +70,7 @@ class InUse {
   CurrentDevice current_;
 };
 
-/// The transform of one trajectory: exact sums, or gridding to an accuracy.
+/// The transform of one trajectory, by exact sums or gridding to an accuracy; or exact sums of phases of any form.
 class Transform {
  public:
   Transform(const AnyArray& trajectory, std::array<int, 3> matrix_size, std::optional<double> accuracy)
@@ -83,11 +84,30 @@ class Transform {
       if (n < 1) throw Error("shape", "sizes >= 1", std::to_string(n));
     require_trajectory(trajectory_);
     require_positions(trajectory_, matrix_size, "");
+    sample_count_ = trajectory_.sample_count();
+  }
+  /// coefficients [term][sample], basis [term][voxel]; decay [voxel] in 1/s and sample times [sample] in s, or neither.
+  Transform(const AnyArray& coefficients, const AnyArray& basis, const std::optional<AnyArray>& decay,
+            const std::optional<AnyArray>& sample_time, std::array<int, 3> matrix_size)
+      : matrix_size_(matrix_size) {
+    begin_work();
+    const auto copied = [](const AnyArray& array, const char* name) {
+      const auto size = [&](std::size_t axis) { return static_cast<std::int64_t>(array.shape(axis)); };
+      return copy_of<double, double>(array, array.ndim() == 2 ? Shape{size(0), size(1)} : Shape{size(0)},
+                                     name, "float64");
+    };
+    PhaseTerms terms{copied(coefficients, "coefficients"), copied(basis, "basis"), {}, {}};
+    if (decay) terms.decay_per_s = copied(*decay, "decay");
+    if (sample_time) terms.sample_time_s = copied(*sample_time, "sample times");
+    require_phase_terms(terms, matrix_size);
+    sample_count_ = terms.coefficients.extent(1);
+    terms_ = std::move(terms);
   }
 
   template <class T>
   std::shared_ptr<const FourierTransform<T>> of(Device device) {
     return made_.get<T>(device, [&]() -> std::shared_ptr<const FourierTransform<T>> {
+      if (terms_) return make_phase_transform<T>(*terms_, matrix_size_, device);
       if (accuracy_) return make_gridded_transform<T>(trajectory_, matrix_size_, *accuracy_, device);
       return make_direct_transform<T>(trajectory_, matrix_size_, device);
     });
@@ -108,7 +128,7 @@ class Transform {
   Transform& transform() { return *this; }
   Shape range(std::int64_t batch) const { return {batch, sample_count()}; }
   std::array<int, 3> matrix_size() const { return matrix_size_; }
-  std::int64_t sample_count() const { return trajectory_.sample_count(); }
+  std::int64_t sample_count() const { return sample_count_; }
   Array<double> density_weights() const { return density_compensation(trajectory_, matrix_size_); }
   /// Returns the relative l2 error that is promised for that precision on that device.
   double accuracy(bool in_double, int device) {
@@ -122,6 +142,8 @@ class Transform {
 
  private:
   Trajectory trajectory_;
+  std::optional<PhaseTerms> terms_;  ///< in place of the trajectory
+  std::int64_t sample_count_ = 0;
   std::array<int, 3> matrix_size_;
   std::optional<double> accuracy_;
   OfEach<FourierTransform> made_;
@@ -246,6 +268,10 @@ void bind_operators(nb::module_& module) {
   nb::class_<Transform>(module, "Transform")
       .def(nb::init<const AnyArray&, std::array<int, 3>, std::optional<double>>(), any("trajectory"),
            nb::arg("matrix_size"), nb::arg("accuracy").none())
+      .def(nb::init<const AnyArray&, const AnyArray&, const std::optional<AnyArray>&,
+                    const std::optional<AnyArray>&, std::array<int, 3>>(),
+           any("coefficients"), any("basis"), nb::arg("decay").noconvert().none(),
+           nb::arg("sample_time").noconvert().none(), nb::arg("matrix_size"))
       .def_prop_ro("sample_count", &Transform::sample_count)
       .def("accuracy", &Transform::accuracy, nb::arg("in_double"), nb::arg("device"),
            nb::call_guard<nb::gil_scoped_release>())

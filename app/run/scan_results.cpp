@@ -247,8 +247,10 @@ std::vector<std::string> ScanResults::write(const io::OutputLock& lock, const io
     if (folder_->gridded()) gridded_ = gridded_of(series_, folder_->gridded());
     provenance_.stored_report = [this](std::size_t i) {
       auto stored = folder_->report(i);
-      for (std::size_t note = 0; i == 0 && note < further_notes_.size(); ++note)
-        stored.report["messages"].push_back(further_notes_[note]);
+      if (i > 0 || further_notes_.empty()) return stored;
+      auto report = nlohmann::ordered_json::parse(stored.report);
+      for (const auto& note : further_notes_) report["messages"].push_back(note);
+      stored.report = io::json_line(report);
       return stored;
     };
   }

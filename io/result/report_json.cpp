@@ -172,8 +172,25 @@ ReportJson json_of(const Report& r) {
   return {json, times_of(r)};
 }
 
+// Within a string a quote has a backslash before it, so that these words are names of fields.
+std::optional<ReportLines> report_lines_in(std::string_view line) {
+  constexpr std::string_view before_report = ",\"report\":", before_times = ",\"times\":";
+  const auto report = line.find(before_report), times = line.rfind(before_times), end = line.rfind('}');
+  if (report == line.npos || times == line.npos || end == line.npos || report > times || times > end)
+    return {};
+  const auto between = [&](std::size_t begin, std::size_t to) {
+    return std::string(line.substr(begin, to - begin));
+  };
+  ReportLines lines{between(report + before_report.size(), times), between(times + before_times.size(), end)};
+  if (!lines.report.starts_with('{') || !lines.times.starts_with('{')) return {};
+  return lines;
+}
+
 ReportJson Provenance::report(std::size_t i) const {
-  if (stored_report) return stored_report(i);
+  if (stored_report) {
+    const auto lines = stored_report(i);
+    return {Json::parse(lines.report), Json::parse(lines.times)};
+  }
   return json_of(i < reports.size() ? reports[i] : Report{});
 }
 
@@ -209,9 +226,9 @@ void add_counters(Json& image, const Provenance& provenance, std::size_t repetit
   if (!counters.empty()) image["counters"] = counters;
 }
 
-/// `stacks`: those of the slices, which an image names where there are several.
-Json image_json(const ImageSeries& series, const Provenance& provenance,
-                const std::vector<SliceStack>& stacks, std::size_t i, const Json& report) {
+/// Returns the place of an image. `stacks`: those of the slices, which an image names where there are several.
+Json place_json(const ImageSeries& series, const Provenance& provenance,
+                const std::vector<SliceStack>& stacks, std::size_t i) {
   const auto& geometry = series.images[i].geometry;
   const auto slice_count = static_cast<std::size_t>(series.slice_count);
   const std::size_t repetition = i / slice_count, slice = i % slice_count;
@@ -228,34 +245,58 @@ Json image_json(const ImageSeries& series, const Provenance& provenance,
       image["stack"] = stack + 1;
   if (provenance.frames) image["first_readout"] = provenance.frames->first_readouts[repetition];
   add_counters(image, provenance, repetition, slice);
-  for (const auto& [key, value] : report.items())
-    if (!image.contains(key)) image[key] = value;
   return image;
 }
 
-std::string indented(const Json& json, std::size_t columns) {
+/// Returns JSON that is on one line with each value on its own, at least `columns` from the left but for the first.
+std::string indented(std::string_view line, std::size_t columns) {
   std::string text;
-  for (const char c : json.dump(2, ' ', false, Json::error_handler_t::replace)) {
-    text += c;
-    if (c == '\n') text.append(columns, ' ');
+  text.reserve(4 * line.size());
+  const auto new_line = [&] { text += '\n', text.append(columns, ' '); };
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"') {
+      const auto begin = i;
+      for (++i; i < line.size() && line[i] != '"'; ++i) i += line[i] == '\\';
+      text += line.substr(begin, i + 1 - begin);
+    } else if ((c == '{' || c == '[') && i + 1 < line.size() && (line[i + 1] == '}' || line[i + 1] == ']')) {
+      text += line.substr(i++, 2);
+    } else if (c == '}' || c == ']') {
+      columns -= 2, new_line(), text += c;
+    } else {
+      text += c;
+      if (c == '{' || c == '[') columns += 2;
+      if (c == '{' || c == '[' || c == ',') new_line();
+      if (c == ':') text += ' ';
+    }
   }
   return text;
 }
 
 /// Returns the text of an object without the brace at its end, and with `name` begun as its last field.
 std::string begun(const Json& object, std::size_t columns, const char* name) {
-  auto text = indented(object, columns);
+  auto text = indented(json_line(object), columns);
   text.resize(text.rfind('}'));
   text.resize(text.find_last_not_of(" \n") + 1);
   return text + ",\n" + std::string(columns + 2, ' ') + "\"" + name + "\": ";
 }
 
-/// Returns the numbers of a list; of others, which JSON holds as null, NaN.
-std::vector<double> numbers_in(const Json& list) {
+/// Returns the numbers of a list in a report on one line; of others, which JSON holds as null, NaN.
+std::vector<double> numbers_in(std::string_view report, std::string_view name) {
+  const auto before = "\"" + std::string(name) + "\":";
+  const auto found = report.find(before), begin = found == report.npos ? found : found + before.size();
+  const auto end = report.find(']', begin);
   std::vector<double> numbers;
-  for (const auto& each : list)
+  if (end == report.npos) return numbers;
+  for (const auto& each : Json::parse(report.substr(begin, end + 1 - begin)))
     numbers.push_back(each.is_number() ? each.get<double>() : std::numeric_limits<double>::quiet_NaN());
   return numbers;
+}
+
+ReportLines lines_of(const Provenance& provenance, std::size_t i) {
+  if (provenance.stored_report) return provenance.stored_report(i);
+  const auto [report, times] = provenance.report(i);
+  return {json_line(report), json_line(times)};
 }
 
 void write_json(const AtomicFile& to, ResultContent& results, std::size_t) {
@@ -300,11 +341,13 @@ ReportText report_text(const ImageSeries& series, const Provenance& provenance,
   std::string images, times;
   const auto stacks = stacks_of(series);
   for (std::size_t i = 0; i < series.images.size(); ++i) {
-    const auto said = provenance.report(i);
-    made.relative_residuals.push_back(numbers_in(said.report.value("relative_residuals", Json())));
+    const auto [report, own_times] = lines_of(provenance, i);
+    made.relative_residuals.push_back(numbers_in(report, "relative_residuals"));
     const std::string separator = i == 0 ? "\n" : ",\n";
-    images += separator + "    " + indented(image_json(series, provenance, stacks, i, said.report), 4);
-    times += separator + "      " + json_line(said.times);
+    auto image = json_line(place_json(series, provenance, stacks, i));
+    image.back() = ',', image += std::string_view(report).substr(1);
+    images += separator + "    " + indented(image, 4);
+    times += separator + "      " + own_times;
   }
   auto head = head_of(provenance);
   head.update(bids_fields(series, provenance, companions));

@@ -2,7 +2,9 @@
 // The text of OUT.json (app/docs/results.md), which is a sidecar of OUT.nii.gz, too (bids_fields.hpp). Everything in it but `environment` follows from the scan, the settings and
 // the version; `environment` holds times, names of files and of machines.
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,12 @@ struct ReportJson {
   nlohmann::ordered_json report, times;
 };
 ReportJson json_of(const Report& report);
+/// The two parts as text, each on one line, as a long series keeps them.
+struct ReportLines {
+  std::string report, times;
+};
+/// Returns the lines in a line of JSON that ends with the fields "report" and "times"; empty where it has none.
+std::optional<ReportLines> report_lines_in(std::string_view line);
 ReportText report_text(const ImageSeries& series, const Provenance& provenance,
                        const CompanionResults& companions);
 /// Returns the text of OUT.json of its parts.

@@ -22,6 +22,7 @@
 namespace fhd::io {
 
 struct ReportJson;  // io/result/report_json.hpp
+struct ReportLines;
 
 /// All reconstructed volumes of one scan, in the order [repetition][slice].
 struct ImageSeries {
@@ -78,7 +79,7 @@ struct Provenance {
   std::optional<FrameNumbers> frames{};  ///< the repetitions are frames, repetition_time_s apart
   std::vector<InputPiece> pieces{};
   /// Gives the reports in place of `reports`, to several threads at a time. Throws Error.
-  std::function<ReportJson(std::size_t)> stored_report{};
+  std::function<ReportLines(std::size_t)> stored_report{};
 
   /// Returns the report of image `i`; an empty one where there is none.
   ReportJson report(std::size_t i) const;

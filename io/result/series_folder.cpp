@@ -152,12 +152,13 @@ void SeriesFolder::read_lines() {
     const auto bytes = static_cast<std::int64_t>(reports.gcount());
     const auto at = std::exchange(offset, offset + bytes);
     try {
-      const auto json = flat_json(std::string_view(line).substr(0, static_cast<std::size_t>(bytes - 1)));
+      const auto text = std::string_view(line).substr(0, static_cast<std::size_t>(bytes - 1));
+      const auto json = flat_json(text);
       if (json.is_discarded()) continue;  // cut off by a crash: this volume is done again
       const auto number = json.at("number").get<std::size_t>();
       const auto& n = json.at("geometry").get<Geometry>().matrix_size;
       if (!(Shape{n[2], n[1], n[0]} == images_->shape())) continue;  // not of this series
-      if (!json.at("report").at("settings").is_object()) continue;
+      if (!json.at("report").at("settings").is_object() || !report_lines_in(text)) continue;
       const bool there = number < lines_.size() && bytes <= std::numeric_limits<std::uint32_t>::max() &&
                          images_->holds(number, json.at("crc").get<std::uint32_t>()) &&
                          (!gridded_ || gridded_->holds(number, json.at("gridded_crc").get<std::uint32_t>()));
@@ -256,20 +257,21 @@ void SeriesFolder::write_diagnostics(const DiagnosticImages& diagnostics) {
   out.close();
 }
 
-Json SeriesFolder::line(std::size_t number) const {
+std::string SeriesFolder::line(std::size_t number) const {
   std::string text(lines_[number].bytes, '\0');
   if (!read_at(reports_.get(), text.data(), text.size(), static_cast<std::uint64_t>(lines_[number].offset)))
     throw Error(file("reports.jsonl"), "the reports of all volumes", "a shorter file");
-  return Json::parse(text);
+  return text;
 }
 
-ReportJson SeriesFolder::report(std::size_t number) const {
-  const auto json = line(number);
-  return {json.at("report"), json.value("times", Json())};
+ReportLines SeriesFolder::report(std::size_t number) const {
+  auto lines = report_lines_in(line(number));
+  if (!lines) throw Error(file("reports.jsonl"), "the reports of all volumes", "others");
+  return *std::move(lines);
 }
 
 std::pair<Geometry, Report> SeriesFolder::summary(std::size_t number) const {
-  const auto json = line(number);
+  const auto json = Json::parse(line(number));
   const auto& stored = json.at("report");
   Report report;
   report.messages = messages_in(stored);
@@ -295,7 +297,7 @@ DiagnosticImages SeriesFolder::diagnostics() const {
   DiagnosticImages diagnostics;
   const auto stored = folder_->open_file("diagnostics.raw", O_RDONLY);
   if (lines_.empty() || !is_stored(0) || !stored) return diagnostics;
-  const auto shapes = line(0).value("diagnostics", Json());
+  const auto shapes = Json::parse(line(0)).value("diagnostics", Json());
   if (!shapes.is_object()) return diagnostics;
   std::uint64_t offset = 0;
   for_each_array(diagnostics, [&]<class T>(const char* name, int axes, Array<T>& array) {

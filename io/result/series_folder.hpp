@@ -61,7 +61,7 @@ class SeriesFolder {
            const Report& report);
 
   /// Returns what is stored of a finished volume; from several threads.
-  ReportJson report(std::size_t number) const;
+  ReportLines report(std::size_t number) const;
   /// Returns its geometry, and what a summary of the series needs of its report.
   std::pair<Geometry, Report> summary(std::size_t number) const;
   std::shared_ptr<const RawImages> images() const { return images_; }
@@ -83,7 +83,7 @@ class SeriesFolder {
   void read_lines();
   void begin(const Image& image, const Image* gridded);
   void open_files(const Shape& shape, const std::optional<Shape>& gridded, bool in_double);
-  nlohmann::ordered_json line(std::size_t number) const;
+  std::string line(std::size_t number) const;
   void write_line(std::size_t number, const std::string& text);
   void write_diagnostics(const DiagnosticImages& diagnostics);
   void flush_now_and_then();

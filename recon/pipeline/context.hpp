@@ -52,10 +52,7 @@ struct VerifierInput {
   Array<Complex<T>> regularized{};  ///< (E^H E + lambda W^H W) rho, [z][y][x]
   double solver_residual = -1;      ///< |E^H d - (E^H E + lambda W^H W) rho| / |E^H d| as the solver says
   double requested = 0;             ///< relative error that the transforms promise
-  double elapsed_s = 0;             ///< the reconstruction took so far
   int iterations = 0;               ///< of the solver
-  int volume_count = 1;             ///< that these operators have solved together, each verified by itself
-  int volume = 0;                   ///< which of them, from 0
   /// Noise without signal, [coil][sample] of the coils as used, in the unit of `samples`; null where there is none.
   const Array<Complex<float>>* noise = nullptr;
   /// E of another image [z][y][x] with the maps and the field map, as `predicted`, to about 1e-3. Empty where
@@ -66,9 +63,8 @@ struct VerifierInput {
 /// The sizes that decide how long a verifier takes.
 struct VerifierSizes {
   double samples = 0, voxels = 0, coils = 1;
-  bool solved = false;   ///< there is a system, and not F^H d alone
-  double elapsed_s = 0;  ///< the reconstruction took so far
-  double threads = 1;    ///< how many times faster than one thread
+  bool solved = false;  ///< there is a system, and not F^H d alone
+  double threads = 1;   ///< how many times faster than one thread
 };
 
 /// Holds what a verifier keeps of a volume, for others with the same E.
@@ -82,12 +78,25 @@ class Verifier {
   virtual ~Verifier() = default;
   virtual Certificate verify(const VerifierInput<float>& input) const = 0;
   virtual Certificate verify(const VerifierInput<double>& input) const = 0;
+  using Kept = std::shared_ptr<const JudgedVolume>;
+  /// Checks volumes with one E, without off-resonance. `kept`: what is checked and computed once for E; made with the first of
+  /// these where it is null.
+  virtual std::vector<Certificate> verify(const std::vector<VerifierInput<float>>&, Kept&) const {
+    return {};
+  }
+  virtual std::vector<Certificate> verify(const std::vector<VerifierInput<double>>&, Kept&) const {
+    return {};
+  }
   /// Judges the data rather than the operators, of volumes with one E, beside a volume judged before; without one beside the
   /// first of these, and keeps it. Empty where it is not asked.
-  using Beside = std::shared_ptr<const JudgedVolume>;
-  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<float>>&, Beside&) const { return {}; }
-  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<double>>&, Beside&) const { return {}; }
+  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<float>>&, Kept&) const { return {}; }
+  virtual std::vector<Verdict> judge(const std::vector<VerifierInput<double>>&, Kept&) const { return {}; }
   virtual double expected_seconds(const VerifierSizes&) const { return 0; }
+};
+
+/// Results of the first volume of a series, which the checks of the others use.
+struct KeptOfSeries {
+  Verifier::Kept checked, judged;
 };
 
 struct Services {
@@ -172,8 +181,7 @@ struct Context {
   const Execution& execution;
   const Services& services;
   RunLog& log;
-  std::shared_ptr<const JudgedVolume>* beside =
-      nullptr;  ///< of Verifier::judge, kept from call to call; null: nothing is
+  KeptOfSeries* kept = nullptr;  ///< from call to call; null: a volume is by itself
 
   Device device() const { return execution.device; }
   const ProcessGroup& processes() const { return *execution.processes; }

@@ -389,6 +389,7 @@ class Walk {
     if (how_.verifier == nullptr) return;
     const double of_image = method_ ? values() : samples_ * coils() * element_;
     if (method_) host().hold(of_image + 2 * image_);
+    if (method_ && how_.images > 1 && !how_.frames) host().hold(2 * (of_image + image_));  // kept of a series
     stage("certificate", {}, copied(2 * of_image + 5 * image_));
     if (method_ == nullptr) return;
     Work work = copied(4 * values() + image_);

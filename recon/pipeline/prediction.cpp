@@ -104,7 +104,6 @@ Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const Mac
   Prediction result;
   result.images = how.images;
   result.other_seconds = seconds_of(made.between);
-  double before = result.other_seconds;
   const bool solved = least_squares(how.settings) != nullptr,
              segmented = scan.has_field_map && scan.has_sample_time;  // whose Q depend on the field map
   for (const auto& stage : made.stages) {
@@ -112,11 +111,10 @@ Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const Mac
     if (stage.name == "certificate") {  // of each frame, with a clock of its own
       const FrameSizes frames = how.frames.value_or(FrameSizes{1, scan.samples.all});
       const std::int64_t coils = made.coil_decision.uses_maps() || !solved ? made.coils : 1;
-      seconds += frames.frames * how.verifier->expected_seconds(
-                                     {double(frames.samples_per_frame), scan.voxels(), double(coils), solved,
-                                      how.frames ? 0 : before, double(omp_get_max_threads())});
+      seconds += frames.frames *
+                 how.verifier->expected_seconds({double(frames.samples_per_frame), scan.voxels(),
+                                                 double(coils), solved, double(omp_get_max_threads())});
     }
-    before += seconds;
     result.stages.push_back({stage.name, seconds});
     if (!how.frames && !segmented && depends_on_trajectory_alone(stage.name)) result.once_seconds += seconds;
   }

@@ -21,7 +21,7 @@ struct VolumeBeside {
   const Scan* measured = nullptr;
   std::mutex mutex{};
   bool is_known = false;
-  std::shared_ptr<const JudgedVolume> judged{};
+  KeptOfSeries kept{};
 };
 
 /// The part of a scan that volumes share: the matrix that holds the object, how coils are mixed, and their maps. The scan

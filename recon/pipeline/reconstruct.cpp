@@ -178,7 +178,7 @@ std::vector<Reconstruction> Reconstructor::State::judged_beside(
       settings;  // lambda does not depend on a volume, nor on how many the device takes together
   auto& lambda = std::get<LeastSquares>(of_series.method).lambda;
   if (std::holds_alternative<StandardLambda>(lambda)) lambda = OfMeanEigenvalue{};
-  const Context context{of_series, execution, services, log, &preparation->beside->judged};
+  const Context context{of_series, execution, services, log, &preparation->beside->kept};
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation->scan(), std::move(kspace), preparation, context, cache);
   });

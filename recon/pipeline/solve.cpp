@@ -118,8 +118,12 @@ void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const M
         "The certificate checks only the real part of the residual, because the image is real apart from "
         "its phase. It takes this phase as a part of the maps.");
   log.stage("certificate", [&] {
-    for_each_in_parallel(
-        inputs.size(), [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });
+    if (!context.kept) {
+      solution.volumes.front().certificate = verifier.verify(inputs.front());
+      return;
+    }
+    auto certificates = verifier.verify(inputs, context.kept->checked);
+    for (std::size_t v = 0; v < certificates.size(); ++v) solution.volumes[v].certificate = certificates[v];
   });
   std::mutex mutex;
   for (auto& input : inputs) {
@@ -134,8 +138,8 @@ void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const M
     };
   }
   log.stage("verdict", [&] {
-    std::shared_ptr<const JudgedVolume> own;
-    auto verdicts = verifier.judge(inputs, context.beside ? *context.beside : own);
+    Verifier::Kept own;
+    auto verdicts = verifier.judge(inputs, context.kept ? context.kept->judged : own);
     for (std::size_t v = 0; v < verdicts.size(); ++v) solution.volumes[v].verdict = std::move(verdicts[v]);
   });
 }
@@ -198,9 +202,6 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
     const auto& residuals = solution.volumes[volume].relative_residuals;
     input.solver_residual = solution.volumes[volume].stationarity.value_or(residuals.back());
     input.iterations = static_cast<int>(residuals.size()) - 1;
-    input.elapsed_s = log.elapsed_s() / static_cast<double>(solution.volumes.size());
-    input.volume_count = static_cast<int>(solution.volumes.size());
-    input.volume = static_cast<int>(volume);
   }
   judge(inputs, solution, model, coil ? nullptr : &data.scan, operators, context);
 }
@@ -317,7 +318,6 @@ void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& 
   Array<Complex<T>> first(Shape{images.extent(1), images.extent(2), images.extent(3)}, images.device());
   copy_range(images, 0, first, 0, first.size());
   input.adjoint = first.to(Device::cpu());
-  input.elapsed_s = log.elapsed_s();
   log.stage("certificate", [&] { log.report.certificate = context.services.verifier->verify(input); });
 }
 

@@ -64,8 +64,10 @@ struct StrengthPath {
 template <class T>
 void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, AdmmSettings settings,
               StrengthPath<T>& path, const ProgressCallback& progress, const Context& context) {
-  // Measured on strengths of 0.001 ... 0.05: half of it or twice takes some more iterations.
-  settings.penalty = 0.7 * std::sqrt(strength) * model.mean_eigenvalue;
+  // Measured on strengths of 0.001 ... 0.05: terms of frames need fewer products with twice the penalty of others, images by
+  // themselves more (validation/results/2026-11-26-sparse.md).
+  settings.penalty =
+      (temporal_kind(context.settings) ? 1.4 : 0.7) * std::sqrt(strength) * model.mean_eigenvalue;
   settings.inner_iterations = inner_iterations(!model.circulant.empty());
   settings.check_every = residual_interval(context.device());
   const auto preconditioner = [&](double penalty) {

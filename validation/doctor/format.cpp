@@ -165,7 +165,8 @@ std::optional<Finding> transformed_readouts(const Scan& scan, Index length) {
   if (length < 16 || length > samples || samples % length != 0) return {};
   const Index half = std::max<Index>(1, (length + 20) / 40);
   double inside = 0, all = 0, middle = 0, around = 0;
-  for (const auto readout : strongest_readouts(energies(scan.kspace), length, most)) {
+  const auto readouts = strongest_readouts(energies(scan.kspace), length, most);
+  for (const auto readout : readouts) {
     const Index first = readout * length;
     if (!is_straight(scan, first, length)) return {};
     Index centre = 0;
@@ -183,6 +184,12 @@ std::optional<Finding> transformed_readouts(const Scan& scan, Index length) {
         all += energy;
         if (std::abs(n - centre) <= half) inside += energy;
       }
+    }
+  }
+  if (!(inside < little * all)) return {};  // most scans are right, and need no transform
+  for (const auto readout : readouts)
+    for (Index coil = 0; coil < coils; ++coil) {
+      const auto* d = scan.kspace.values.data() + coil * samples + readout * length;
       for (Index x = -half; x <= half; ++x) {
         const auto turn =
             std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(x) / static_cast<double>(length));
@@ -192,10 +199,9 @@ std::optional<Finding> transformed_readouts(const Scan& scan, Index length) {
         (x == 0 ? middle : around) += std::norm(sum) / static_cast<double>(length);
       }
     }
-  }
   if (!(all > middle)) return {};
   const double before = inside / all, after = around / (all - middle);
-  if (!(before < little) || !(after > much) || !(after > more * before)) return {};
+  if (!(after > much) || !(after > more * before)) return {};
   return make_finding(
       "transformed",
       fmt::format("the readouts are Fourier transformed already (projections, hybrid space): their "

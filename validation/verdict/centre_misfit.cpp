@@ -20,10 +20,11 @@ class ResidualVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>&) const override { return {}; }
   Certificate verify(const VerifierInput<double>&) const override { return {}; }
-  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs, Beside&) const override {
+  std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs, Kept&) const override {
     auto without = inputs.front();
     without.encode = {};
-    auto table = energies_of(without, readout_starts(without.trajectory));
+    const auto starts = readout_starts(without.trajectory);
+    auto table = energies_of(without, shells_of(without.trajectory, without.matrix_size, starts));
     return {weigh(without, table)};
   }
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "recon/pipeline/context.hpp"
@@ -34,11 +35,6 @@ struct Energies {
   std::complex<double> product;
   double shrinkage = 0;  ///< of |r|^2, explained by what lambda takes off the image (take_off_shrinkage)
 
-  void add(const std::complex<double>& d, const std::complex<double>& p) {
-    const auto r = d - p;
-    data += std::norm(d), rest += std::norm(r), prediction += std::norm(p), ++count;
-    product += std::conj(p) * r;
-  }
   Energies& operator+=(const Energies& other) {
     data += other.data, rest += other.rest, prediction += other.prediction, count += other.count;
     product += other.product;
@@ -54,14 +50,34 @@ struct Energies {
 /// Outer radii of the shells: 1 at the middle of a face of k-space.
 inline constexpr std::array<double, 6> shell_radii{1. / 16, 1. / 8, 1. / 4, 1. / 2, 1, 2};
 
+/// The shells of the samples of a trajectory, for all volumes that share it.
+struct SampleShells {
+  /// Samples of a readout that follow each other in one shell.
+  struct Run {
+    Index begin, end;
+    std::size_t readout;
+    std::uint8_t shell;
+  };
+  std::vector<std::uint8_t> of_sample;
+  std::vector<Run> runs;  ///< in the order of the samples
+  std::size_t readout_count = 0;
+  std::array<double, shell_radii.size()> cells{};  ///< of k-space, in voxels, that a shell has at most
+};
+
+/// Returns the shells of these positions. `starts`: where readouts start, and their end.
+std::shared_ptr<const SampleShells> shells_of(const Trajectory& trajectory,
+                                              const std::array<int, 3>& matrix_size,
+                                              const std::vector<Index>& starts);
+
 struct EnergyTable {
-  std::vector<std::uint8_t> shell_of;  ///< [sample]
+  std::shared_ptr<const SampleShells> samples;
   std::array<Energies, shell_radii.size()> shells{};
   std::array<double, shell_radii.size()> freedom{};  ///< how many more values than unknowns a shell has
   std::vector<Energies> coils, readouts;
   std::vector<std::array<Energies, shell_radii.size()>> coil_shells;  ///< [coil]
   Energies total;
 
+  std::uint8_t shell_of(Index sample) const { return samples->of_sample[static_cast<std::size_t>(sample)]; }
   /// Returns whether a shell tells noise from signal. Corners are left out: maps carry what is measured there beyond
   /// the edge of the matrix, and beyond.
   bool tells(std::size_t shell) const {
@@ -70,8 +86,8 @@ struct EnergyTable {
   }
 };
 
-/// Sums up all samples. `starts`: where readouts start, and their end.
-EnergyTable energies_of(const VerifierInput<float>& input, const std::vector<Index>& starts);
+/// Sums up all samples.
+EnergyTable energies_of(const VerifierInput<float>& input, std::shared_ptr<const SampleShells> samples);
 
 /// Fills `shrinkage` of the shells: lambda takes more off the image where the coils see little, nearly
 /// lambda rho / sum_c |S_c|^2. What of r lies along p and along v, the samples of that image, is no mistake of the model:

@@ -118,7 +118,7 @@ double offset_of(const VerifierInput<float>& e, const EnergyTable& table) {
   for (Index coil = 0; coil < e.coil_count; ++coil) {
     re.clear(), im.clear();
     for (Index i = 0; i < most; ++i)
-      if (const Index m = chosen(i); shell_radii[table.shell_of[static_cast<std::size_t>(m)]] >= 1) {
+      if (const Index m = chosen(i); shell_radii[table.shell_of(m)] >= 1) {
         const Value d = sample_of(e, coil * samples + m);
         re.push_back(d.real()), im.push_back(d.imag());
       }

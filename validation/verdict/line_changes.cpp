@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -33,6 +34,10 @@ class LineChanges : LineTests {
   /// same phase everywhere, so that only the covariance, learned anew, shows it.
   void quadratic_phase() {
     constexpr int step = 5, most = 355;
+    // With it the products of neighbours turn by as much more from each line to the next, so that those of N lines add
+    // up to at most 1 / (N sin(step / 2)) of their sizes: a quarter for 90 lines.
+    constexpr double one_phase = 0.5;
+    if (model_.coherence() > one_phase) return;
     const auto with = [&](double degrees) {
       return factors([=, this](Index j) {
         return phasor(-degrees * degree * static_cast<double>(number(j)) *
@@ -103,22 +108,23 @@ class LineChanges : LineTests {
   /// the noise.
   Lines shifted(double samples) const {
     Lines lines(told());
-    const Index length = lines.length;
+    const Index length = lines.length, each = lines.coils * length;
     const auto size = static_cast<double>(length);
-    Factors
-        kernel;  // (1 / N) sum_f exp(i 2 pi f x / N), f from -N/2 on: at x = n - m + samples, from n - m = 1 - N on
-    for (Index apart = 1 - length; apart < length; ++apart) {
-      const double x = static_cast<double>(apart) + samples, sine = std::sin(pi * x / size);
-      const double of = std::abs(sine) < 1e-12 ? 1 : std::sin(pi * x) / (size * sine);
-      kernel.push_back(length % 2 == 0 && of != 1 ? of * phasor(-pi * x / size) : LineValue(of));
-    }
+    std::vector<Index> odd;
     for (Index j = 0; j < count(); ++j)
-      for (Index coil = 0; is_odd(j) && coil < lines.coils; ++coil)
-        for (Index n = 0; n < length; ++n) {
-          LineValue sum{};
-          for (Index m = 0; m < length; ++m) sum += kernel[at(n - m + length - 1)] * told().at(j, coil)[m];
-          lines.at(j, coil)[n] = sum;
-        }
+      if (is_odd(j)) odd.push_back(j);
+    Matrix kernel({length, length}), rows({std::ssize(odd) * lines.coils, length});
+    // (1 / N) sum_f exp(i 2 pi f x / N), f from -N/2 on, [from][to]
+    for (Index i = 0; i < kernel.size(); ++i) {
+      const double x = static_cast<double>(i % length - i / length) + samples, sine = std::sin(pi * x / size);
+      const double of = std::abs(sine) < 1e-12 ? 1 : std::sin(pi * x) / (size * sine);
+      kernel[i] = length % 2 == 0 && of != 1 ? of * phasor(-pi * x / size) : LineValue(of);
+    }
+    for (std::size_t i = 0; i < odd.size(); ++i)
+      std::copy_n(told().at(odd[i], 0), each, rows.data() + static_cast<Index>(i) * each);
+    const auto moved = matrix_product(rows, kernel);
+    for (std::size_t i = 0; i < odd.size(); ++i)
+      std::copy_n(moved.data() + static_cast<Index>(i) * each, each, lines.at(odd[i], 0));
     return lines;
   }
   /// Tests whether every second line is some samples late, as the echoes of gradients of two signs are.
@@ -164,6 +170,7 @@ class LineChanges : LineTests {
     double oddness = 0;
     Index first = 0;
     std::vector<std::size_t> relations{};  ///< that have lines on both sides
+    std::vector<Index> behind{};           ///< their lines from `first` on
   };
   std::vector<Boundary> boundaries() const {
     constexpr Index near = 6;
@@ -189,22 +196,35 @@ class LineChanges : LineTests {
     std::sort(all.begin(), all.end(),
               [](const Boundary& a, const Boundary& b) { return a.oddness > b.oddness; });
     all.resize(std::min(all.size(), most));
+    for (auto& boundary : all) {
+      for (const auto r : boundary.relations)
+        for (const Index line : model_.relations()[r])
+          if (line >= boundary.first) boundary.behind.push_back(line);
+      std::sort(boundary.behind.begin(), boundary.behind.end());
+      boundary.behind.erase(std::unique(boundary.behind.begin(), boundary.behind.end()),
+                            boundary.behind.end());
+    }
     return all;
   }
+  std::vector<Index> all_from(Index first) const {
+    std::vector<Index> numbers(at(count() - first));
+    std::iota(numbers.begin(), numbers.end(), first);
+    return numbers;
+  }
 
-  Lines moved_along(Index first, double voxels, double angle) const {
-    Lines lines(told());
+  /// Puts these lines, moved along themselves, into `lines`.
+  void move_along(const std::vector<Index>& moved, double voxels, double angle, Lines& lines) const {
     for (Index n = 0; n < lines.length; ++n) {
       const LineValue turn = phasor(angle + 2 * pi * lines.k_along[at(n)] * voxels / lines.voxels_along);
-      for (Index j = first; j < count(); ++j)
-        for (Index coil = 0; coil < lines.coils; ++coil) lines.at(j, coil)[n] = turn * lines.at(j, coil)[n];
+      for (const Index j : moved)
+        for (Index coil = 0; coil < lines.coils; ++coil) lines.at(j, coil)[n] = turn * told().at(j, coil)[n];
     }
-    return lines;
   }
   static constexpr int angles = 24;  ///< of the phase behind a boundary that are tried
-  /// Returns the cost of the relations of a boundary with the best phase of the lines behind it.
-  std::pair<double, double> cost_behind(const Boundary& boundary, double voxels) const {
-    const auto moved = moved_along(boundary.first, voxels, 0);
+  /// Returns the cost of the relations of a boundary with the best phase of the lines behind it; `moved`: lines that are
+  /// as told elsewhere.
+  std::pair<double, double> cost_behind(const Boundary& boundary, double voxels, Lines& moved) const {
+    move_along(boundary.behind, voxels, 0, moved);
     std::pair<double, double> best{1e300, 0};
     std::array<double, angles> costs{};
     for (const auto r : boundary.relations) {
@@ -225,21 +245,23 @@ class LineChanges : LineTests {
     constexpr std::array<double, 18> moves{-12, -10, -8, -6.5, -5, -4,  -3, -2, -1,
                                            1,   2,   3,  4,    5,  6.5, 8,  10, 12};
     for (const auto& boundary : boundaries()) {
-      const double still = cost_behind(boundary, 0).first;
+      Lines moved(told());
+      const double still = cost_behind(boundary, 0, moved).first;
       double least = still, best = 0;
       for (const double voxels : moves)
-        if (const double cost = cost_behind(boundary, voxels).first; cost < least)
+        if (const double cost = cost_behind(boundary, voxels, moved).first; cost < least)
           least = cost, best = voxels;
       const double price = std::log(static_cast<double>(moves.size()) * static_cast<double>(count()));
       if (still - least - price < sure_nats) continue;
       const double reach = 0.3 * std::abs(best) + 0.5;
-      const auto [voxels, deviation] =
-          least_between([&](double x) { return cost_behind(boundary, x).first; }, best - reach, best + reach);
-      const auto [cost, angle] = cost_behind(boundary, voxels);
+      const auto [voxels, deviation] = least_between(
+          [&](double x) { return cost_behind(boundary, x, moved).first; }, best - reach, best + reach);
+      const auto [cost, angle] = cost_behind(boundary, voxels, moved);
+      move_along(all_from(boundary.first), voxels, angle, moved);
       add(cost_of(boundary.relations) - cost - price - std::log(angles) - refined(1, deviation), "motion",
           fmt::format("the object moved by {:.3g} \u00b1 {:.1g} voxels along {} after readout {} of {}",
                       voxels, deviation, along(), number(boundary.first), readouts()),
-          voxels, deviation, "voxels", change_by(moved_along(boundary.first, voxels, angle)));
+          voxels, deviation, "voxels", change_by(moved));
     }
   }
 
@@ -258,51 +280,52 @@ class LineChanges : LineTests {
       const double still = cost_of(boundary.relations);
       double least = still - price - sure_nats;
       Index best = 0;
-      const auto moved = [&](Index places) {
-        Lines lines(told());
-        for (Index j = boundary.first; j < count(); ++j) move(j, places, lines);
-        return lines;
-      };
-      for (Index places = -most; places <= most; ++places)
-        if (const double cost = places != 0 ? cost_of(moved(places), boundary.relations) : still;
-            cost < least)
-          least = cost, best = places;
-      if (best == 0 || change_by(moved(best)) < least_change) continue;
+      Lines moved(told());
+      for (Index places = -most; places <= most; ++places) {
+        for (const Index j : boundary.behind) move(j, places, moved);
+        if (const double cost = cost_of(moved, boundary.relations); cost < least) least = cost, best = places;
+      }
+      for (Index j = boundary.first; j < count(); ++j) move(j, best, moved);
+      const double change = change_by(moved);
+      if (best == 0 || change < least_change) continue;
       add(still - least - price, "lost_samples",
           fmt::format("readouts from {} of {} on begin {} samples {}: samples {} in the stream",
                       number(boundary.first), readouts(), std::abs(best), best > 0 ? "early" : "late",
                       best > 0 ? "were lost" : "came twice"),
-          static_cast<double>(-best), 0, "samples", change_by(moved(best)));
+          static_cast<double>(-best), 0, "samples", change);
     }
   }
   /// Tests whether each readout is early or late by another time, beside its neighbours as they were found.
   void own_lags() {
     constexpr Index most = 2;
+    constexpr std::array<Index, 2 * most + 1> tried{0, -1, 1, -2, 2};
     constexpr int rounds = 3;
     Lines lines(told());
     std::vector<Index> places(at(count()));
     std::vector<std::vector<std::size_t>> relations(at(count()));
     for (std::size_t r = 0; r < model_.relations().size(); ++r)
       for (const Index line : model_.relations()[r]) relations[at(line)].push_back(r);
-    for (int round = 0; round < rounds; ++round)
+    double change = 0;
+    for (int round = 0; round < rounds; ++round) {
       for (Index j = 0; j < count(); ++j) {
-        double least = cost_of(lines, relations[at(j)]);
+        double least = std::numeric_limits<double>::infinity();
         Index best = places[at(j)];
-        for (Index tried = -most; tried <= most; ++tried) {
-          move(j, tried, lines);
-          if (const double cost = cost_of(lines, relations[at(j)]); cost < least) least = cost, best = tried;
+        for (const Index lag : tried) {
+          move(j, lag, lines);
+          if (const double cost = cost_of(lines, relations[at(j)]); cost < least) least = cost, best = lag;
         }
         move(j, best, lines), places[at(j)] = best;
       }
-    const double change = change_by(lines);
-    if (change < least_change) return;
+      change = change_by(lines);
+      if (change < least_change) return;
+    }
     double mean = 0, square = 0;
     for (const Index p : places) mean += static_cast<double>(p), square += static_cast<double>(p * p);
     const auto all = static_cast<double>(count());
     const double size = std::sqrt(std::max(0.0, square / all - mean * mean / all / all));
     LineModel model(std::move(lines));
     model.learn(one_);
-    add(gained_by(model, model_).first - all * std::log(2 * most + 1), "jitter",
+    add(gained_by(model, model_).first - all * std::log(tried.size()), "jitter",
         fmt::format(
             "readouts begin early or late, each by another time, {:.2g} samples rms: a trigger that jitters",
             size),
@@ -327,6 +350,7 @@ class LineChanges : LineTests {
     std::sort(lines.begin(), lines.end());
     lines.resize(std::min(lines.size(), most));
     const double price = std::log(0.5 * static_cast<double>(count() * count()));
+    Lines changed(told());
     for (std::size_t a = 0; a < lines.size(); ++a)
       for (std::size_t b = 0; b < a; ++b) {
         const Index one = std::min(lines[a].second, lines[b].second),
@@ -336,14 +360,13 @@ class LineChanges : LineTests {
           for (const Index line : model_.relations()[r])
             if ((line == one || line == other) && (relations.empty() || relations.back() != r))
               relations.push_back(r);
-        Lines changed(told());
         put(changed, one, other), put(changed, other, one);
-        const double nats = cost_of(relations) - cost_of(changed, relations) - price;
-        if (nats < sure_nats) continue;
-        add(nats, "exchange",
-            fmt::format("the order of the readouts: readouts {} and {} (from 0) are exchanged", number(one),
-                        number(other)),
-            static_cast<double>(number(one)), 0, "readouts", change_by(changed));
+        if (const double nats = cost_of(relations) - cost_of(changed, relations) - price; nats >= sure_nats)
+          add(nats, "exchange",
+              fmt::format("the order of the readouts: readouts {} and {} (from 0) are exchanged", number(one),
+                          number(other)),
+              static_cast<double>(number(one)), 0, "readouts", change_by(changed));
+        put(changed, one, one), put(changed, other, other);
       }
   }
 

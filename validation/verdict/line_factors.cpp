@@ -15,6 +15,7 @@ class LineFactors : LineTests {
  public:
   explicit LineFactors(const LineTests& tests) : LineTests(tests) {}
   std::vector<Undone> operator()() {
+    phases_ = model_.best_factors(one_, false);
     alternating_phase();
     to_and_fro();
     step_across();
@@ -43,24 +44,35 @@ class LineFactors : LineTests {
         degrees, deviation / degree, "degrees", change_by(factors(with(angle))));
   }
 
+  /// Returns the place of an object that moves as a sine of time.
+  double to_and_fro_at(Index j, double cycles, double start) const {
+    const double time = static_cast<double>(number(j)) / static_cast<double>(readouts());
+    return std::sin(2 * pi * (cycles * time + start));
+  }
   /// Tests motion across the lines as a sine of time.
   void to_and_fro() {
     constexpr int directions = 8;
     constexpr std::array<double, 3> sizes{0.8, 1.7, 3};
     const auto with = [&](double size, double cycles, double start) {
-      return [=, this](Index j) {
-        const double time = static_cast<double>(number(j)) / static_cast<double>(readouts());
-        return phasor(turn_of(j) * size * std::sin(2 * pi * (cycles * time + start)));
-      };
+      return [=, this](Index j) { return phasor(turn_of(j) * size * to_and_fro_at(j, cycles, start)); };
     };
     double least = as_told_, size = 0, cycles = 0, start = 0, tried = 0;
+    const auto consider = [&](const Factors& h, double of, double f, double from) {
+      ++tried;
+      if (const double cost = model_.cost(h); cost < least) least = cost, size = of, cycles = f, start = from;
+    };
     for (double f = 2; f < static_cast<double>(readouts()) / 6; f += 0.5)
-      for (int i = 0; i < directions; ++i)
-        for (const double of : sizes) {
-          ++tried;
-          const double cost = cost_with(with(of, f, static_cast<double>(i) / directions));
-          if (cost < least) least = cost, size = of, cycles = f, start = static_cast<double>(i) / directions;
+      for (int i = 0; i < directions / 2; ++i) {
+        const double from = static_cast<double>(i) / directions;
+        std::vector<double> turns;  // of an object that moves by a voxel
+        for (Index j = 0; j < count(); ++j) turns.push_back(turn_of(j) * to_and_fro_at(j, f, from));
+        for (const double of : sizes) {  // half a turn later the motion is the opposite one
+          auto h = factors([&](Index j) { return phasor(of * turns[at(j)]); });
+          consider(h, of, f, from);
+          for (auto& value : h) value = conj(value);
+          consider(h, of, f, from + 0.5);
         }
+      }
     if (size == 0) return;
     double deviation = 0, of_start = 0, of_cycles = 0;
     for (int i = 0; i < 2; ++i) {
@@ -109,7 +121,6 @@ class LineFactors : LineTests {
   }
 
   void phase_of_each() {
-    phases_ = model_.best_factors(one_, false);
     const auto& h = phases_;
     const double nats = gained_by(h) - static_cast<double>(count());
     if (nats < sure_nats) return;

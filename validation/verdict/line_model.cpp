@@ -65,16 +65,63 @@ std::vector<Index> places_of(const std::vector<double>& k) {
   return places;
 }
 
+#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
+
+/// Returns sum_n x(n) conj y(n) of numbers whose parts lie apart.
+FHD_FOR_PROCESSORS LineValue product_of(const double* x_re, const double* x_im, const double* y_re,
+                                        const double* y_im, Index count) {
+  double rr = 0, ii = 0, ir = 0, ri = 0;
+#pragma omp simd reduction(+ : rr, ii, ir, ri)
+  for (Index n = 0; n < count; ++n) {
+    rr += x_re[n] * y_re[n], ii += x_im[n] * y_im[n];
+    ir += x_im[n] * y_re[n], ri += x_re[n] * y_im[n];
+  }
+  return {rr + ii, ir - ri};
+}
+
+constexpr Index most_lag = 4;  ///< samples: 5 positions of a line
+
+/// The samples of a line, parts apart, with zeros beyond both ends.
+struct LineParts {
+  Index coils, length;
+  std::vector<double> re, im;
+  LineParts(const Lines& lines, Index line)
+      : coils(lines.coils), length(lines.length), re(static_cast<std::size_t>(coils * width())), im(re) {
+    for (Index coil = 0; coil < coils; ++coil)
+      for (Index n = 0; n < length; ++n) {
+        const auto& d = lines.at(line, coil)[n];
+        re[at(coil) + static_cast<std::size_t>(n)] = d.re, im[at(coil) + static_cast<std::size_t>(n)] = d.im;
+      }
+  }
+  Index width() const { return length + 2 * most_lag; }
+  std::size_t at(Index coil) const { return static_cast<std::size_t>(coil * width() + most_lag); }
+};
+
+/// Adds sum_n d_b,c(n + lag) conj d_a,c'(n) of two lines b and a, [c][c'][lag].
+void append_correlations(const LineParts& b, const LineParts& a, std::vector<LineValue>& all) {
+  for (Index c = 0; c < b.coils; ++c)
+    for (Index other = 0; other < a.coils; ++other)
+      for (Index lag = -most_lag; lag <= most_lag; ++lag)
+        all.push_back(product_of(b.re.data() + b.at(c) + lag, b.im.data() + b.at(c) + lag,
+                                 a.re.data() + a.at(other), a.im.data() + a.at(other), a.length));
+}
+
 }  // namespace
 
 Array<LineValue> gram_of(const Lines& lines) {
   const Index coils = lines.coils;
   Array<LineValue> gram({coils, coils});
-  for (Index line = 0; line < lines.count; ++line)
+  for (Index line = 0; line < lines.count; ++line) {
+    const LineParts parts(lines, line);
     for (Index a = 0; a < coils; ++a)
-      for (Index b = 0; b < coils; ++b)
-        for (Index n = 0; n < lines.length; ++n)
-          gram[a * coils + b] += conj(lines.at(line, a)[n]) * lines.at(line, b)[n];
+      for (Index b = 0; b <= a; ++b) {
+        const auto product =
+            product_of(parts.re.data() + parts.at(b), parts.im.data() + parts.at(b),
+                       parts.re.data() + parts.at(a), parts.im.data() + parts.at(a), lines.length);
+        gram[a * coils + b] += product;
+        if (b != a) gram[b * coils + a] += conj(product);
+      }
+  }
   return gram;
 }
 
@@ -181,49 +228,31 @@ void LineModel::relate() {
       of_line_[static_cast<std::size_t>(relations_[r][place])].push_back({r, place});
 }
 
-/// Returns sum_n d_b,c(n + lag) conj d_a,c'(n) of two lines b and a, [c][c'][lag].
-LineModel::Correlations LineModel::correlations_of(Index b, Index a, const Lines& lines) {
-  const Index coils = lines.coils, length = lines.length;
-  Correlations all(static_cast<std::size_t>(coils * coils * lags));
-  auto out = all.begin();
-  for (Index c = 0; c < coils; ++c)
-    for (Index other = 0; other < coils; ++other) {
-      const LineValue *x = lines.at(b, c), *y = lines.at(a, other);
-      for (Index lag = 1 - positions; lag < positions; ++lag) {
-        double re = 0, im = 0;
-        const Index first = std::max<Index>(0, -lag), last = std::min(length, length - lag);
-#pragma omp simd reduction(+ : re, im)
-        for (Index n = first; n < last; ++n) {
-          re += x[n + lag].re * y[n].re + x[n + lag].im * y[n].im;
-          im += x[n + lag].im * y[n].re - x[n + lag].re * y[n].im;
-        }
-        *out++ = {re, im};
-      }
-    }
-  return all;
-}
-
 LineModel::Correlations LineModel::correlations_of(const Relation& relation, const Lines& lines) {
+  std::vector<LineParts> parts;
+  for (const Index line : relation) parts.emplace_back(lines, line);
   Correlations all;
-  for (const auto& [b, a] : line_pairs) {
-    const auto of_pair = correlations_of(relation[b], relation[a], lines);
-    all.insert(all.end(), of_pair.begin(), of_pair.end());
-  }
+  for (const auto& [b, a] : line_pairs) append_correlations(parts[b], parts[a], all);
   return all;
 }
 
 /// Fills the correlations of all relations, each pair of lines once.
 void LineModel::correlate() {
+  std::vector<LineParts> parts;
+  for (Index line = 0; line < lines_.count; ++line) parts.emplace_back(lines_, line);
   std::map<std::pair<Index, Index>, Correlations> of_pairs;
+  std::vector<Correlations> of_relations;
   for (const auto& relation : relations_) {
-    Correlations all;
+    auto& all = of_relations.emplace_back();
     for (const auto& [b, a] : line_pairs) {
       auto& of_pair = of_pairs[{relation[b], relation[a]}];
-      if (of_pair.empty()) of_pair = correlations_of(relation[b], relation[a], lines_);
+      if (of_pair.empty())
+        append_correlations(parts[static_cast<std::size_t>(relation[b])],
+                            parts[static_cast<std::size_t>(relation[a])], of_pair);
       all.insert(all.end(), of_pair.begin(), of_pair.end());
     }
-    correlations_.push_back(std::move(all));
   }
+  correlations_ = std::make_shared<const std::vector<Correlations>>(std::move(of_relations));
 }
 
 /// Returns B of a relation with these correlations.
@@ -308,7 +337,7 @@ std::optional<double> LineModel::invert(std::size_t kind, const Correlations& me
 bool LineModel::learn_kind(std::size_t kind, const Factors& h) {
   constexpr int iterations = 3;
   const std::size_t first = kinds_[kind], end = kinds_[kind + 1],
-                    size = correlations_[first].size() / line_pairs.size();
+                    size = (*correlations_)[first].size() / line_pairs.size();
   std::vector<double> weights;
   for (std::size_t r = first; r < end; ++r) {
     double energy = neighbours * noise_;
@@ -318,18 +347,19 @@ bool LineModel::learn_kind(std::size_t kind, const Factors& h) {
   }
   std::optional<double> log_det;
   for (int i = 0; i < iterations; ++i) {
-    Correlations mean(correlations_[first].size());
+    Correlations mean((*correlations_)[first].size());
     for (std::size_t r = first; r < end; ++r)
       for (std::size_t pair = 0; pair < line_pairs.size(); ++pair) {
         const auto factor =
             weights[r - first] * (h[static_cast<std::size_t>(relations_[r][line_pairs[pair][0]])] *
                                   conj(h[static_cast<std::size_t>(relations_[r][line_pairs[pair][1]])]));
-        for (std::size_t n = pair * size; n < (pair + 1) * size; ++n) mean[n] += factor * correlations_[r][n];
+        for (std::size_t n = pair * size; n < (pair + 1) * size; ++n)
+          mean[n] += factor * (*correlations_)[r][n];
       }
     log_det = invert(kind, mean);
     if (!log_det) return false;
     for (std::size_t r = first; r < end; ++r) {
-      blocks_[r] = block_of(correlations_[r], kind);
+      blocks_[r] = block_of((*correlations_)[r], kind);
       weights[r - first] = unknowns() / square(r, h);
     }
   }
@@ -348,18 +378,39 @@ void LineModel::learn(const Factors& h) {
 }
 
 double LineModel::cost(const Factors& h) const {
-  std::vector<double> logs(h.size());
   constexpr double rounding = 1e-14;  // of phases
+  const double for_line = unknowns() / neighbours;
+  double sum = 0, product = 1;
   for (std::size_t j = 0; j < h.size(); ++j)
     if (const double square_of = norm(h[j]); std::abs(square_of - 1) > rounding)
-      logs[j] = std::log(std::max(square_of, 1e-300));
-  double sum = 0;
-  const double for_line = unknowns() / neighbours;
-  for (std::size_t r = 0; r < relations_.size(); ++r) {
-    sum += unknowns() * std::log(square(r, h));
-    for (const Index line : relations_[r]) sum -= for_line * logs[static_cast<std::size_t>(line)];
+      sum -= for_line * static_cast<double>(of_line_[j].size()) * std::log(std::max(square_of, 1e-300));
+  for (std::size_t r = 0; r < relations_.size(); ++r) {  // a logarithm of a product of many
+    const double q = square(r, h);
+    constexpr double large = 1e100;
+    if (!(product * q < large && large * product * q > 1)) sum += unknowns() * std::log(product), product = 1;
+    product *= q;
   }
-  return sum;
+  return sum + unknowns() * std::log(product);
+}
+
+double LineModel::coherence() const {
+  const Index coils = lines_.coils;
+  const auto before = static_cast<std::size_t>(3 * coils * coils *
+                                               lags);  // line_pairs[3]: the line itself and that before it
+  LineValue sum;
+  double sizes = 0;
+  for (std::size_t r = 0; r < kinds_[1]; ++r) {
+    LineValue product;
+    for (Index coil = 0; coil < coils; ++coil)
+      product +=
+          (*correlations_)[r][before + static_cast<std::size_t>((coil * coils + coil) * lags + most_lag)];
+    double energy = 0;
+    for (const Index line : {relations_[r][0], relations_[r][1]})
+      energy += energies_[static_cast<std::size_t>(line)];
+    if (!(energy > 0)) continue;
+    sum += (1 / energy) * product, sizes += std::sqrt(norm(product)) / energy;
+  }
+  return sizes > 0 ? std::sqrt(norm(sum)) / sizes : 0;
 }
 
 /// Adds what each relation costs to the steps between its lines, where it is the same.

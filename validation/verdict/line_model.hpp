@@ -13,6 +13,7 @@
 // phase of each line gains 0.1 where it should gain 1/2: L counts fewer values than a line holds. An unneeded gain of
 // each gains 0.8 to 1.7, as the strength of lines varies: tests of gains divide by 2.
 #include <array>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -76,6 +77,10 @@ class LineModel {
   /// Returns n.
   double unknowns() const { return static_cast<double>(neighbours * positions * lines_.coils); }
 
+  /// Returns |sum| over sum of magnitudes of the products of lines with those before them, at the same positions: 1 where
+  /// the phase between neighbours is the same everywhere.
+  double coherence() const;
+
   using Relation = std::array<Index, neighbours>;  ///< numbers of neighbouring lines
   const std::vector<Relation>& relations() const { return relations_; }
   using Block = std::array<Complex<double>, neighbours * neighbours>;
@@ -97,7 +102,6 @@ class LineModel {
 
   void relate();
   void correlate();
-  static Correlations correlations_of(Index b, Index a, const Lines& lines);
   static Correlations correlations_of(const Relation& relation, const Lines& lines);
   Block block_of(const Correlations& of, std::size_t kind) const;
   double square(std::size_t relation, const Factors& h) const {
@@ -122,9 +126,9 @@ class LineModel {
   std::vector<std::size_t> kinds_;    ///< first relations of each distance of lines; the end as well
   std::vector<std::size_t> kind_of_;  ///< [relation]
   std::vector<std::vector<Use>> of_line_;
-  std::vector<Correlations> correlations_;  ///< [relation]
-  std::vector<Correlations> inverse_;       ///< [kind]: R^-1, summed along its diagonals
-  std::vector<Block> blocks_;               ///< B, [relation]
+  std::shared_ptr<const std::vector<Correlations>> correlations_;  ///< [relation]; copies share them
+  std::vector<Correlations> inverse_;  ///< [kind]: R^-1, summed along its diagonals
+  std::vector<Block> blocks_;          ///< B, [relation]
   double whole_cost_ = 0;
 };
 

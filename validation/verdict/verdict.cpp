@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "recon/array/thread_limit.hpp"
+#include "validation/ordered_sum.hpp"
 #include "validation/verdict/arm_tests.hpp"
 #include "validation/verdict/data_findings.hpp"
 #include "validation/verdict/energies.hpp"
@@ -47,21 +48,30 @@ std::vector<double> times(const VerifierInput<float>& e, const std::vector<Index
 /// Measures border and air of the image.
 void look_at_image(const VerifierInput<float>& e, Verdict& v) {
   const auto& n = e.matrix_size;
-  const Index voxels = Index{n[0]} * n[1] * n[2];
+  const Index lines = Index{n[1]} * n[2], voxels = n[0] * lines;
   const auto power = [&](Index p) {  // of all sets of maps
     double sum = 0;
-    for (Index i = p; i < e.image.size(); i += voxels) sum += std::norm(value_of(e.image[i]));
+    for (Index i = p; i < e.image.size(); i += voxels) sum += std::norm(value_of(e.image.data()[i]));
     return sum;
   };
   const auto is_end = [](Index at, int length) { return length > 1 && (at == 0 || at == length - 1); };
-  double border = 0, all = 0, at_border = 0;
-#pragma omp parallel for schedule(static) reduction(+ : border, all, at_border)
-  for (Index p = 0; p < voxels; ++p) {
-    const double of = power(p);
-    all += of;
-    if (is_end(p % n[0], n[0]) || is_end(p / n[0] % n[1], n[1]) || is_end(p / n[0] / n[1], n[2]))
-      border += of, ++at_border;
-  }
+  struct Sums {
+    double border = 0, all = 0, at_border = 0;
+    Sums& operator+=(const Sums& other) {
+      border += other.border, all += other.all, at_border += other.at_border;
+      return *this;
+    }
+  };
+  const auto [border, all, at_border] = sum_of_parts(lines, Sums{}, [&](Index begin, Index end, Sums& sum) {
+    for (Index line = begin; line < end; ++line) {
+      const bool is_border = is_end(line % n[1], n[1]) || is_end(line / n[1], n[2]);
+      for (Index x = 0; x < n[0]; ++x) {
+        const double of = power(line * n[0] + x);
+        sum.all += of;
+        if (is_border || is_end(x, n[0])) sum.border += of, ++sum.at_border;
+      }
+    }
+  });
   const double mean = positive(all / static_cast<double>(voxels));
   v.border = std::sqrt(border / positive(at_border) / mean);
   std::vector<double> some;  // the darkest tenth of a hundred thousand voxels is that of all
@@ -121,15 +131,22 @@ void try_field_map(const VerifierInput<float>& e, const EnergyTable& table, Verd
   }
   const auto seen = e.encode(turned);
   const Index samples = e.trajectory.sample_count();
-  double onto = 0, square = 0;
-#pragma omp parallel for collapse(2) schedule(static) reduction(+ : onto, square)
-  for (Index coil = 0; coil < e.coil_count; ++coil)
-    for (Index m = 0; m < samples; ++m) {
-      const Index i = coil * samples + m;
-      const Value change = Value(0, -(*e.sample_time_s)[m]) * value_of(seen[i]), r = rest_of(e, i);
-      onto += change.real() * r.real() + change.imag() * r.imag();
-      square += std::norm(change);
+  struct Sums {
+    double onto = 0, square = 0;
+    Sums& operator+=(const Sums& other) {
+      onto += other.onto, square += other.square;
+      return *this;
     }
+  };
+  const auto [onto, square] =
+      sum_of_parts(e.coil_count * samples, Sums{}, [&](Index begin, Index end, Sums& sum) {
+        for (Index i = begin; i < end; ++i) {
+          const Value change = Value(0, -(*e.sample_time_s)[i % samples]) * value_of(seen.data()[i]),
+                      r = rest_of(e, i);
+          sum.onto += change.real() * r.real() + change.imag() * r.imag();
+          sum.square += std::norm(change);
+        }
+      });
   if (square <= 0) return;
   const double amount = 100 * onto / square, uncertainty = 100 * std::sqrt(v.noise_variance / 2 / square);
   v.changes.push_back(make_finding(
@@ -217,7 +234,8 @@ namespace {
 struct Judged final : JudgedVolume {
   Verdict verdict;
   EnergyTable table;
-  double unit = 1;  ///< of the samples
+  double unit = 1;                                   ///< of the samples
+  std::shared_ptr<const std::vector<Index>> starts;  ///< of readouts
 };
 
 /// Returns whether a volume leaves over no more than another one in every shell, coil and readout, but for noise, and
@@ -291,18 +309,21 @@ void test_all(const VerifierInput<float>& input, const std::vector<Index>& start
 }
 
 /// `first`: a volume with the same E; null: none.
-Judged judge_one(const VerifierInput<float>& input, const std::vector<Index>& starts, const Judged* first) {
+Judged judge_one(const VerifierInput<float>& input, const Judged* first) {
   const auto begin = std::chrono::steady_clock::now();
   Judged judged;
-  auto& [verdict, table, unit] = judged;
+  auto& [verdict, table, unit, starts] = judged;
   unit = input.sample_scale;
-  table = energies_of(input, starts);
+  starts =
+      first ? first->starts : std::make_shared<const std::vector<Index>>(readout_starts(input.trajectory));
+  table = energies_of(input,
+                      first ? first->table.samples : shells_of(input.trajectory, input.matrix_size, *starts));
   verdict = weigh(input, table);
   divide_by_readouts(table, verdict);
   if (first && take_findings(*first, judged))
     look_at_image(input, verdict);
   else
-    test_all(input, starts, table, verdict);
+    test_all(input, *starts, table, verdict);
   decide(verdict, input.solver_residual, input.iterations);
   verdict.noise_variance /= unit * unit;
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -340,13 +361,12 @@ std::vector<Verdict> judge(const std::vector<VerifierInput<float>>& inputs,
                            std::shared_ptr<const JudgedVolume>& beside) {
   std::vector<Verdict> verdicts(inputs.size());
   if (inputs.empty()) return verdicts;
-  const auto starts = readout_starts(inputs.front().trajectory);
   const std::size_t begin = beside ? 0 : 1;
-  if (!beside) beside = std::make_shared<const Judged>(judge_one(inputs.front(), starts, nullptr));
+  if (!beside) beside = std::make_shared<const Judged>(judge_one(inputs.front(), nullptr));
   const auto& first = static_cast<const Judged&>(*beside);
   if (begin == 1) verdicts.front() = first.verdict;
   for_each_in_parallel(inputs.size() - begin, [&](std::size_t v) {
-    verdicts[v + begin] = judge_one(inputs[v + begin], starts, &first).verdict;
+    verdicts[v + begin] = judge_one(inputs[v + begin], &first).verdict;
   });
   return verdicts;
 }

@@ -6,7 +6,8 @@
 >>> result.save("out/scan")       # what `fhd recon` writes
 
 Own arrays: `fhd.reconstruct(kspace, trajectory, shape)`. Operators for reconstructions of your own: `fhd.NDFT` (exact
-sums), `fhd.NUFFT` (gridded), `fhd.Sense`, `fhd.Toeplitz`, on arrays of numpy, CuPy and torch. Conventions everywhere:
+sums), `fhd.NUFFT` (gridded), `fhd.Sense`, `fhd.Toeplitz`, `fhd.Encoding` (phases of any form, decay), on arrays of numpy,
+CuPy and torch. Conventions everywhere:
 images [z][y][x]; trajectories [sample][axis] with columns x, y, z in cycles per field of view, or in `trajectory_unit=`;
 voxel n of N lies at (n - N // 2) / N.
 """
@@ -14,7 +15,7 @@ voxel n of N lies at (n - N // 2) / N.
 from fhd._native import DeviceError, Error, built_with_cuda
 from fhd._native import version as __version__
 from fhd.checks import Certificate, Verdict
-from fhd.operators import NDFT, NUFFT, Operator, Sense, Toeplitz
+from fhd.operators import NDFT, NUFFT, Encoding, Operator, Sense, Toeplitz
 from fhd.reconstruction import Result, load, load_image, options, recon, reconstruct
 from fhd.scan import Scan, Volume, read
 
@@ -23,6 +24,7 @@ __all__ = [
     "NUFFT",
     "Certificate",
     "DeviceError",
+    "Encoding",
     "Error",
     "Operator",
     "Result",

@@ -1,6 +1,6 @@
 """The compiled module. Its functions are for the files beside it."""
 
-from typing import Any, Callable, Mapping, Optional, Sequence
+from typing import Any, Callable, Mapping, Optional, Sequence, overload
 
 version: str
 built_with_cuda: bool
@@ -13,7 +13,10 @@ class DeviceError(Error):
 
 class Transform:
     sample_count: int
+    @overload
     def __init__(self, trajectory: Any, matrix_size: Sequence[int], accuracy: Optional[float]) -> None: ...
+    @overload
+    def __init__(self, coefficients: Any, basis: Any, decay: Any, sample_time: Any, matrix_size: Sequence[int]) -> None: ...
     def accuracy(self, in_double: bool, device: int) -> float: ...
     def density_weights(self) -> Any: ...
     def apply(self, images: Any, samples: Any, adjoint: bool) -> None: ...

@@ -56,7 +56,7 @@ class _Apply(torch.autograd.Function):
 
 def apply(operator: Any, values: Any, is_adjoint: bool) -> Any:
     """Return A values, or A^H values, with a record for gradients."""
-    trajectory = getattr(operator, "trajectory", torch.empty(0))  # a Toeplitz operator has a gradient of the image alone
-    if not isinstance(trajectory, torch.Tensor):
-        trajectory = torch.as_tensor(trajectory)
+    trajectory = getattr(operator, "trajectory", None)
+    if not isinstance(trajectory, torch.Tensor):  # none: there is a gradient of the image, or the samples, alone
+        trajectory = torch.as_tensor([] if trajectory is None else trajectory)
     return _Apply.apply(torch.as_tensor(values), trajectory, operator, is_adjoint)

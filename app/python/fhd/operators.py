@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fhd import _native
 from fhd._native import Error
 from fhd.arrays import complex_array, complex_to_numpy, empty, library, wait_for
-from fhd.given_arrays import lengths_of, positions_of, scale_of, weights_of
+from fhd.given_arrays import lengths_of, positions_of, real_of_shape, real_to_numpy, scale_of, shape_of, text_of, weights_of
 
 
 #: an array of CuPy or torch
@@ -60,12 +60,12 @@ class Operator(_Map):
     sample_shape: tuple[int, ...]
     #: of fhd._native, with apply(images, samples, is_adjoint)
     _native: Any
-    _normal: Optional[Toeplitz] = None
+    _normal: Union[Toeplitz, _Explicit, None] = None
 
     @property
     def trajectory(self) -> Any:
-        """The positions in cycles per field of view; a torch tensor that requires a gradient gets one."""
-        raise NotImplementedError
+        """The positions in cycles per field of view; a torch tensor that requires a gradient gets one. None: it has no such."""
+        return None
 
     def values(self, values: Any, is_adjoint: bool = False) -> Any:
         """Return A image, or A^H samples, without a record for gradients."""
@@ -89,7 +89,7 @@ class Operator(_Map):
     def _product(self, values: Any) -> Any:
         return self.apply(values)
 
-    def _toeplitz(self) -> Toeplitz:
+    def _toeplitz(self) -> Union[Toeplitz, _Explicit]:
         raise NotImplementedError
 
     def _kind(self) -> str:
@@ -166,7 +166,7 @@ class Adjoint(_Map):
 
 
 class _Explicit(_Map):
-    """A^H A, both carried out: differentiable with respect to the trajectory."""
+    """A^H A, both carried out: where there is no point spread, or the trajectory needs a gradient."""
 
     def __init__(self, operator: Operator):
         self._operator = operator
@@ -279,6 +279,67 @@ class Sense(Operator):
 
     def _kind(self) -> str:
         return f"{len(self._maps)} coils, {self.transform._kind()}"
+
+
+class Encoding(Operator):
+    """The full signal equation, with phases of any form, decay and coils, as exact sums:
+
+        d_c(m) = sum over p of S_c(p) rho(p) exp(-i sum over l of kappa_l(m) b_l(p) - R(p) t_m)
+
+    coefficients: kappa, [term] and the axes of the samples. basis: b, [term] and the shape of the image; the product of
+        both is in radians. k . r is three terms (2 pi k and r), off-resonance one (sample times and the map in rad/s).
+    shape: of the image, [y][x] or [z][y][x]. maps: sensitivities, [coil] and that shape; samples are then [coil]....
+    decay_per_s: R = 1/T2*, of that shape, with the sample times t in s.
+    """
+
+    def __init__(
+        self,
+        coefficients: Any,
+        basis: Any,
+        shape: Union[int, Sequence[int]],
+        maps: Any = None,
+        *,
+        decay_per_s: Any = None,
+        sample_time_s: Any = None,
+    ):
+        kappa, b = real_to_numpy(coefficients, "coefficients"), real_to_numpy(basis, "basis")
+        self.shape = shape_of(shape, b.ndim - 1)
+        if kappa.ndim < 2 or kappa.size == 0:
+            raise Error(f"coefficients: expected [term][sample] with at least one of each, found {text_of(kappa.shape)}")
+        terms, samples = kappa.shape[0], kappa.shape[1:]
+        if b.shape != (terms, *self.shape):
+            remedy = "; give basis.reshape(-1, *shape)" if b.size == terms * math.prod(self.shape) else ""
+            raise Error(
+                f"basis: expected {text_of((terms, *self.shape))}, the terms of coefficients and the shape of the image, "
+                f"found {text_of(b.shape)}{remedy}"
+            )
+        if (decay_per_s is None) != (sample_time_s is None):
+            raise Error("decay_per_s: expected together with sample_time_s, found one of them")
+        decay = times = None
+        if decay_per_s is not None:
+            decay = real_of_shape(decay_per_s, self.shape, "decay_per_s", "the shape of the image", np.float64).reshape(-1)
+            times = real_of_shape(sample_time_s, samples, "sample_time_s", "a time for each sample", np.float64).reshape(-1)
+        self._arguments = (coefficients, basis, self.shape, maps, decay_per_s, sample_time_s)
+        self._terms, self._coils, self.sample_shape = terms, 0, samples
+        self._native: Any = _native.Transform(
+            kappa.reshape(terms, -1), b.reshape(terms, -1), decay, times, matrix_size(self.shape)
+        )
+        if maps is not None:
+            values = _maps_of(maps, self.shape)
+            self._native, self._coils = _native.Sense(self._native, values), len(values)
+            self.sample_shape = (self._coils, *samples)
+
+    def __reduce__(self) -> Any:
+        *given, decay, times = self._arguments
+        return partial(Encoding, decay_per_s=decay, sample_time_s=times), tuple(given)
+
+    def _toeplitz(self) -> _Explicit:
+        return _Explicit(self)
+
+    def _kind(self) -> str:
+        coils = f"{self._coils} coils, " if self._coils else ""
+        decay = "" if self._arguments[4] is None else " and decay"
+        return f"{coils}exact sums of {self._terms} terms{decay}"
 
 
 class Toeplitz(_Map):

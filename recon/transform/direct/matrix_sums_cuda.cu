@@ -4,6 +4,7 @@
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/pointwise_cuda.cuh"
+#include "recon/transform/coil_scales_cuda.cuh"
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/matrix_adjoint_cuda.cuh"
 #include "recon/transform/direct/matrix_forward_cuda.cuh"
@@ -43,29 +44,6 @@ template <class T>
 __global__ void make_phases_kernel(const double* k, std::int64_t count, int n, Phase<T>* half_voxel) {
   const std::int64_t m = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (m < count) half_voxel[m] = phase_of_ratio<T>(k[m], 2.0 * n);
-}
-
-// largest[coil] = bits of the largest |re|, |im| of the coil; the bits of numbers >= 0 are in their order, NaN beyond all.
-// Maxima do not depend on their order. One thread per value, in turns.
-__global__ void find_largest_kernel(const float2* values, std::int64_t size, unsigned* largest) {
-  const float2* of_coil = values + blockIdx.y * size;
-  unsigned bits = 0;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size;
-       i += std::int64_t{gridDim.x} * blockDim.x)
-    bits = max(bits, max(__float_as_uint(fabsf(of_coil[i].x)), __float_as_uint(fabsf(of_coil[i].y))));
-  bits = __reduce_max_sync(~0u, bits);
-  if (threadIdx.x % 32 == 0) atomicMax(largest + blockIdx.y, bits);
-}
-
-// scale[coil]: the power of two that brings the largest value below 2^data_exponent; 1 for zeros and for what is not finite.
-__global__ void make_scales_kernel(const unsigned* largest, std::int64_t coils, float* scale) {
-  const std::int64_t coil = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (coil >= coils) return;
-  const float value = __uint_as_float(largest[coil]);
-  constexpr int most = 120;  // a power of two and its inverse are normal numbers
-  int exponent = 0;
-  frexpf(value, &exponent);
-  scale[coil] = value > 0 && isfinite(value) ? ldexpf(1, max(-most, min(most, data_exponent - exponent))) : 1;
 }
 
 template <class Kernel>
@@ -112,21 +90,6 @@ struct Place {
   unsigned char* workspace;
 };
 
-/// Scales of the coils' largest values, on the device.
-const float* scales(const Place& place, const float2* values, std::int64_t coils, std::int64_t size) {
-  float* scale = memory_for(place.scale, 2 * coils, place.device);
-  auto* largest = reinterpret_cast<unsigned*>(scale + coils);
-  device::check(cudaMemsetAsync(largest, 0, static_cast<std::size_t>(coils) * sizeof(unsigned),
-                                device::cuda::default_stream()),
-                "clearing an array");
-  const unsigned blocks = std::min(blocks_for(size), 1024u);
-  find_largest_kernel<<<dim3(blocks, static_cast<unsigned>(coils)), small_block>>>(values, size, largest);
-  device::check_launch("find_largest_kernel");
-  make_scales_kernel<<<blocks_for(coils), small_block>>>(largest, coils, scale);
-  device::check_launch("make_scales_kernel");
-  return scale;
-}
-
 /// Adds up a pass in several shares: values = the sum of theirs.
 template <class T, class Value>
 void add_splits(int splits, std::int64_t size, const Value* sums, Value* values) {
@@ -143,7 +106,8 @@ void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhase
                        *const factors_1 = place.workspace + plan.factors[1],
                        *const images = place.workspace + plan.images;
   const float* scale = nullptr;
-  if constexpr (parts != Parts::whole) scale = scales(place, data, coils, phases.samples);
+  if constexpr (parts != Parts::whole)
+    scale = coil_scales(place.scale, place.device, data, coils, phases.samples, data_exponent);
   const dim3 grid(static_cast<unsigned>(cut.tiles() * coils), static_cast<unsigned>(plan.splits));
   for_each_pass<parts>(
       plan, phases.samples, coils,
@@ -172,7 +136,8 @@ void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhase
   const auto& cut = plan.cut;
   unsigned char* const images = place.workspace + plan.images;
   const float* scale = nullptr;
-  if constexpr (parts != Parts::whole) scale = scales(place, values, coils, cut.points());
+  if constexpr (parts != Parts::whole)
+    scale = coil_scales(place.scale, place.device, values, coils, cut.points(), data_exponent);
   const std::int64_t all = cut.tiles();
   for (std::int64_t first = 0; first < all; first += plan.tiles) {
     const TileRange tiles{first, std::min(plan.tiles, all - first)};

@@ -2,12 +2,14 @@
 // of sample_grid_cuda.cuh.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "recon/array/cufft.hpp"
 #include "recon/array/pointwise_cuda.cuh"
+#include "recon/transform/gridded/grid_passes.hpp"
 #include "recon/transform/gridded/gridded.hpp"
 #include "recon/transform/gridded/sample_grid_cuda.cuh"
 #include "recon/transform/gridded/tensor_grid_cuda.cuh"
@@ -155,16 +157,23 @@ class GriddedTransformCuda final : public FourierTransform<T> {
       const auto factors = gridding.deapodisation(axis);
       deapodisation_[axis] = on_device(std::vector<T>(factors.begin(), factors.end()), this->device());
     }
+    if (std::is_same_v<T, float> && GridPasses::take(gridding)) passes_.emplace(gridding, this->device());
   }
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
-    for_each_group(this->check_batch(images, samples), [&](std::int64_t first, int coils, const auto& fft) {
+    for_each_group(this->check_batch(images, samples), [&](std::int64_t first, int coils) {
       T* bounds = on_tensor_cores ? reinterpret_cast<T*>(scratch_.data()) : nullptr;
-      pad_images_kernel<T><<<line_blocks(shape_.size, coils), line_block>>>(
-          matrix_, shape_, deapodisation(), images.data() + first * voxels(), points_.data(), bounds);
-      device::check_launch("pad_images_kernel");
+      const Complex<T>* of_group = images.data() + first * voxels();
+      if (passes_) {
+        if constexpr (std::is_same_v<T, float>)
+          passes_->image_to_grid(of_group, coils, points_.data(), bounds);
+      } else {
+        pad_images_kernel<T><<<line_blocks(shape_.size, coils), line_block>>>(
+            matrix_, shape_, deapodisation(), of_group, points_.data(), bounds);
+        device::check_launch("pad_images_kernel");
+      }
       if constexpr (on_tensor_cores) grid_.set_bounds(bounds, matrix_.n[1] * matrix_.n[2], coils);
-      fft.image_to_grid(points_.data(), scratch_.data());
+      if (!passes_) fft_of(coils).image_to_grid(points_.data(), scratch_.data());
       Complex<T>* values = samples.data() + first * this->sample_count();
       if constexpr (on_tensor_cores)
         grid_.interpolate(points_.data(), coils, scratch_.data(), values, this->sample_count());
@@ -176,15 +185,20 @@ class GriddedTransformCuda final : public FourierTransform<T> {
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
     const std::int64_t all = this->check_batch(images, samples);
     [[maybe_unused]] const std::int64_t row_elements = cost_.row_elements(cost_.coils_together(all));
-    for_each_group(all, [&](std::int64_t first, int coils, const auto& fft) {
+    for_each_group(all, [&](std::int64_t first, int coils) {
       const Complex<T>* values = samples.data() + first * this->sample_count();
       if constexpr (on_tensor_cores)
         grid_.spread(values, this->sample_count(), coils, scratch_.data(), points_.data());
       else
         grid_.spread(values, this->sample_count(), coils, scratch_.data(), row_elements, points_.data());
-      fft.grid_to_image(points_.data(), scratch_.data());
-      crop_grid_kernel<T><<<line_blocks(matrix_.n, coils), line_block>>>(
-          matrix_, shape_, deapodisation(), points_.data(), images.data() + first * voxels());
+      Complex<T>* of_group = images.data() + first * voxels();
+      if (passes_) {
+        if constexpr (std::is_same_v<T, float>) passes_->grid_to_image(points_.data(), coils, of_group);
+        return;
+      }
+      fft_of(coils).grid_to_image(points_.data(), scratch_.data());
+      crop_grid_kernel<T><<<line_blocks(matrix_.n, coils), line_block>>>(matrix_, shape_, deapodisation(),
+                                                                         points_.data(), of_group);
       device::check_launch("crop_grid_kernel");
     });
   }
@@ -204,7 +218,7 @@ class GriddedTransformCuda final : public FourierTransform<T> {
     return {blocks_for(std::int64_t{size[1]} * size[2], line_block.y), static_cast<unsigned>(coils)};
   }
 
-  /// body(first coil, coils, FFT) for groups of coils whose grids fit, of nearly equal size.
+  /// body(first coil, coils) for groups of coils whose grids fit, of nearly equal size.
   template <class Body>
   void for_each_group(std::int64_t coils, Body body) const {
     const CurrentDevice guard(this->device());
@@ -217,7 +231,7 @@ class GriddedTransformCuda final : public FourierTransform<T> {
     memory_for(scratch_, scratch, this->device());
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t first = coils * group / groups, used = coils * (group + 1) / groups - first;
-      body(first, static_cast<int>(used), fft_of(static_cast<int>(used)));
+      body(first, static_cast<int>(used));
     }
   }
 
@@ -239,7 +253,8 @@ class GriddedTransformCuda final : public FourierTransform<T> {
   Grid grid_;
   MatrixSize matrix_;
   Array<T> deapodisation_[3];
-  mutable std::vector<std::pair<int, GridFft<T>>> ffts_;  ///< by their coils
+  std::optional<GridPasses> passes_;                      ///< of single precision, where they take the grid
+  mutable std::vector<std::pair<int, GridFft<T>>> ffts_;  ///< else, by their coils
   mutable Array<Complex<T>> points_;                      ///< the grids of a group: [z][coil][y][x]
   mutable Array<Complex<T>> scratch_;                     ///< of spreading and interpolating, or cuFFT's
 };

@@ -104,9 +104,11 @@ void TensorGridCuda::enter_samples(const Array<double>& k, const GriddedCost& co
   invert_order_kernel<<<blocks_for(entries_), small_block>>>(sorted.order.data(), entries_, place_.data());
   device::check_launch("invert_order_kernel");
   distances_ = Array<float>({3, entries_}, device_);
-  write_distances_kernel<<<blocks_for(samples_), small_block>>>(
-      k.data(), samples_, geometry, first_entry_.data(), place_.data(), entries_, distances_.data());
-  device::check_launch("write_distances_kernel");
+  sample_ = Array<std::int32_t>({entries_}, device_);
+  write_entries_kernel<<<blocks_for(samples_), small_block>>>(k.data(), samples_, geometry,
+                                                              first_entry_.data(), place_.data(), entries_,
+                                                              distances_.data(), sample_.data());
+  device::check_launch("write_entries_kernel");
 
   const TensorPlan plan(sorted.begins.to(Device::cpu()).data(), shape_, cost.tensors()->longest_run);
   groups_ = plan.groups.to(device_);
@@ -124,14 +126,15 @@ std::int64_t TensorGridCuda::scratch_elements(std::int64_t coils) const {
 float* TensorGridCuda::bounds(int coils) const { return memory_for(bounds_, coils, device_); }
 
 /// Returns the entries that the sweeps read.
-static TileEntries entries_of(const Array<float>& distances, const Array<TensorGroup>& groups,
-                              const Array<TensorRun>& runs, const Array<std::int32_t>& row_lists) {
-  const std::int64_t count = distances.extent(1);
-  return {{distances.data(), distances.data() + count, distances.data() + 2 * count},
-          groups.data(),
-          runs.data(),
-          row_lists.data(),
-          count};
+TileEntries TensorGridCuda::entries() const {
+  const float* distances = distances_.data();
+  return {{distances, distances + entries_, distances + 2 * entries_},
+          groups_.data(),
+          runs_.data(),
+          row_lists_.data(),
+          sample_.data(),
+          entries_,
+          samples_};
 }
 
 template <bool split>
@@ -139,16 +142,14 @@ void TensorGridCuda::spread_products(const Complex<float>* values, std::int64_t 
                                      const CoilBlocks& coils, Complex<float>* scratch,
                                      Complex<float>* grid) const {
   const auto coil_blocks = static_cast<unsigned>(coils.blocks);
-  auto* scattered = reinterpret_cast<ScatteredValue<split>*>(scratch);
-  scatter_values_kernel<split><<<dim3(blocks_for(samples_ * coils.slots), coil_blocks), small_block>>>(
-      values, value_stride, samples_, coils, first_entry_.data(), place_.data(), entries_, bounds_.data(),
-      scattered);
-  device::check_launch("scatter_values_kernel");
-  Complex<float>* rows = scratch + entries_ * coils.blocks * coils.slots;
-  const TileEntries entries = entries_of(distances_, groups_, runs_, row_lists_);
+  auto* packed = reinterpret_cast<PackedValue<split>*>(scratch);
+  pack_values_kernel<split><<<dim3(blocks_for(samples_ * coils.slots), coil_blocks), small_block>>>(
+      values, value_stride, samples_, coils, bounds_.data(), packed);
+  device::check_launch("pack_values_kernel");
+  Complex<float>* rows = scratch + samples_ * coils.blocks * coils.slots;
   spread_tiles_kernel<split><<<dim3(static_cast<unsigned>(runs_.size()), coil_blocks), warp_size>>>(
-      kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils.coils), entries, coils,
-      scattered, SpreadOutput{bounds_.data(), rows, grid});
+      kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils.coils), entries(), coils,
+      packed, SpreadOutput{bounds_.data(), rows, grid});
   device::check_launch("spread_tiles_kernel");
   if (sums_.empty()) return;
   add_tile_rows_kernel<<<dim3(blocks_for(sums_.size(), warps_of_block), static_cast<unsigned>(coils.coils)),
@@ -182,22 +183,23 @@ void TensorGridCuda::set_bounds(const float* lines, int line_count, int coils) c
 void TensorGridCuda::interpolate(const Complex<float>* grid, int coils, Complex<float>* scratch,
                                  Complex<float>* values, std::int64_t value_stride) const {
   const CoilBlocks blocks(coils);
-  const TileEntries entries = entries_of(distances_, groups_, runs_, row_lists_);
   const auto sweep = [&]<bool split>() {
+    auto* parts = reinterpret_cast<SamplePart<split>*>(scratch);
     interpolate_tiles_kernel<split>
         <<<dim3(static_cast<unsigned>(runs_.size()), static_cast<unsigned>(blocks.blocks)), warp_size>>>(
-            kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils), entries, blocks,
-            grid, bounds_.data(), scratch);
+            kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils), entries(),
+            blocks, grid, bounds_.data(), parts);
     device::check_launch("interpolate_tiles_kernel");
+    gather_values_kernel<split>
+        <<<dim3(blocks_for(samples_ * blocks.slots), static_cast<unsigned>(blocks.blocks)), small_block>>>(
+            parts, samples_, blocks, first_entry_.data(), place_.data(), entries_, bounds_.data(), values,
+            value_stride);
+    device::check_launch("gather_values_kernel");
   };
   if (gridding_.products == Products::split_half)
     sweep.template operator()<true>();
   else
     sweep.template operator()<false>();
-  gather_values_kernel<<<dim3(blocks_for(samples_ * blocks.slots), static_cast<unsigned>(blocks.blocks)),
-                         small_block>>>(scratch, samples_, blocks, first_entry_.data(), place_.data(),
-                                        entries_, values, value_stride);
-  device::check_launch("gather_values_kernel");
 }
 
 }  // namespace fhd

@@ -7,6 +7,9 @@
 #include "recon/domain/scan.hpp"
 #include "recon/transform/gridded/gridded_cost.hpp"
 
+namespace fhd::tensor_gridding {
+struct TileEntries;
+}
 namespace fhd {
 
 /// Every entry expects its device to be the current one.
@@ -33,6 +36,7 @@ class TensorGridCuda {
   void spread_products(const Complex<float>* values, std::int64_t value_stride, const CoilBlocks& coils,
                        Complex<float>* scratch, Complex<float>* grid) const;
   float* bounds(int coils) const;
+  tensor_gridding::TileEntries entries() const;
 
   Device device_;
   Gridding gridding_;
@@ -40,6 +44,7 @@ class TensorGridCuda {
   std::int64_t samples_, entries_ = 0, rows_ = 0;
   Array<std::int32_t> first_entry_, place_;  ///< of the samples' entries; where those were sorted to
   Array<float> distances_;                   ///< [axis][entry]
+  Array<std::int32_t> sample_;               ///< of an entry
   Array<TensorGroup> groups_;
   Array<TensorRun> runs_;
   Array<std::int32_t> row_lists_;

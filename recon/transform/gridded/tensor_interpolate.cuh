@@ -23,7 +23,7 @@ template <bool split>
 __device__ __forceinline__ void read_plane(const Complex<float>* grid_of_coil, int plane,
                                            const GridLayout& grid, const Sweep& sweep, float scale, Lane lane,
                                            int slot, WindowFactor<split>& window) {
-  const Complex<float>* at = grid_of_coil + plane % grid.size[2] * grid.stride_z;
+  const Complex<float>* at = grid_of_coil + wrapped(plane, grid) * grid.stride_z;
   Complex<float> points[TensorShape::tile_y][2];
 #pragma unroll
   for (int y = 0; y < TensorShape::tile_y; ++y)
@@ -62,7 +62,7 @@ __device__ __forceinline__ void prefetch_planes(const Complex<float>* grid_of_co
                                                 const GridLayout& grid, const Sweep& sweep, Lane lane) {
   if (lane.g >= sweep.coils || sweep.y + lane.t >= grid.size[1]) return;
   for (int i = 0; i < grid.zone_planes; ++i)
-    device::prefetch_l2(grid_of_coil + (plane + grid.window_planes + i) % grid.size[2] * grid.stride_z +
+    device::prefetch_l2(grid_of_coil + wrapped(plane + grid.window_planes + i, grid) * grid.stride_z +
                         lane.t * grid.stride_y);
 }
 
@@ -173,44 +173,49 @@ __device__ __forceinline__ void interpolate_group(const InterpolateTable& table,
   }
 }
 
+/// A lane's results of a coil or two, of the last one, too, where their number is odd.
+__device__ __forceinline__ void store(const float (&result)[2][2], int slots, Complex<float>* at) {
+  constexpr float unscale = 1 / (scale_of_weights * scale_of_weights);
+  if (slots > 1)
+    *reinterpret_cast<float4*>(at) = make_float4(unscale * result[0][0], unscale * result[1][0],
+                                                 unscale * result[0][1], unscale * result[1][1]);
+  else
+    *at = {unscale * result[0][0], unscale * result[1][0]};
+}
+__device__ __forceinline__ void store(const float (&result)[2][2], int slots, __half2* at) {
+  constexpr float unscale = scale_of_parts / (scale_of_weights * scale_of_weights);
+  const std::uint32_t first = bits(__floats2half2_rn(unscale * result[0][0], unscale * result[1][0])),
+                      second = bits(__floats2half2_rn(unscale * result[0][1], unscale * result[1][1]));
+  if (slots > 1)
+    *reinterpret_cast<uint2*>(at) = make_uint2(first, second);
+  else
+    *at = halves(first);
+}
+
 /// A group's results, [entry][slot].
+template <class Part>
 __device__ __forceinline__ void write_group(const float (&result)[2][2][2], TensorGroup group,
-                                            const Sweep& sweep, int slots, const float (&unscale)[2],
-                                            Lane lane, Complex<float>* values) {
+                                            const Sweep& sweep, int slots, Lane lane, Part* parts) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int s = lane.g + 8 * h, coil = 2 * lane.t;
     if (s >= group.zone_count % 32 || coil >= sweep.coils) continue;
-    Complex<float>* at = values + std::int64_t{group.begin + s} * slots + coil;
-    const float4 both = make_float4(unscale[0] * result[h][0][0], unscale[0] * result[h][1][0],
-                                    unscale[1] * result[h][0][1], unscale[1] * result[h][1][1]);
-    if (slots > 1)
-      *reinterpret_cast<float4*>(at) = both;  // of the last one, too, where their number is odd
-    else
-      *at = {both.x, both.y};
+    store(result[h], slots, parts + std::int64_t{group.begin + s} * slots + coil);
   }
 }
 
-// One warp per run (blockIdx.x) and block of coils (blockIdx.y). `values` is [block of coils][entry] [slot]: what the entry's
-// tile gives to its sample. |grid| <= largest[coil]. The weights of the next group are made while this one's products are
+// One warp per run (blockIdx.x) and block of coils (blockIdx.y). `parts` is [block of coils][entry][slot]. |grid| <= largest[coil]. The weights of the next group are made while this one's products are
 // under way.
 template <bool split>
 __global__ void __launch_bounds__(warp_size, split ? 8 : 12)
     interpolate_tiles_kernel(const __grid_constant__ TileKernel<kernel_terms<split>> kernel,
                              const GridLayout grid, const TileEntries entries, const CoilBlocks blocks,
-                             const Complex<float>* points, const float* largest, Complex<float>* values) {
+                             const Complex<float>* points, const float* largest, SamplePart<split>* parts) {
   __shared__ InterpolateTable tables[2];
   const Lane lane;
   const Sweep sweep(grid, entries, blocks, blockIdx.x);
-  values += blockIdx.y * entries.entry_count * blocks.slots;
-  const auto largest_of = [&](int coil) {
-    return coil < sweep.coils ? largest[sweep.first_coil + coil] : 1.0f;
-  };
-  const float scale = scale_of(largest_of(lane.g));
-  float unscale[2];
-#pragma unroll
-  for (int i = 0; i < 2; ++i)
-    unscale[i] = 1 / (scale_of(largest_of(2 * lane.t + i)) * (scale_of_weights * scale_of_weights));
+  parts += blockIdx.y * entries.entry_count * blocks.slots;
+  const float scale = scale_of(lane.g < sweep.coils ? largest[sweep.first_coil + lane.g] : 1.0f);
   const Complex<float>* grid_of_coil = points + (sweep.first_coil + lane.g) * grid.stride_coil +
                                        sweep.y * grid.stride_y + sweep.x + 2 * lane.t;
   const int last = sweep.run.group_count - 1;
@@ -249,7 +254,7 @@ __global__ void __launch_bounds__(warp_size, split ? 8 : 12)
     float result[2][2][2] = {};
     interpolate_group<split>(tables[i % 2], window, lane, result);
     evaluate_entries<split>(kernel, along, of_y, places, lane, tables[(i + 1) % 2]);
-    write_group(result, group, sweep, blocks.slots, unscale, lane, values);
+    write_group(result, group, sweep, blocks.slots, lane, parts);
     along = later, of_y = later_y;
     group = next, next = second, second = third;
   }

@@ -90,7 +90,8 @@ TensorSizes::TensorSizes(const TensorShape& shape, std::int64_t samples, int mul
 constexpr double uneven = 1.1;
 
 double TensorSizes::bytes(std::int64_t samples) const {
-  constexpr double of_entry = 3 * sizeof(float) + sizeof(std::int32_t);  // distances; where it was sorted to
+  constexpr double of_entry =
+      3 * sizeof(float) + 2 * sizeof(std::int32_t);  // distances; its place, its sample
   return entries * of_entry + (static_cast<double>(samples) + 1) * sizeof(std::int32_t) +
          uneven * (groups * sizeof(TensorGroup) + runs * sizeof(TensorRun) +
                    listed_rows * sizeof(std::int32_t) + sums * sizeof(TensorSum));

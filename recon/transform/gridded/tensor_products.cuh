@@ -14,7 +14,7 @@
 //
 // Halves have 11 bits. Products::split_half keeps of every factor the rest after rounding, too, and adds three
 // products, high high + low high + high low, to what 22 bits carry. Products::half takes one product of factors
-// rounded once or twice: (phi_x phi_y) and the grid once, (phi_z d) twice. Weights are scaled by 16 along x and
+// rounded once or twice: (phi_x phi_y), the grid and what a tile gives to a sample once, (phi_z d) twice. Weights are scaled by 16 along x and
 // y, values by a power of two that brings the largest one below 2^14, so that neither leaves the range of
 // halves.
 //
@@ -25,14 +25,15 @@
 // gather_values_kernel adds the entries of a sample in their order. So two runs give the same bits.
 //
 // Floor of a group and 8 coils, of either sweep: 32 products (96 split) and about 370 (480 split) other
-// instructions, of which 170 evaluate weights; bytes of an entry: 12 for its place, 64 for its values (32 where
-// halves are spread). Besides, every point of the grid once.
+// instructions, of which 170 evaluate weights; bytes of an entry: 16 for its place and sample, 64 for its values
+// (32 where halves are multiplied). Besides, every point of the grid once.
 //
 // Sources: gridding of binned samples by the owners of grid points, Gai et al., J. Parallel Distrib. Comput.
 // 73:686 (2013); numbers as sums of halves, Ootomo and Yokota, Int. J. High Perform. Comput. Appl. 36:475 (2022).
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "recon/array/complex.hpp"
 #include "recon/array/tensor_core.cuh"
@@ -68,7 +69,8 @@ struct TileEntries {
   const TensorGroup* groups;
   const TensorRun* runs;
   const std::int32_t* row_lists;
-  std::int64_t entry_count;
+  const std::int32_t* sample;  ///< of an entry
+  std::int64_t entry_count, sample_count;
 };
 
 __device__ __forceinline__ std::uint32_t bits(__half2 value) {
@@ -161,6 +163,11 @@ struct Sweep {
 __device__ __forceinline__ int planes_between(const GridLayout& grid, int zone, int next) {
   return min((next - zone) * grid.zone_planes, grid.window_planes);
 }
+/// Where a plane beyond the last lies on the periodic grid: most often at once, without a division.
+__device__ __forceinline__ int wrapped(int plane, const GridLayout& grid) {
+  while (plane >= grid.size[2]) plane -= grid.size[2];
+  return plane;
+}
 /// Where slot `slot` lies in a window that begins at `plane`.
 __device__ __forceinline__ int place_of_slot(int slot, int plane) {
   return (slot - plane) & (TensorShape::window - 1);
@@ -181,16 +188,28 @@ struct TileFactor {
   std::uint32_t high[2][4], low[2][4];
 };
 
-/// Values of an entry and a coil, as scatter_values_kernel writes them.
+/// Values of a sample and a coil, as pack_values_kernel writes them.
 template <bool split>
-struct ScatteredValue {
+struct PackedValue {
   std::uint32_t high, low;
   __device__ SplitPair pair() const { return {high, low}; }
 };
 template <>
-struct ScatteredValue<false> {
+struct PackedValue<false> {
   std::uint32_t high;
   __device__ SplitPair pair() const { return {high, 0u}; }
 };
+
+/// The part of a sample that one tile gives, as interpolate_tiles_kernel writes it: times scale_of(largest[coil]); in halves
+/// times scale_of_parts, too, which keeps the sum of the grid's points, up to 2^14 each, times their weights below 2^16.
+template <bool split>
+using SamplePart = std::conditional_t<split, Complex<float>, __half2>;
+constexpr float scale_of_parts = 0.125f;
+
+__device__ __forceinline__ Complex<float> load(Complex<float> part) { return part; }
+__device__ __forceinline__ Complex<float> load(__half2 part) {
+  const float2 both = __half22float2(part);
+  return {both.x / scale_of_parts, both.y / scale_of_parts};
+}
 
 }  // namespace fhd::tensor_gridding

@@ -92,14 +92,16 @@ __global__ void invert_order_kernel(const std::int32_t* order, std::int64_t entr
   if (i < entries) place[order[i]] = static_cast<std::int32_t>(i);
 }
 
-// distance(axis, place(e)) of the entries of a sample; [axis][entry]. One thread per sample.
-__global__ void write_distances_kernel(const double* k, std::int64_t samples, const TileGeometry geometry,
-                                       const std::int32_t* first_entry, const std::int32_t* place,
-                                       std::int64_t entries, float* distances) {
+// distance(axis, place(e)) of the entries of a sample, [axis][entry]; sample(place(e)) = m. One thread per sample.
+__global__ void write_entries_kernel(const double* k, std::int64_t samples, const TileGeometry geometry,
+                                     const std::int32_t* first_entry, const std::int32_t* place,
+                                     std::int64_t entries, float* distances, std::int32_t* sample) {
   const std::int64_t m = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (m >= samples) return;
   for_each_entry(k, samples, m, geometry, [&](int number, int, int, const float* distance) {
-    for (int i = 0; i < 3; ++i) distances[i * entries + place[first_entry[m] + number]] = distance[i];
+    const std::int32_t at = place[first_entry[m] + number];
+    for (int i = 0; i < 3; ++i) distances[i * entries + at] = distance[i];
+    sample[at] = static_cast<std::int32_t>(m);
   });
 }
 
@@ -118,42 +120,39 @@ __global__ void find_largest_kernel(const Complex<float>* values, std::int64_t s
   if (threadIdx.x % warp_size == 0) atomicMax(largest + blockIdx.y, found);
 }
 
-// out(block of coils, place(e), slot) = values(coil, m), scaled, in halves, for the entries e of each sample m.
-// One thread per sample and slot, so that the slots of an entry are written together; blockIdx.y is the block
-// of coils.
+// out(block of coils, m, slot) = values(coil, m), scaled, in halves. One thread per sample and slot, so that the slots of a
+// sample are written together; blockIdx.y is the block of coils.
 template <bool split>
-__global__ void scatter_values_kernel(const Complex<float>* values, std::int64_t stride, std::int64_t samples,
-                                      const CoilBlocks blocks, const std::int32_t* first_entry,
-                                      const std::int32_t* place, std::int64_t entries, const float* largest,
-                                      ScatteredValue<split>* out) {
+__global__ void pack_values_kernel(const Complex<float>* values, std::int64_t stride, std::int64_t samples,
+                                   const CoilBlocks blocks, const float* largest, PackedValue<split>* out) {
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, m = thread / blocks.slots;
   const int slot = static_cast<int>(thread % blocks.slots), coil = blockIdx.y * blocks.together + slot;
   if (m >= samples || slot >= blocks.together || coil >= blocks.coils) return;
   const float scale = scale_of(largest[coil]);
   const Complex<float> value = values[coil * stride + m];
   const SplitPair pair = split_pair(scale * value.re, scale * value.im);
-  ScatteredValue<split> word;
+  PackedValue<split> word;
   word.high = pair.high;
   if constexpr (split) word.low = pair.low;
-  out += blockIdx.y * entries * blocks.slots + slot;
-  for (std::int32_t e = first_entry[m]; e < first_entry[m + 1]; ++e)
-    out[std::int64_t{place[e]} * blocks.slots] = word;
+  out[blockIdx.y * samples * blocks.slots + thread] = word;
 }
 
-// values(coil, m) = sum of in(block of coils, place(e), slot) over the entries e of sample m, in their order.
-// Threads as in scatter_values_kernel.
-__global__ void gather_values_kernel(const Complex<float>* in, std::int64_t samples, const CoilBlocks blocks,
-                                     const std::int32_t* first_entry, const std::int32_t* place,
-                                     std::int64_t entries, Complex<float>* values, std::int64_t stride) {
+// values(coil, m) = sum of parts(block of coils, place(e), slot) over the entries e of sample m, in their order, unscaled.
+// Threads as in pack_values_kernel.
+template <bool split>
+__global__ void gather_values_kernel(const SamplePart<split>* parts, std::int64_t samples,
+                                     const CoilBlocks blocks, const std::int32_t* first_entry,
+                                     const std::int32_t* place, std::int64_t entries, const float* largest,
+                                     Complex<float>* values, std::int64_t stride) {
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, m = thread / blocks.slots;
   const int slot = static_cast<int>(thread % blocks.slots), coil = blockIdx.y * blocks.together + slot;
   if (m >= samples || slot >= blocks.together || coil >= blocks.coils) return;
-  in += blockIdx.y * entries * blocks.slots + slot;
+  parts += blockIdx.y * entries * blocks.slots + slot;
   Complex<float> sum;
 #pragma unroll 4
   for (std::int32_t e = first_entry[m]; e < first_entry[m + 1]; ++e)
-    sum += in[std::int64_t{place[e]} * blocks.slots];
-  values[coil * stride + m] = sum;
+    sum += load(parts[std::int64_t{place[e]} * blocks.slots]);
+  values[coil * stride + m] = (1 / scale_of(largest[coil])) * sum;
 }
 
 // grid(plane of a tile; c, coil) = sum of its rows in their order, or 0 where it has none. One warp per plane

@@ -33,16 +33,23 @@ __device__ __forceinline__ SpreadDistances read_distances(const TileEntries& ent
   return distances;
 }
 
-template <bool split>
-__device__ __forceinline__ void read_values(const ScatteredValue<split>* values, TensorGroup group, int slots,
-                                            int coils, Lane lane, SpreadValues& read) {
+/// The samples of these entries; -1: none.
+using SpreadSamples = std::int32_t[4];
+__device__ __forceinline__ void read_samples(const TileEntries& entries, TensorGroup group, Lane lane,
+                                             SpreadSamples& samples) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int s = i / 2 * 8 + 2 * lane.t + i % 2;
-    read[i] = s < group.zone_count % 32 && lane.g < coils
-                  ? values[std::int64_t{group.begin + s} * slots + lane.g].pair()
-                  : SplitPair{0u, 0u};
+    samples[i] = s < group.zone_count % 32 ? entries.sample[group.begin + s] : -1;
   }
+}
+template <bool split>
+__device__ __forceinline__ void read_values(const PackedValue<split>* values, const SpreadSamples& samples,
+                                            int slots, int coils, Lane lane, SpreadValues& read) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    read[i] = samples[i] >= 0 && lane.g < coils ? values[std::int64_t{samples[i]} * slots + lane.g].pair()
+                                                : SplitPair{0u, 0u};
 }
 
 /// Quarter q of the warp evaluates of entries 2 p and 2 p + 1 (p = lane % 8): the columns 4 q ... of x (q < 2),
@@ -162,7 +169,7 @@ __device__ __forceinline__ void write_plane(const float (&sums)[2][2][4], int pl
   const std::int64_t of_coil = to_grid ? grid.stride_coil : TensorShape::tile_columns,
                      of_y = to_grid ? grid.stride_y : TensorShape::tile_x;
   Complex<float>* at =
-      to_grid ? out.grid + plane % grid.size[2] * grid.stride_z + sweep.y * grid.stride_y + sweep.x
+      to_grid ? out.grid + wrapped(plane, grid) * grid.stride_z + sweep.y * grid.stride_y + sweep.x
               : out.rows + std::int64_t{row} * all_coils * TensorShape::tile_columns;
   at += (sweep.first_coil + 2 * lane.t) * of_coil + lane.g;
   if (sweep.x + lane.g >= grid.size[0]) return;
@@ -205,18 +212,18 @@ __device__ __forceinline__ void leave_planes(WindowSums& sums, int plane, int pl
   }
 }
 
-// One warp per run (blockIdx.x) and block of coils (blockIdx.y). `values` is [block of coils][entry] [slot]. Where registers
+// One warp per run (blockIdx.x) and block of coils (blockIdx.y). `values` is [block of coils][sample] [slot]. Where registers
 // allow it the weights of the next group are made while this one's products are under way.
 template <bool split>
 __global__ void __launch_bounds__(warp_size, 8)
     spread_tiles_kernel(const __grid_constant__ TileKernel<kernel_terms<split>> kernel, const GridLayout grid,
-                        const TileEntries entries, const CoilBlocks blocks,
-                        const ScatteredValue<split>* values, const SpreadOutput out) {
+                        const TileEntries entries, const CoilBlocks blocks, const PackedValue<split>* values,
+                        const SpreadOutput out) {
   constexpr bool ahead = !split;
   __shared__ SpreadTable tables[2];
   const Lane lane;
   const Sweep sweep(grid, entries, blocks, blockIdx.x);
-  values += blockIdx.y * entries.entry_count * blocks.slots;
+  values += blockIdx.y * entries.sample_count * blocks.slots;
   const int last = sweep.run.group_count - 1;
   const TensorGroup* groups = entries.groups + sweep.run.first_group;
   float places[4];
@@ -235,7 +242,10 @@ __global__ void __launch_bounds__(warp_size, 8)
     distances = read_distances(entries, next, lane);
   }
   SpreadValues of_group;
-  read_values<split>(values, group, blocks.slots, sweep.coils, lane, of_group);
+  SpreadSamples samples;
+  read_samples(entries, group, lane, samples);
+  read_values<split>(values, samples, blocks.slots, sweep.coils, lane, of_group);
+  read_samples(entries, next, lane, samples);
   WindowSums sums = {};
   for (int i = 0;; ++i) {
     if constexpr (!ahead) SpreadWeights(kernel, distances, places, lane).store(lane, tables[i % 2]);
@@ -244,7 +254,8 @@ __global__ void __launch_bounds__(warp_size, 8)
     const TensorGroup third = groups[min(i + 3, last)];
     const SpreadDistances later = read_distances(entries, ahead ? second : next, lane);
     SpreadValues of_next;
-    read_values<split>(values, next, blocks.slots, sweep.coils, lane, of_next);
+    read_values<split>(values, samples, blocks.slots, sweep.coils, lane, of_next);
+    read_samples(entries, second, lane, samples);
     if (next_zone != zone) enter_zone(next_zone);
     add_group<split>(tables[i % 2], of_group, lane, sums);
     if constexpr (ahead) SpreadWeights(kernel, distances, places, lane).store(lane, tables[(i + 1) % 2]);

@@ -20,56 +20,12 @@
 // is convolved in a.
 //
 // In all kernels a block has whole lines, and each value in memory one thread that reads it and later, if any,
-// writes it: no races. Includes nothing of the host side.
+// writes it: no races.
 #include <cstdint>
 
-#include "recon/transform/toeplitz/block_fft.cuh"
+#include "recon/transform/toeplitz/block_fft_axis.cuh"
 
 namespace fhd::toeplitz {
-
-constexpr int row_threads = 256;  // of a block, at most
-
-/// Columns that a block takes side by side: 128 bytes where its threads are few enough.
-FHD_HOST_DEVICE constexpr int columns_of(int line_threads) {
-  return line_threads <= 32 ? 16 : line_threads <= 64 ? 8 : 4;
-}
-/// Threads of a block of columns, at most, and how many blocks a multiprocessor shall hold at once: with 128 registers
-/// a thread, or `more` with 80, where that hardly spills; with 64 where radices are below 9.
-template <class Stages>
-struct ColumnBlock {
-  static constexpr int threads = 512, blocks = 1, more = 1;
-};
-template <int... list>
-struct ColumnBlock<FixedStages<list...>> {
-  using Stages = FixedStages<list...>;
-  static constexpr int threads = Stages::most_threads * columns_of(Stages::most_threads),
-                       blocks = (Stages::most_radix > 8 ? 512 : 1024) / threads,
-                       more = (Stages::most_radix > 8 ? 768 : 1024) / threads;
-};
-
-FHD_HOST_DEVICE constexpr Value exchanged(Value v) { return {v.im, v.re}; }
-
-/// Transforms the lines of a block in rows: threads of a line are neighbours.
-template <class Stages>
-__device__ __forceinline__ BlockFft<Stages, true> row_fft(const Stages& plan, const Value* twiddles,
-                                                          unsigned char* memory) {
-  const int threads = plan.line_threads(), line = static_cast<int>(threadIdx.x) / threads;
-  return {plan,
-          twiddles,
-          {reinterpret_cast<Value*>(memory) + line * row_places(plan.length()), 1},
-          static_cast<int>(threadIdx.x) - line * threads};
-}
-
-/// Transforms `columns` columns: threads of neighbouring columns are neighbours.
-template <class Stages>
-__device__ __forceinline__ BlockFft<Stages, false> column_fft(const Stages& plan, const Value* twiddles,
-                                                              unsigned char* memory) {
-  const int columns = columns_of(plan.line_threads());
-  return {plan,
-          twiddles,
-          {reinterpret_cast<Value*>(memory) + threadIdx.x % columns, columns},
-          static_cast<int>(threadIdx.x) / columns};
-}
 
 // transfer [half z][half y][half x] = Re spectrum [gz][gy][gx] / grid points; one thread a point.
 __global__ void __launch_bounds__(row_threads)

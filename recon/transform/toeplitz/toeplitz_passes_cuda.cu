@@ -7,59 +7,16 @@
 #include <utility>
 
 #include "recon/array/cuda_check.hpp"
+#include "recon/transform/toeplitz/block_fft_axis.cuh"
 #include "recon/transform/toeplitz/toeplitz_cuda.hpp"
 #include "recon/transform/toeplitz/toeplitz_passes.cuh"
 
 namespace fhd {
 namespace {
 
-using toeplitz::FixedStages;
+using toeplitz::Axis;
 using toeplitz::Value;
-
-/// f(the stages of this plan), as constants where the length is a usual one.
-template <class F>
-void with_stages(const BlockFftPlan& plan, const F& f) {
-  bool is_known = false;
-  const auto attempt = [&](auto known) {
-    if (!is_known && known.is(plan)) is_known = true, f(known);
-  };
-  attempt(FixedStages<8, 8>{});
-  attempt(FixedStages<12, 8>{});
-  attempt(FixedStages<16, 8>{});
-  attempt(FixedStages<16, 10>{});
-  attempt(FixedStages<16, 12>{});
-  attempt(FixedStages<16, 14>{});
-  attempt(FixedStages<16, 16>{});
-  attempt(FixedStages<8, 8, 5>{});
-  attempt(FixedStages<8, 8, 6>{});
-  attempt(FixedStages<8, 8, 8>{});
-  if (!is_known) f(toeplitz::AnyStages(plan));
-}
-
-/// An axis of n voxels: how its lines are transformed, and with which numbers on the device.
-struct Axis {
-  BlockFftPlan plan;
-  Array<Value> twiddles;
-
-  Axis(std::int64_t n, Device device) : plan(static_cast<int>(n)) {
-    if (!plan.is_taken()) return;  // of one voxel
-    std::vector<Value> table = twiddles_of(plan);
-    twiddles = Array<Value>::view(table.data(), Shape{plan.twiddles()}).to(device);
-  }
-  int columns() const { return toeplitz::columns_of(plan.threads); }
-  /// For columns [point][width].
-  std::int64_t column_tiles(std::int64_t width) const { return (width + columns() - 1) / columns(); }
-  dim3 column_threads() const { return dim3(static_cast<unsigned>(plan.threads * columns())); }
-  std::size_t column_bytes() const {
-    return bytes(columns(), toeplitz::column_places(plan.points, columns()));
-  }
-  std::size_t row_bytes(std::int64_t lines) const { return bytes(lines, toeplitz::row_places(plan.points)); }
-
- private:
-  static std::size_t bytes(std::int64_t lines, int places) {
-    return static_cast<std::size_t>(lines * places) * sizeof(Value);
-  }
-};
+using toeplitz::with_stages;
 
 dim3 blocks(std::int64_t x, std::int64_t y = 1) {
   return {static_cast<unsigned>(x), static_cast<unsigned>(y)};

@@ -50,6 +50,14 @@ def require_gradients(function, *inputs):
             assert abs(gradient.reshape(-1)[i] - found) <= 1e-6 * gradient.abs().max()
 
 
+def test_encodings_have_gradients_of_image_and_samples():
+    coefficients, basis = 5 * torch.rand(3, SAMPLES, dtype=torch.float64), torch.rand(3, *SHAPE, dtype=torch.float64)
+    a = fhd.Encoding(coefficients, basis, SHAPE, MAPS)
+    require_gradients(lambda x: a @ x, normal(*SHAPE))
+    require_gradients(lambda d: a.H @ d, normal(COILS, SAMPLES))
+    require_gradients(lambda x: a.normal @ x, normal(*SHAPE))
+
+
 @pytest.mark.parametrize("name", ["ndft", "sense"])
 def test_gradients_of_image_samples_and_trajectory(name):
     make, sample_shape = MAKERS[name]

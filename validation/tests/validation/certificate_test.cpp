@@ -2,11 +2,13 @@
 #include "validation/certificate.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <limits>
 
 #include "data/simulate.hpp"
+#include "recon/array/thread_limit.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd {
@@ -183,17 +185,136 @@ TEST(Certificate, the_largest_error_is_a_nan_wherever_it_stands) {
   }
 }
 
-TEST(Certificate, is_the_same_in_every_run) {
-  const Scan scan = scan_of({20, 20, 1}, 2);
-  // The budget follows the time that the run took, and how much is checked the budget.
-  const auto run = [&] { return falsified(scan, [](auto& e) { e.elapsed_s = 0; }); };
-  const Certificate a = run(), b = run();
+void expect_same(const Certificate& a, const Certificate& b) {
+  EXPECT_EQ(a.passed, b.passed);
   EXPECT_EQ(a.voxels, b.voxels);
   EXPECT_EQ(a.samples, b.samples);
   for (const auto member :
        {&Certificate::forward_error, &Certificate::adjoint_error, &Certificate::normal_error,
         &Certificate::adjointness, &Certificate::true_residual})
     EXPECT_EQ(a.*member, b.*member);
+}
+
+/// Compares the certificates that some threads and one make of the same input.
+class WithAnyThreads final : public Verifier {
+ public:
+  Certificate verify(const VerifierInput<float>& input) const override {
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(3);
+    const auto made = validation::make_verifier()->verify(input);
+    omp_set_num_threads(before);
+    const ThreadLimit limit(1);
+    expect_same(made, validation::make_verifier()->verify(input));
+    return made;
+  }
+  Certificate verify(const VerifierInput<double>&) const override { return {}; }
+};
+
+TEST(Certificate, is_the_same_in_every_run_with_any_number_of_threads) {
+  const Scan scan = scan_of({20, 20, 1}, 2);
+  const auto run = [&] { return certificate_of(scan, {}, std::make_shared<WithAnyThreads>()); };
+  expect_same(run(), run());
+}
+
+/// Certificates of a series, one volume of which `change` has falsified.
+template <class T, class Change>
+class FalsifiedVolume final : public Verifier {
+ public:
+  FalsifiedVolume(int volume, Change change) : left_(volume), change_(change) {}
+  Certificate verify(const VerifierInput<float>&) const override { return {}; }
+  Certificate verify(const VerifierInput<double>&) const override { return {}; }
+  std::vector<Certificate> verify(const std::vector<VerifierInput<T>>& inputs, Kept& kept) const override {
+    auto changed = inputs;
+    if (left_-- == 0) change_(changed.front());
+    return validation::make_verifier()->verify(changed, kept);
+  }
+
+ private:
+  mutable int left_;
+  Change change_;
+};
+
+constexpr int nothing_changed = -1;
+
+/// Returns the certificates of three volumes, which differ in their brightness and a little in their shape.
+template <class T = float, class Change>
+std::vector<Certificate> certificates_of_series(const Scan& scan, int volume, Change change,
+                                                const LeastSquares& method = {}) {
+  const auto precision = std::is_same_v<T, float> ? Precision::single_precision : Precision::double_precision;
+  Reconstructor reconstructor({method, precision}, {},
+                              {.verifier = std::make_shared<FalsifiedVolume<T, Change>>(volume, change)});
+  std::vector<Scan> scans;
+  for (int v = 0; v < 3; ++v) {
+    scans.push_back(scan);
+    auto& values = scans.back().kspace.values;
+    for (std::int64_t i = 0; i < values.size(); ++i)
+      values[i] *= (1.0F + 2.0F * static_cast<float>(v)) *
+                   (1.0F + 0.1F * std::sin(static_cast<float>(v) * 0.1F * static_cast<float>(i)));
+  }
+  const auto preparation = reconstructor.prepare(scans.front());
+  std::vector<Certificate> certificates;
+  for (const auto& one : scans)
+    certificates.push_back(reconstructor.reconstruct(preparation, {&one}).front().report.certificate.value());
+  return certificates;
+}
+
+constexpr auto unchanged = [](auto&) {};
+
+TEST(CertificateOfSeries, passes_what_is_right_in_both_precisions) {
+  const auto expect_passed = [](const std::vector<Certificate>& all, double eps) {
+    for (const Certificate& c : all) {
+      EXPECT_TRUE(c.passed);
+      EXPECT_GE(std::min({c.forward_error, c.adjoint_error, c.normal_error}), 0);
+      EXPECT_LE(c.error(), c.requested);
+      EXPECT_LE(c.adjointness, 100 * eps);
+      EXPECT_GE(std::min(c.voxels, c.samples), 9);
+    }
+  };
+  const auto expect_both_passed = [&](std::array<int, 3> matrix_size, int coils, TransformKind kind) {
+    const Scan scan = scan_of(matrix_size, coils);
+    const LeastSquares method{.transform = {kind}};
+    expect_passed(certificates_of_series<float>(scan, nothing_changed, unchanged, method), 0x1p-23);
+    expect_passed(certificates_of_series<double>(scan, nothing_changed, unchanged, method), 0x1p-52);
+  };
+  expect_both_passed({33, 28, 1}, 5, TransformKind::direct);
+  expect_both_passed({33, 28, 1}, 1, TransformKind::gridded);
+  expect_both_passed({12, 13, 9}, 3, TransformKind::direct);
+  expect_both_passed({300, 7, 1}, 2, TransformKind::gridded);  // of more voxels along x than a block
+}
+
+TEST(CertificateOfSeries, finds_the_volume_that_is_off_by_a_thousandth) {
+  const Scan scan = scan_of({32, 32, 1}, 3);
+  const auto stretch = [](Array<Complex<float>>& values) {
+    for (auto& v : values) v *= 1.001F;
+  };
+  const auto expect_found = [&](double Certificate::*error, auto change) {
+    const auto all = certificates_of_series(scan, 2, change);
+    for (std::size_t v = 0; v < all.size(); ++v) EXPECT_EQ(all[v].passed, v != 2) << v;
+    // The mean of two squares of random combinations is within these factors of its expectation, but once in 500 times.
+    EXPECT_GE(all[2].*error, 1e-3 / 32);
+    EXPECT_LE(all[2].*error, 3e-3);
+  };
+  expect_found(&Certificate::forward_error, [&](auto& e) { stretch(e.predicted); });
+  expect_found(&Certificate::adjoint_error, [&](auto& e) { stretch(e.adjoint); });
+  expect_found(&Certificate::normal_error, [&](auto& e) { stretch(e.normal); });
+}
+
+TEST(CertificateOfSeries, finds_an_image_of_another_volume_and_a_nan) {
+  const Scan scan = scan_of({32, 32, 1}, 3);
+  const auto shrink = [](auto& e) {
+    for (auto* values : {&e.image, &e.predicted, &e.normal, &e.regularized})
+      for (auto& v : *values) v *= 0.9F;
+  };
+  const Complex<float> nan(std::numeric_limits<float>::quiet_NaN());
+  const auto expect_found = [&](auto change) {
+    const auto all = certificates_of_series(scan, 1, change);
+    for (std::size_t v = 0; v < all.size(); ++v) EXPECT_EQ(all[v].passed, v != 1) << v;
+  };
+  expect_found(shrink);
+  expect_found([&](auto& e) { e.predicted[5] = nan; });
+  expect_found([&](auto& e) { e.image[5] = nan; });
+  expect_found([&](auto& e) { e.adjoint[5] = nan; });
+  expect_found([&](auto& e) { e.regularized[5] = nan; });
 }
 
 TEST(Certificate, of_an_image_of_zeros_passes) {

@@ -67,6 +67,65 @@ TEST(PhaseSums, inner_products_of_any_number_of_rows_and_columns) {
     }
 }
 
+template <class T>
+std::vector<Complex<T>> random_values(std::int64_t count, std::mt19937_64& generator) {
+  std::uniform_real_distribution<T> uniform(-1, 1);
+  std::vector<Complex<T>> values(static_cast<std::size_t>(count));
+  for (auto& v : values) v = {uniform(generator), uniform(generator)};
+  return values;
+}
+
+/// Compares products of f and d, and of both with two others, with sums in extended precision.
+template <class F, class D>
+void expect_products() {
+  std::mt19937_64 generator(3);
+  for (const std::int64_t count : {1, 7, 8, 256, 259}) {
+    const auto f = random_values<F>(count, generator), t = random_values<F>(count, generator),
+               u = random_values<F>(count, generator);
+    const auto d = random_values<D>(count, generator);
+    const auto precise = [](const auto& v) { return Precise(v.re, v.im); };
+    const auto product = [&](const auto& a, const auto& b) {
+      Precise sum = 0;
+      for (std::size_t j = 0; j < a.size(); ++j) sum += std::conj(precise(a[j])) * precise(b[j]);
+      return sum;
+    };
+    const auto expect_near = [&](std::complex<double> found, const Precise& expected) {
+      EXPECT_LE(std::abs(Precise(found) - expected), static_cast<long double>(4 * count + 1) * 0x1p-52L);
+    };
+    const auto own = inner_products(count, f.data(), d.data());
+    const auto all = combined_products(count, {t.data(), u.data()}, f.data(), d.data());
+    for (const auto& products : {own, all.own}) {
+      expect_near({products.re, products.im}, product(f, d));
+      expect_near(products.of_f, product(f, f));
+      expect_near(products.of_d, product(d, d));
+    }
+    expect_near(all.of_f[0], product(t, f)), expect_near(all.of_f[1], product(u, f));
+    expect_near(all.of_d[0], product(t, d)), expect_near(all.of_d[1], product(u, d));
+    std::vector<Complex<F>> difference(f);
+    for (std::size_t j = 0; j < f.size(); ++j) difference[j] = f[j] - t[j];
+    // Single precision rounds the differences that are compared here, by half of 2^-23 each.
+    EXPECT_NEAR(squared_difference(count, f.data(), t.data()),
+                static_cast<double>(product(difference, difference).real()),
+                4 * static_cast<double>(count) * std::numeric_limits<F>::epsilon());
+  }
+}
+
+TEST(PhaseSums, products_of_values_in_either_precision) {
+  expect_products<float, float>();
+  expect_products<double, double>();
+  expect_products<double, float>();
+}
+
+TEST(PhaseSums, conjugates_are_added) {
+  ComplexRows e(1, 3), to(1, 3);
+  for (int j = 0; j < 3; ++j) e.re(0)[j] = j, e.im(0)[j] = 1, to.re(0)[j] = 5;
+  add_conjugates(3, {2, 3}, e.re(0), e.im(0), to.re(0), to.im(0));
+  for (int j = 0; j < 3; ++j) {  // 5 + (2 + 3 i) (j - i)
+    EXPECT_EQ(to.re(0)[j], 8 + 2 * j);
+    EXPECT_EQ(to.im(0)[j], 3 * j - 2);
+  }
+}
+
 TEST(PhaseSums, products_are_elementwise) {
   ComplexRows a(1, 3), b(1, 3);
   for (int j = 0; j < 3; ++j) a.re(0)[j] = j, a.im(0)[j] = 1, b.re(0)[j] = 2, b.im(0)[j] = -j;

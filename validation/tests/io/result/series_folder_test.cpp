@@ -88,7 +88,7 @@ TEST_F(SeriesFolders, take_volumes_from_several_threads) {
     Image image;
     folder->images()->read(i, image);
     EXPECT_TRUE(same_bits(image.values, random_image(i, false).values));
-    EXPECT_EQ(folder->report(i).report, json_of(report_of(i)).report);
+    EXPECT_EQ(folder->report(i).report, json_line(json_of(report_of(i)).report));
   }
 }
 
@@ -113,8 +113,8 @@ TEST_F(SeriesFolders, give_volumes_back_to_the_last_bit) {
     const auto [geometry, summary] = folder->summary(4);
     EXPECT_EQ(geometry.fov_mm, expected.geometry.fov_mm);
     EXPECT_EQ(geometry.position_mm, expected.geometry.position_mm);
-    EXPECT_EQ(folder->report(4).report, json_of(report_of(4)).report);
-    EXPECT_EQ(folder->report(4).times, json_of(report_of(4)).times);
+    EXPECT_EQ(folder->report(4).report, json_line(json_of(report_of(4)).report));
+    EXPECT_EQ(folder->report(4).times, json_line(json_of(report_of(4)).times));
     EXPECT_EQ(summary.messages.at(0).severity, Severity::suspicion);
     EXPECT_EQ(summary.certificate->adjoint_error, report_of(4).certificate->adjoint_error);
     EXPECT_EQ(summary.certificate->normal_error, -1) << "not checked";
@@ -140,7 +140,7 @@ TEST_F(SeriesFolders, count_a_volume_when_its_line_is_whole_and_its_values_are_t
   EXPECT_FALSE(folder->holds(3)) << "its line is cut off";
   EXPECT_EQ(folder->finished_count(), 2u);
   for (const unsigned i : {1U, 3U}) add(*folder, i);
-  EXPECT_EQ(folder->report(3).report, json_of(report_of(3)).report);
+  EXPECT_EQ(folder->report(3).report, json_line(json_of(report_of(3)).report));
 }
 
 TEST_F(SeriesFolders, of_another_series_are_refused_and_left) {

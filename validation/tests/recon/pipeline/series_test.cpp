@@ -1,6 +1,7 @@
 // Volumes of a series: each is what it is by itself, whatever is shared.
 #include <gtest/gtest.h>
 
+#include "io/result/report_json.hpp"
 #include "recon/pipeline/prepare.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"
@@ -55,6 +56,22 @@ TEST(Series, volumes_with_maps_are_those_of_scans_by_themselves) {
                              made[0].gridded->values.begin()));
     }
   }
+}
+
+TEST(Series, reports_are_the_same_in_every_run_and_order) {
+  const auto volumes = volumes_of(5, true, 4);
+  const auto reports_in = [&](const std::vector<std::size_t>& order) {
+    Reconstructor reconstructor(Settings{}, {}, {{}, validation::make_verifier(), 1e-4});
+    const auto preparation = reconstructor.prepare(volumes[0]);
+    std::vector<std::string> reports(volumes.size());
+    for (const auto v : order)
+      reports[v] = io::json_line(
+          io::json_of(reconstructor.reconstruct(preparation, {&volumes[v]}).front().report).report);
+    return reports;
+  };
+  const auto reports = reports_in({0, 1, 2, 3});
+  EXPECT_EQ(reports, reports_in({0, 1, 2, 3}));
+  EXPECT_EQ(reports, reports_in({2, 3, 0, 1}));
 }
 
 TEST(Series, coils_are_mixed_as_those_of_the_reference_and_maps_are_its) {

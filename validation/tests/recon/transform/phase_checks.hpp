@@ -1,0 +1,98 @@
+#pragma once
+// Terms of phases, and what the phase sums keep on the CPU and on a GPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "recon/transform/phase/phase.hpp"
+#include "validation/oracle.hpp"
+#include "validation/tests/recon/transform/transform_checks.hpp"
+
+namespace fhd::tests {
+
+struct PhaseCase {
+  TransformCase sizes;
+  int terms;         ///< beyond k . r
+  double phase_rad;  ///< about the largest of all terms together, and of k . r
+  bool decays = false;
+
+  std::string text() const {
+    return sizes.text() + ", " + std::to_string(terms) + " terms, " + std::to_string(phase_rad) + " rad" +
+           (decays ? ", decay" : "");
+  }
+};
+
+/// Odd and even sizes, tails of tiles, single voxels and samples; phases up to 300 rad; one coil to many.
+inline std::vector<PhaseCase> phase_cases() {
+  return {{{{1, 1, 1}, 1, 1}, 1, 2},        {{{7, 1, 1}, 30, 2}, 0, 20},
+          {{{5, 9, 7}, 1023, 4}, 13, 300},  {{{33, 17, 1}, 257, 3}, 5, 100, true},
+          {{{16, 16, 4}, 512, 1}, 16, 300}, {{{16, 16, 4}, 513, 8}, 14, 300},
+          {{{40, 30, 1}, 777, 17}, 9, 50},  {{{24, 20, 1}, 300, 70}, 1, 300},
+          {{{31, 3, 2}, 2049, 2}, 30, 300}, {{{64, 64, 1}, 1500, 9}, 13, 300, true}};
+}
+
+/// k . r at random places, and products of random smooth functions of sample and voxel.
+inline PhaseTerms phase_terms(const PhaseCase& c, unsigned seed) {
+  const auto& [n, samples, coils] = c.sizes;
+  const auto r = oracle::voxel_positions(n);
+  const std::int64_t voxels = r.extent(1), terms = 3 + c.terms;
+  PhaseTerms made{Array<double>({terms, samples}), Array<double>({terms, voxels}), {}, {}};
+  const auto random = random_positions(terms * (samples + voxels), 1, seed);
+  std::int64_t next = 0;
+  for (std::int64_t term = 0; term < terms; ++term) {
+    const double size = c.phase_rad / 2 / (term < 3 ? 1.5 : std::max(c.terms, 1));
+    for (std::int64_t m = 0; m < samples; ++m) made.coefficients[term * samples + m] = size * random[next++];
+    for (std::int64_t p = 0; p < voxels; ++p)
+      made.basis[term * voxels + p] = term < 3 ? r[term * voxels + p] : random[next++];
+  }
+  if (!c.decays) return made;
+  made.decay_per_s = Array<double>({voxels}), made.sample_time_s = Array<double>({samples});
+  for (auto& rate : made.decay_per_s) rate = 100 * std::abs(random[next++]);
+  for (auto& time : made.sample_time_s) time = 0.02 * std::abs(random[next++]);
+  return made;
+}
+
+inline oracle::AnyPhase oracle_of(const PhaseTerms& terms) {
+  return {terms.coefficients, terms.basis, terms.decay_per_s, terms.sample_time_s};
+}
+
+/// Errors against the oracle of forward and adjoint, and of the adjoint as the transpose of forward.
+template <class T>
+Errors errors_of_phases(const PhaseCase& c, Device device, GpuSums choice = GpuSums::automatic) {
+  const auto terms = phase_terms(c, 3);
+  const auto transform = make_phase_transform<T>(terms, c.sizes.matrix_size, device, choice);
+  const auto images = random_values<T>(transform->images_shape(c.sizes.coils), 4),
+             samples = random_values<T>(transform->samples_shape(c.sizes.coils), 5);
+  const auto exact = oracle_of(terms);
+  return errors_of(*transform, images, samples,
+                   {oracle::forward(exact, in_double(images)), oracle::adjoint(exact, in_double(samples))});
+}
+
+template <class T>
+void expect_phase_sums(Device device, double tolerance, GpuSums choice = GpuSums::automatic) {
+  for (const auto& c : phase_cases()) {
+    const auto errors = errors_of_phases<T>(c, device, choice);
+    EXPECT_LE(errors.forward, tolerance) << c.text();
+    EXPECT_LE(errors.adjoint, tolerance) << c.text();
+    EXPECT_LE(errors.adjointness, tolerance) << c.text();
+  }
+}
+
+/// A value that is not a number shows in every result that it belongs to.
+inline void expect_nan_is_kept(Device device) {
+  const PhaseCase c{{{6, 5, 1}, 40, 2}, 2, 10};
+  const auto transform = make_phase_transform<float>(phase_terms(c, 1), c.sizes.matrix_size, device);
+  auto images = random_values<float>(transform->images_shape(2), 4);
+  images[7].re = std::nanf("");
+  Array<Complex<float>> samples(transform->samples_shape(2), device);
+  transform->forward(images.to(device), samples);
+  const auto found = samples.to(Device::cpu());
+  for (std::int64_t m = 0; m < 40; ++m) {
+    EXPECT_TRUE(std::isnan(found[m].re)) << m;
+    EXPECT_FALSE(std::isnan(found[40 + m].re)) << m;
+  }
+}
+
+}  // namespace fhd::tests
