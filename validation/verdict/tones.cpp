@@ -17,9 +17,8 @@ using Row = std::vector<double>;  ///< by frequency, in cycles over a piece
 
 constexpr double residual_limit = 12;  ///< good scans stay below 6
 constexpr double data_limit = 12;      ///< of the samples themselves; good ones stay below 9
-constexpr double whitened_limit =
-    40;                           ///< of samples made equally strong at all places; good ones stay below 35
-constexpr double weak_limit = 4;  ///< of a residual that took part of the tone
+constexpr double whitened_limit = 20;  ///< of samples made equally strong at all places
+constexpr double weak_limit = 4;       ///< of a residual that took part of the tone
 constexpr double least_change = 0.02;  ///< of the image; a weaker tone is not told
 constexpr int near_bins = 2, far_bins = 12;
 
