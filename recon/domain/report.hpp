@@ -90,7 +90,7 @@ struct Finding {
   std::string unit{};        ///< empty where the finding has no size
   double share = 0;          ///< of |d - E rho|^2 that it explains, noise taken off
   double image_change = -1;  ///< |change of rho| / |rho| when it is undone; < 0: not known
-  /// What the option that undoes it takes (remedy_of_cause): numbers of readouts or coils, delays in samples or factors of k
+  /// Values of the option that undoes it (remedy_of_cause): numbers of readouts or coils, delays in samples or factors of k
   /// along x, y, z, or a frequency in cycles/sample; empty: not known.
   std::vector<double> correction{};
 };

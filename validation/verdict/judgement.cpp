@@ -242,7 +242,7 @@ void decide_by_what_is_left(Verdict& v) {
     v.sentence += "; in a scan of one coil, blur and distortion by off-resonance would not show";
 }
 
-/// What to do about causes that no option corrects.
+/// Advice on causes that no option corrects.
 constexpr std::pair<std::string_view, std::string_view> advice[] = {
     {"shear", "take the stated share off this component of k"},
     {"window", "store the samples as they were measured"},

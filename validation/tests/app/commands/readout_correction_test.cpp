@@ -92,7 +92,7 @@ TEST_F(ReadoutCorrection, a_tone_is_taken_off_and_nothing_where_there_is_none) {
     return metrics::relative_l2(values_of<double>(recon(scan, options)), right);
   };
   const double before = error("broken.h5", "");
-  EXPECT_GT(before, 0.1);
+  EXPECT_GT(before, 0.05);
   EXPECT_LT(error("broken.h5", "--remove-tone auto"), before / 20);
   EXPECT_CONTAINS(text("out"), "was taken off the samples: 19.6");
   EXPECT_LT(error("broken.h5", "--remove-tone " + std::to_string(turns / dwell_s)), before / 20);
