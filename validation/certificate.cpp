@@ -18,8 +18,8 @@
 namespace fhd::validation {
 namespace {
 
-/// Complex multiply-adds of a check of F^H, and of one of F: as many as a thread does in a millisecond or two.
-constexpr double multiply_adds = 4e6;
+/// Complex multiply-adds of a check of F^H, and of one of F: as many as a thread does in some ten milliseconds.
+constexpr double multiply_adds = 3e7;
 /// Multiply-adds of the sums that volumes of a series share.
 constexpr double multiply_adds_of_series = 1.2e7;
 // A sine and a cosine in double precision cost as much as this many multiply-adds.

@@ -111,14 +111,19 @@ void add_stage(Report& report, const std::string& name, double seconds) {
 
 /// Adds a suspicion, with the likeliest cause, where the verdict of an image does not explain its data. `seeks_cause`: the
 /// cause is sought, which may take many seconds.
-void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& checks, bool seeks_cause,
+void suspect(const Scan& scan, const Settings& settings, const ScanChecks& checks, bool seeks_cause,
              Report& report) {
   using Judgement = Verdict::Judgement;
   if (!report.verdict) return;
   Verdict& verdict = *report.verdict;
-  const bool maps_are_given = scan.calibration || (scan.sensitivity_maps && !asks_to_find(coils.maps));
+  const bool maps_are_given =
+      scan.calibration || (scan.sensitivity_maps && !asks_to_find(settings.coils.maps));
   if (!maps_are_given && report.converged) validation::drop_what_maps_follow(verdict);
-  if (report.largest_eigenvalue > 0)
+  // The default is strong where a first image leaves much of the samples, as with a mistake.
+  const LeastSquares* const method = least_squares(settings);
+  const bool lambda_is_given = method && (std::holds_alternative<OfLargestEigenvalue>(method->lambda) ||
+                                          std::holds_alternative<OfMeanEigenvalue>(method->lambda));
+  if (lambda_is_given && report.largest_eigenvalue > 0)
     validation::excuse_strong_lambda(report.lambda / report.largest_eigenvalue, verdict);
   const bool is_alarm = verdict.judgement == Judgement::unexplained || verdict.judgement == Judgement::varies,
              is_ordinary = verdict.judgement == Judgement::ordinary;
@@ -128,7 +133,7 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
     validation::blame(std::move(*evident), verdict);
   } else if (seeks_cause && validation::calls_for_a_cause(verdict)) {
     const auto begin = Clock::now();
-    auto cause = validation::likeliest_cause(scan, coils, verdict.cause, is_alarm);
+    auto cause = validation::likeliest_cause(scan, settings.coils, verdict.cause, is_alarm);
     if (cause)
       validation::blame(std::move(*cause), verdict);
     else
@@ -288,7 +293,7 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
     if (!fallback_.empty()) report.messages.push_back({"device", Severity::note, fallback_});
     if (i < found.size()) report.messages.insert(report.messages.end(), found[i].begin(), found[i].end());
     const bool seeks = options_.seeks_causes && (is_alone || (group.begins_series && i == 0));
-    suspect(*group.volumes[group.frames ? 0 : i], settings_.coils, group.checks, seeks, report);
+    suspect(*group.volumes[group.frames ? 0 : i], settings_, group.checks, seeks, report);
     if (report.verdict) leave_out_hints_of_delays(report);
   }
   auto& front = results.front().reconstruction;

@@ -54,7 +54,7 @@ TEST_F(DelaysCommand, recon_warns_of_them) {
       run("simulate -o scan --matrix 48 --coils 4 --trajectory variable-density-spiral --delay 0.6,-0.4"), 0);
   ASSERT_DONE(run("recon scan.h5 -o out --device cpu"));
   EXPECT_CONTAINS(text("out"), "likeliest cause: readouts are 0.6");
-  EXPECT_CONTAINS(text("err"), "--trajectory-correction auto");
+  EXPECT_CONTAINS(text("err"), "--trajectory-correction 0.6");
   EXPECT_EQ(run("recon scan.h5 -o strict --device cpu --strict"), 1);
   EXPECT_CONTAINS(text("err"), "readouts are 0.6");
   EXPECT_FALSE(exists("strict.h5"));
