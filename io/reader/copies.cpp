@@ -62,7 +62,7 @@ void become_copy() {
     const cmsghdr* const head = CMSG_FIRSTHDR(&letter.message);
     if (got <= 0 || head == nullptr || head->cmsg_len != CMSG_LEN(sizeof received)) _exit(0);
     std::memcpy(received.data(), CMSG_DATA(head), sizeof received);
-    // A fork whose parent is that of the original.
+    // As fork() does, but the parent is that of the original.
     auto number = static_cast<pid_t>(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
     if (number == 0) return take_channels(received);
     if (number < 0) number = -errno;
