@@ -43,14 +43,16 @@ struct Opening {
 };
 FHD_MEMBERS(Opening, folder, memory_bytes, threads, inputs, outputs)
 
-/// A process that has no file yet.
+/// A process that was started and has no file yet.
 struct StartedProcess {
   pid_t number = 0;
   std::array<Descriptor, channel_count> channels;
 };
+/// Starts the program at `path`. Throws Error.
+StartedProcess start_process(const std::string& path);
 /// Kills a process and waits for its end. Returns its status as waitpid does; empty: somebody else has waited for it.
 std::optional<int> end_process(pid_t number);
-/// Returns a process for a file: the one that was asked for ahead, or a new one. Throws Error.
+/// Returns a process for a file: the one that was started ahead, or a new one. Throws Error.
 StartedProcess take_process();
 
 /// Asks a process of its own. Failures of it, and answers that are none, are Error. As many threads as there are channels may

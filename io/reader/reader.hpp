@@ -1,7 +1,7 @@
 #pragma once
 // Files of other people are read by processes that may only read them and answer: whatever a file does to the library that
-// reads it is then one line of an Error. Each process is a copy of one that runs the program fhd-reader, and serves one file, or
-// one scan with its files.
+// reads it is then one line of an Error. Each process runs the program fhd-reader and serves one file, or one scan
+// with its files.
 #include <string>
 
 namespace fhd::io::reader {
@@ -11,7 +11,7 @@ namespace fhd::io::reader {
 void use(const std::string& path = {});
 /// Starts the process for the next file now, so that the file does not wait for it.
 void start_ahead();
-/// Ends the processes that wait for files. Files can still be read afterwards.
+/// Ends the process that waits for a file. Files can still be read afterwards.
 void end_waiting();
 
 /// Runs the program fhd-reader: serves requests of the process that started it.

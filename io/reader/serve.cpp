@@ -2,6 +2,7 @@
 #include <omp.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -15,7 +16,6 @@
 #include "io/files/input_memory.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/reader/confinement.hpp"
-#include "io/reader/copies.hpp"
 #include "io/reader/process.hpp"
 #include "io/reader/reader.hpp"
 #include "io/reader/readers.hpp"
@@ -157,10 +157,11 @@ int serve() {
   prctl(PR_SET_NAME, "fhd: reader");
   // The terminal sends Ctrl-C to both processes; the program decides what happens.
   for (const int number : {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
+  constexpr auto first_other = first_channel + static_cast<unsigned>(channel_count);
+  syscall(SYS_close_range, first_other, ~0U, 0);  // whatever the program had open
   try {
-    hdf5::be_silent();  // begins the library ahead of the first file
-    become_copy();
     std::thread(end_with_program).detach();
+    hdf5::be_silent();  // begins the library ahead of the first file
     FileServer().run();
   } catch (const EndOfRequests&) {
   } catch (const std::exception&) {  // a request that is none, or no memory

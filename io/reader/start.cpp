@@ -12,7 +12,6 @@
 
 #include "io/files/installed_file.hpp"
 #include "io/reader/confinement.hpp"
-#include "io/reader/copies.hpp"
 #include "io/reader/process.hpp"
 #include "io/reader/reader.hpp"
 #include "io/reader/readers.hpp"
@@ -33,32 +32,39 @@ namespace {
 
 struct State {
   std::mutex mutex;
-  std::string path;     ///< empty: files are read in this process
-  pid_t owner = 0;      ///< a forked copy of the owner may use none of the following
-  pid_t original = 0;   ///< the process whose copies serve files
-  Descriptor requests;  ///< to it
-  std::optional<StartedProcess> next{};  ///< was asked for; its number is still to be received
+  std::string path;  ///< empty: files are read in this process
+  pid_t owner = 0;   ///< a forked copy of the owner may not use `next`
+  std::optional<StartedProcess> next{};
 };
 State& state() {
   static State of_process;
   return of_process;
 }
 
-/// Returns both ends of a socket, closed in other programs. Throws Error.
-std::array<Descriptor, 2> socket_ends(const std::string& path) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) refuse(path, errno);
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
-}
+}  // namespace
 
-/// Starts the program at `path`, which reads requests for copies from its descriptor first_channel. Throws Error.
-pid_t start_original(const std::string& path, const Descriptor& requests) {
+StartedProcess start_process(const std::string& path) {
+  StartedProcess started;
+  std::array<Descriptor, channel_count> theirs;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   const int silent = FHD_HAS_SANITIZER ? STDOUT_FILENO : STDERR_FILENO;  // a sanitizer reports to us
   for (int each = STDIN_FILENO; each <= silent; ++each)
     posix_spawn_file_actions_addopen(&actions, each, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_adddup2(&actions, requests.get(), first_channel);
+  int error = 0;
+  for (std::size_t i = 0; i < channel_count && error == 0; ++i) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      error = errno;
+      break;
+    }
+    started.channels[i] = Descriptor(ends[0]);
+    const Descriptor low(ends[1]);
+    constexpr int above = first_channel + static_cast<int>(channel_count);  // no target of another one
+    theirs[i] = Descriptor(fcntl(low.get(), F_DUPFD_CLOEXEC, above));
+    if (!theirs[i]) error = errno;
+    posix_spawn_file_actions_adddup2(&actions, theirs[i].get(), first_channel + static_cast<int>(i));
+  }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -69,57 +75,13 @@ pid_t start_original(const std::string& path, const Descriptor& requests) {
   std::string style = "keywords";  // the messages of the process speak as ours do
   char* const arguments[] = {name.data(), option_style() == OptionStyle::keywords ? style.data() : nullptr,
                              nullptr};
-  pid_t number = 0;
-  const int error = posix_spawn(&number, path.c_str(), &actions, &attributes, arguments, environ);
+  if (error == 0)
+    error = posix_spawn(&started.number, path.c_str(), &actions, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) refuse(path, error);
-  return number;
+  return started;
 }
-
-/// Receives the number of the copy that was asked for; negative: the error of the system. Returns false where the original has
-/// ended.
-bool receive_number(pid_t& number) {
-  const auto get = [](char* to, std::size_t left) { return ::read(state().requests.get(), to, left); };
-  return move_all(reinterpret_cast<char*>(&number), sizeof number, get);
-}
-
-/// Ends the original of this process, with a copy that waits; a forked process forgets those of the other one.
-void end_original() {
-  State& all = state();
-  if (all.owner == getpid() && all.original > 0) {
-    end_process(all.original);
-    if (pid_t number = 0; all.next && receive_number(number) && number > 0) end_process(number);
-  }
-  all.owner = getpid();
-  all.original = 0;
-  all.requests = Descriptor();
-  all.next.reset();
-}
-
-/// Asks the original, which is started where there is none, for a copy. Throws Error.
-StartedProcess asked_for() {
-  State& all = state();
-  if (all.owner != getpid()) end_original();
-  if (all.original == 0) {
-    auto [ours, theirs] = socket_ends(all.path);
-    const Descriptor above(fcntl(theirs.get(), F_DUPFD_CLOEXEC, first_channel + 1));  // no target of itself
-    if (!above) refuse(all.path, errno);
-    all.original = start_original(all.path, above);
-    all.requests = std::move(ours);
-  }
-  StartedProcess asked;
-  std::array<Descriptor, channel_count> theirs;
-  for (std::size_t i = 0; i < channel_count; ++i) {
-    auto ends = socket_ends(all.path);
-    asked.channels[i] = std::move(ends[0]);
-    theirs[i] = std::move(ends[1]);
-  }
-  send_request(all.requests, theirs);
-  return asked;
-}
-
-}  // namespace
 
 std::optional<int> end_process(pid_t number) {
   int status = 0;
@@ -131,17 +93,12 @@ std::optional<int> end_process(pid_t number) {
 
 StartedProcess take_process() {
   const std::lock_guard lock(state().mutex);
-  if (state().owner != getpid()) end_original();
-  for (int attempt = 0;; ++attempt) {
-    auto taken = state().next ? std::move(*state().next) : asked_for();
-    state().next.reset();
-    const bool is_answered = receive_number(taken.number);
-    if (is_answered && taken.number < 0) refuse(state().path, -taken.number);
-    // The system may have ended either meanwhile, as when memory runs out.
-    if (is_answered && waitpid(taken.number, nullptr, WNOHANG) == 0) return taken;
-    if (attempt > 0) refuse(state().path, ECHILD);
-    if (!is_answered) end_original();
-  }
+  // The system may have ended it meanwhile, as when memory runs out.
+  const bool is_ready =
+      state().owner == getpid() && state().next && waitpid(state().next->number, nullptr, WNOHANG) == 0;
+  auto taken = is_ready ? std::move(*state().next) : start_process(state().path);
+  state().next.reset();
+  return taken;
 }
 
 void use(const std::string& path) {
@@ -153,15 +110,18 @@ void use(const std::string& path) {
 
 void start_ahead() {
   const std::lock_guard lock(state().mutex);
+  state().owner = getpid();
+  state().next.reset();
   try {
-    state().next = asked_for();
+    state().next = start_process(state().path);
   } catch (const Error&) {  // reported by whoever needs a process
   }
 }
 
 void end_waiting() {
   const std::lock_guard lock(state().mutex);
-  end_original();
+  if (state().owner == getpid() && state().next) end_process(state().next->number);
+  state().next.reset();
 }
 
 bool is_on() {

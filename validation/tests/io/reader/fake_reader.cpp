@@ -17,7 +17,6 @@
 
 #include "io/files/input_memory.hpp"
 #include "io/reader/confinement.hpp"
-#include "io/reader/copies.hpp"
 #include "io/reader/process.hpp"
 
 namespace fhd::io::reader {
@@ -177,7 +176,6 @@ const Lives confinements{
 int main() {
   using namespace fhd::io::reader;
   signal(SIGXFSZ, SIG_IGN);
-  become_copy();
   Input in("request", 1 << 20, take);
   std::uint32_t request = 0;
   in(opening, request, path);
