@@ -8,6 +8,7 @@
 
 #include "recon/array/fft.hpp"
 #include "recon/error.hpp"
+#include "recon/transform/toeplitz/block_fft_plan.hpp"
 
 namespace fhd {
 namespace {
@@ -233,6 +234,9 @@ std::size_t GriddedCost::bytes() const {
   for (int axis = 0; axis < 3; ++axis) {  // 1 / phi^; on the CPU also where voxels lie on the grid
     const double n = sizes_.matrix_size[axis], g = static_cast<double>(gridding_.grid[axis]);
     bytes += n * static_cast<double>(element()) / 2 + (sizes_.device.is_cpu() ? 4 * (n + g) : 0);
+    if (!sizes_.device.is_cpu())  // twiddles of grid_passes_cuda.cu
+      bytes +=
+          static_cast<double>(element()) * BlockFftPlan(static_cast<int>(gridding_.grid[axis])).twiddles();
   }
   return whole_bytes(bytes);
 }
