@@ -208,10 +208,10 @@ void expect_bytes_of_cost(std::int64_t coils, Device device, const Make& make) {
                scratch =
                    (device.is_cuda() ? static_cast<double>(device::memory_use(device).peak_bytes) : used) -
                    with_arrays;
-  call();  // with which the runtime of the threads may still add records of its own
-  const double used_again = bytes_in_use(device);
-  call();
-  EXPECT_LE(bytes_in_use(device), used_again + 4096);
+  // The runtime of the threads adds records of its own, and the C library counts freed blocks that threads keep.
+  constexpr int calls = 16;
+  for (int i = 0; i < calls; ++i) call();
+  EXPECT_LE(bytes_in_use(device), used + calls * 8192);
   const double held = static_cast<double>(transform->cost().bytes()),
                all = held + static_cast<double>(transform->cost().scratch_bytes(coils));
   EXPECT_NEAR(made, held, 0.15 * made);
