@@ -1,7 +1,6 @@
 #include "app/terminal/processes.hpp"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,10 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <initializer_list>
 #include <optional>
-#include <system_error>
 #include <type_traits>
 
 #include "io/files/atomic_file.hpp"
@@ -41,22 +38,9 @@ std::optional<int> local_rank_in_environment() {
   return number_in_environment({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
 }
 
-/// Returns how many GPUs the driver lists with a device file each; 0 where variables may hide some.
-int listed_gpus() {
-  if (!built_with_cuda || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) return 0;
-  int listed = 0, there = 0;
-  std::error_code status;
-  std::filesystem::directory_iterator entry("/proc/driver/nvidia/gpus", status), end;
-  for (; !status && entry != end; entry.increment(status))
-    there += ::access(fmt::format("/dev/nvidia{}", listed++).c_str(), R_OK | W_OK) == 0;
-  return !status && listed == there ? listed : 0;
-}
-
 }  // namespace
 
 int gpu_count() {
-  // CUDA takes tenths of a second to say so; a GPU that does not work is found when it is started.
-  if (const int listed = listed_gpus(); listed > 0) return listed;
   const pid_t child = fork();
   if (child < 0) return 0;
   if (child == 0) {

@@ -12,8 +12,8 @@ struct MpiRank {
   static MpiRank of_environment();
 };
 
-/// Returns how many GPUs this machine has, as the driver lists them; else asks a child process, because workers are forked,
-/// which CUDA does not survive in a process that has used it.
+/// Returns how many GPUs this machine has. Asks a child process, because workers are forked, which CUDA does not survive in
+/// a process that has used it.
 int gpu_count();
 
 /// A team that ends the others when one fails.
