@@ -16,11 +16,12 @@
 
 namespace fhd::app {
 
-/// Adds the corrections that are asked for to files at the same positions: coils and readouts are left out, a tone is taken
-/// off the samples, positions are scaled, then brought to those of the gradients' impulse responses and delays. Delays are found once, in the first repetition of
-/// the middle slice of the first file, when the first volume is read; the notes of every volume say what was done, or why
-/// nothing was. The summary's readout_length is that of the volume read last: 0 where single samples were left out. Throws
-/// Error where no coil is left; reading a volume does where it has no such readout, or none is left.
+/// Adds the corrections that are asked for to files at the same positions: coils and readouts are left out, a tone is taken off
+/// the samples, positions are scaled, then brought to those of the gradients' impulse responses and delays. Delays are found
+/// once, in the first repetition of the middle slice of the first file, when the first volume is read; the notes of every
+/// volume say what was done, or why nothing was. The summary's readout_length is that of the volume read last: 0 where single
+/// samples were left out. Throws Error where no coil is left; reading a volume does where it has no such readout, or none is
+/// left.
 void correct_readouts(const std::vector<io::ScanFile*>& files, const ReadoutCorrection& correction,
                       BeyondMatrix leaves = BeyondMatrix::samples);
 
