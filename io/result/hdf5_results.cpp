@@ -7,7 +7,6 @@
 #include <limits>
 #include <tuple>
 
-#include "io/files/blocks.hpp"
 #include "io/files/json_text.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
@@ -35,37 +34,28 @@ std::uint64_t bytes_of(const ImageSeries& series) {
          (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
 }
 
-constexpr std::int64_t piece_bytes = 1 << 21;  // written at once
-
-/// Writes stored values, which lie in their file as in the dataset, some repetitions at a time: threads read ahead.
+/// Writes stored values, which lie in their file as in the dataset, so many repetitions at a time.
 template <class T>
 void write_repetitions(hdf5::File& file, const std::string& name, const ImageSeries& series,
-                       std::int64_t at_once, int threads) {
-  constexpr int most_threads = 4;
+                       std::int64_t at_once) {
   const auto shape = series.stored->shape();
   const auto slices = series.slice_count, repetitions = series.repetition_count;
-  const auto read = [&](std::int64_t number) {
-    const auto first = number * at_once;
+  for (std::int64_t first = 0; first < repetitions; first += at_once) {
     Array<Complex<T>> piece({std::min(at_once, repetitions - first), slices, shape[0], shape[1], shape[2]});
     series.stored->read(static_cast<std::size_t>(first * slices), piece);
-    return piece;
-  };
-  std::int64_t written = 0;
-  in_order((repetitions + at_once - 1) / at_once, std::min(threads, most_threads), read,
-           [&](const Array<Complex<T>>& piece) {
-             file.write_rows(name, piece, written);
-             written += piece.extent(0);
-           });
+    file.write_rows(name, piece, first);
+  }
 }
 
-void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series, int threads) {
+void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
   require_series(series, file.subject(name));
   const auto& n = series.images.front().geometry.matrix_size;
   const auto write_values = [&]<class T>(Array<Complex<T>> Image::*values) {
     file.create<Complex<T>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
+    constexpr std::int64_t piece_bytes = 1 << 21;
     const auto at_once = piece_bytes / (series.slice_count * series.images.front().geometry.voxel_count() *
                                         std::int64_t{sizeof(Complex<T>)});
-    if (series.stored && at_once > 1) return write_repetitions<T>(file, name, series, at_once, threads);
+    if (series.stored && at_once > 1) return write_repetitions<T>(file, name, series, at_once);
     for (std::int64_t i = 0; i < series.repetition_count * series.slice_count; ++i)
       file.write_block(name, (*series.image(static_cast<std::size_t>(i))).*values,
                        {i / series.slice_count, i % series.slice_count});
@@ -103,8 +93,8 @@ void write_gating(hdf5::File& file, const std::vector<GatingCourse>& gating) {
 
 /// Writes a series with the numbers of its volumes in the scan.
 void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries& series,
-                   const Provenance& provenance, int threads) {
-  write_series(file, name, series, threads);
+                   const Provenance& provenance) {
+  write_series(file, name, series);
   if (provenance.frames) write_frames(file, name, provenance);
   const auto write_numbers = [&](const char* attribute, std::int64_t (Provenance::*number)(std::size_t) const,
                                  std::int64_t count) {
@@ -202,9 +192,8 @@ void write_h5(const AtomicFile& to, ResultContent& results, std::size_t) {
       std::tie(results.series, results.provenance, results.companions);
   const hdf5::LibraryLock lock;
   auto file = hdf5::File::create(to.temporary(), to.path(), expected_bytes(results));
-  const int threads = results.compression.threads;
-  write_volumes(file, "/image", series, provenance, threads);
-  if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance, threads);
+  write_volumes(file, "/image", series, provenance);
+  if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);
   if (companions.noise) write_noise(file, *companions.noise, series);
   if (provenance.frames && !provenance.frames->gating.empty()) write_gating(file, provenance.frames->gating);
   write_diagnostic_images(file, companions.diagnostic_images);
@@ -238,7 +227,7 @@ void write_image_file(FileSet& files, const std::string& path,
                       const std::string& made_by) {
   files.add(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
-  for (const auto& [name, series] : datasets) write_series(file, name, *series, 1);
+  for (const auto& [name, series] : datasets) write_series(file, name, *series);
   if (!made_by.empty()) file.write_attribute("/", made_by_attribute, made_by);
   file.close();
 }
