@@ -109,7 +109,6 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
     const bool is_shared = options.device.names_several() && shares_volumes(*run, opened.second->get());
     return !team && !is_shared && takes_series(volume);
   };
-  if (run->results.volumes().size() > 1) keep_freed_memory();
   start_reading(*run);
   if (!is_first) run->scan_warnings.clear();  // the first process prints them
   const auto& devices = opened.second->get();

@@ -364,10 +364,6 @@ void File::write_rows(const std::string& name, const Array<T>& rows, std::int64_
         "a selectable block");
   const auto memory_space = space_of({rows.size()}, where);
   write_values(std::move(dataset), type.get(), rows.data(), where, memory_space.get(), space.get());
-  // The disk begins now, and has less to do when the file is flushed.
-  void* descriptor = nullptr;
-  if (reserved_bytes_ > 0 && H5Fget_vfd_handle(id(), H5P_DEFAULT, &descriptor) >= 0)
-    static_cast<void>(::sync_file_range(*static_cast<int*>(descriptor), 0, 0, SYNC_FILE_RANGE_WRITE));
 }
 
 bool File::has_attribute(const std::string& object, const std::string& name) const {
