@@ -7,6 +7,7 @@
 #include <numbers>
 #include <optional>
 
+#include "recon/array/thread_limit.hpp"
 #include "validation/verdict/hypothesis_list.hpp"
 #include "validation/verdict/readouts.hpp"
 
@@ -166,8 +167,10 @@ class Tests {
     std::vector<Matrix> changes;
     for (const auto& fit : shown) changes.push_back(model.change_of(fit.hypothesis->of(fit.sizes)));
     if (!changes.empty()) changes = model.images_of(changes);
-    for (std::size_t i = 0; i < shown.size(); ++i)
-      result.changes.push_back(finding_of(shown[i], relative_change(changes[i], model.image())));
+    result.changes.resize(shown.size());
+    for_each_in_parallel(shown.size(), [&](std::size_t i) {
+      result.changes[i] = finding_of(shown[i], relative_change(changes[i], model.image()));
+    });
     // The data as the model of the whole image sees them: what the small one cannot hold is no mistake.
     data_ = model.prediction();
     for (Index i = 0; i < data_.size(); ++i) data_[i] += s_.rest[i];
