@@ -29,6 +29,7 @@
 #include "app/terminal/timeline.hpp"
 #include "io/files/folder.hpp"
 #include "io/files/input_file.hpp"
+#include "io/files/unfinished_files.hpp"
 #include "io/reader/reader.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"

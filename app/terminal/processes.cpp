@@ -14,7 +14,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "io/files/atomic_file.hpp"
+#include "io/files/unfinished_files.hpp"
 #include "io/files/installed_file.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
