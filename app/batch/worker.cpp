@@ -273,6 +273,7 @@ class WorkerProcess {
     const auto settings = settings_of(job.number);
     job.run = open_run(io::open_scan(path, settings->options.read_options), path, settings, command_line());
     job.run->results.set_checksum(job.manifest.input_checksum);
+    io::check_names(request_of(*job.run, job.prefix), job.run->results.inputs());
     require_own_names(job);
     require_replaceable(job);
     const auto bytes = planned_host_bytes(*job.run);
@@ -320,7 +321,6 @@ class WorkerProcess {
     ScanRun& run = *job.run;
     io::Manifest& manifest = job.manifest;
     run.results.require_trust(run.settings->options.strict);
-    io::check_writable(request_of(run, job.prefix), run.results.inputs());
     require_own_names(job);
     require_replaceable(job);
     const auto folder = std::filesystem::path(job.prefix).parent_path();

@@ -201,11 +201,15 @@ void AtomicFile::release() {
   temporary_.clear();
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit_unflushed() {
   if (replaces_directory_) throw Error(path_, "a file, or a new directory", "one that replaces another");
   keep_permissions();
-  if (!flushed_) flush();
   rename();
+}
+
+void AtomicFile::commit() {
+  if (!flushed_) flush();
+  commit_unflushed();
   folder_->flush(path_);
 }
 

@@ -38,6 +38,8 @@ class AtomicFile {
   void flush();
   /// Gives the file its name. Throws Error. (A directory that replaces another needs a FileSet.)
   void commit();
+  /// Does the same and flushes nothing: after a loss of power, what was there, the new file, or a damaged one is there.
+  void commit_unflushed();
 
  private:
   friend class FileSet;
