@@ -158,7 +158,7 @@ class BatchScheduler {
   }
 
   void handle(Slot& slot, const nlohmann::json& event) {
-    if (event.contains("timeline")) add_to_timeline(event["timeline"]);
+    if (event.contains("timeline")) add_to_timeline(event["timeline"].get<std::string>());
     const std::string kind = event.at("event");
     const std::size_t scan = event.at("scan");
     if (kind == "planned") {

@@ -155,7 +155,7 @@ class WorkerProcess {
   }
 
   void report(Line event) {
-    if (trace::is_on()) event["timeline"] = timeline_of(trace::take(), "worker");
+    if (trace::is_on()) event["timeline"] = new_timeline("worker");
     const std::lock_guard lock(reporting_);
     if (!lines_.send(event)) end(1);  // the parent has died
   }
