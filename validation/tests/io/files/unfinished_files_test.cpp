@@ -83,7 +83,7 @@ TEST(EndGates, are_closed_by_a_thread_inside_once_the_others_are_out) {
   gate.leave();
 }
 
-/// Of two threads that end the process at once, neither waits for the other.
+/// Two threads that end the process at once do not wait for each other.
 TEST(EndGates, are_closed_by_one_thread_alone) {
   EndGate gate;
   ASSERT_TRUE(gate.enter());
