@@ -49,6 +49,17 @@ inline Trajectory random_trajectory(std::array<int, 3> matrix_size, std::int64_t
   return trajectory;
 }
 
+/// Returns the largest |a - b|; not a number where a difference is none.
+inline double largest_difference(const Array<double>& a, const Array<double>& b) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double difference = std::abs(a[i] - b[i]);
+    if (!(difference <= largest)) largest = difference;
+    if (std::isnan(largest)) break;
+  }
+  return largest;
+}
+
 /// Returns a host copy in double precision.
 template <class T>
 Array<Complex<double>> in_double(const Array<Complex<T>>& values) {

@@ -12,7 +12,7 @@ using data::CoilArray;
 using data::Phantom;
 using data::PhantomPart;
 using data::Vector3;
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 std::vector<Complex<double>> sensitivities(const CoilArray& coils, const Vector3& r) {
   std::vector<Complex<double>> values(coils.coil_count());

@@ -17,7 +17,7 @@ using data::Phantom;
 using data::PhantomPart;
 using data::Vector3;
 using Form = PhantomPart::Form;
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 std::vector<Vector3> positions(int dimensions, double largest, int count) {
   std::mt19937 generator(7);

@@ -17,7 +17,7 @@ using namespace fhd;
 using data::design_trajectory;
 using data::TrajectoryKind;
 using data::TrajectorySettings;
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 constexpr double proton_hz_per_t = 42.577478518e6;
 
 TrajectorySettings settings_of(TrajectoryKind kind, std::array<int, 3> matrix_size) {

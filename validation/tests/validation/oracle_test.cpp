@@ -14,7 +14,7 @@ namespace {
 using namespace fhd;
 using namespace fhd::tests;
 using oracle::Values;
-constexpr double rounding = 1e-15;  // a few units in the last place of numbers of size 1
+constexpr double unit_rounding = 1e-15;  // a few units in the last place of numbers of size 1
 
 Array<double> positions(std::initializer_list<std::array<double, 3>> points) {
   const auto count = static_cast<std::int64_t>(points.size());
@@ -49,10 +49,10 @@ TEST(Oracle, forward_has_the_minus_sign_and_adjoint_the_plus_sign) {
   Values one({1, 1});
   one[0] = 1.0;
   const auto forward = oracle::forward(k, r, one), adjoint = oracle::adjoint(k, r, one);
-  EXPECT_NEAR(forward[0].re, 0, rounding);
-  EXPECT_NEAR(forward[0].im, -1, rounding);
-  EXPECT_NEAR(adjoint[0].re, 0, rounding);
-  EXPECT_NEAR(adjoint[0].im, 1, rounding);
+  EXPECT_NEAR(forward[0].re, 0, unit_rounding);
+  EXPECT_NEAR(forward[0].im, -1, unit_rounding);
+  EXPECT_NEAR(adjoint[0].re, 0, unit_rounding);
+  EXPECT_NEAR(adjoint[0].im, 1, unit_rounding);
 }
 
 TEST(Oracle, off_resonance_turns_with_the_sign_of_k_space) {
@@ -63,8 +63,8 @@ TEST(Oracle, off_resonance_turns_with_the_sign_of_k_space) {
   oracle::OffResonance off{Array<double>({1}), Array<double>({1})};
   off.omega_rad_per_s[0] = 2 * std::numbers::pi * 10;
   off.time_s[0] = 0.025;
-  EXPECT_NEAR(oracle::forward(k, r, one, off)[0].im, -1, rounding);
-  EXPECT_NEAR(oracle::adjoint(k, r, one, off)[0].im, 1, rounding);
+  EXPECT_NEAR(oracle::forward(k, r, one, off)[0].im, -1, unit_rounding);
+  EXPECT_NEAR(oracle::adjoint(k, r, one, off)[0].im, 1, unit_rounding);
 }
 
 TEST(Oracle, adjoint_is_conjugate_transpose_with_off_resonance_and_maps) {
@@ -103,10 +103,10 @@ TEST(Oracle, q_is_the_sum_of_weights_at_zero_and_conjugate_symmetric) {
   double sum = 0;
   for (int i = 0; i < 20; ++i) sum += weights[i] = 1 + i;
   const auto q = oracle::q(k, positions({{0, 0, 0}, {0.25, -0.5, 0.75}, {-0.25, 0.5, -0.75}}), weights);
-  EXPECT_NEAR(q[0].re, sum, sum * rounding);
+  EXPECT_NEAR(q[0].re, sum, sum * unit_rounding);
   EXPECT_EQ(q[0].im, 0);
-  EXPECT_NEAR(q[1].re, q[2].re, sum * rounding);
-  EXPECT_NEAR(q[1].im, -q[2].im, sum * rounding);
+  EXPECT_NEAR(q[1].re, q[2].re, sum * unit_rounding);
+  EXPECT_NEAR(q[1].im, -q[2].im, sum * unit_rounding);
 }
 
 TEST(Oracle, encoding_matrix_times_image_is_the_sense_forward) {

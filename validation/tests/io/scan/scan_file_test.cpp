@@ -20,7 +20,6 @@ class ScanFileTest : public FolderTest {
   /// A file of the fhd layout, for tests that break it.
   hdf5::File fhd_file(const std::string& name) { return hdf5::File::create(path(name), path(name)); }
 };
-using ScanFile = ScanFileTest;
 
 /// Positions pass through single precision in these formats: an error of at most 2^-24 of the largest, N/2.
 double float_rounding(const Scan& scan) {
@@ -90,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(ScanFile, EveryMatrix,
                          testing::Values(std::array{16, 16, 1}, std::array{15, 22, 1}, std::array{16, 9, 7},
                                          std::array{8, 8, 8}));
 
-TEST_F(ScanFile, keeps_slices_and_repetitions_apart) {
+TEST_F(ScanFileTest, keeps_slices_and_repetitions_apart) {
   ScanSeries series{3, 2, 10, {}};
   for (unsigned i = 0; i < 6; ++i) {
     series.scans.push_back(random_scan({16, 16, 1}, 2, 10, 4, i));
@@ -124,7 +123,7 @@ TEST_F(ScanFile, keeps_slices_and_repetitions_apart) {
                  "one slice and one repetition");
 }
 
-TEST_F(ScanFile, keeps_maps_with_the_slices_that_it_sorts) {
+TEST_F(ScanFileTest, keeps_maps_with_the_slices_that_it_sorts) {
   ScanSeries series{1, 3, 10, {}};
   for (unsigned i = 0; i < 3; ++i) {
     series.scans.push_back(random_scan({16, 16, 1}, 2, 10, 4, i));
@@ -148,7 +147,7 @@ TEST_F(ScanFile, keeps_maps_with_the_slices_that_it_sorts) {
 }
 
 // Three times the number of slices overflowed: found by the fuzz target of these files. More are claimed than stored.
-TEST_F(ScanFile, of_more_slices_than_any_file_holds_is_refused) {
+TEST_F(ScanFileTest, of_more_slices_than_any_file_holds_is_refused) {
   auto made = hdf5::File::create(path("scan.h5"), path("scan.h5"));
   const std::vector<double> positions(24);
   made.write("/trajectory", positions.data(), {3, 8});
@@ -162,21 +161,21 @@ TEST_F(ScanFile, of_more_slices_than_any_file_holds_is_refused) {
   EXPECT_REFUSED(open_scan(path("scan.h5")), "[2][8], found 0 stored bytes");
 }
 
-TEST_F(ScanFile, shares_one_trajectory_among_repetitions) {
+TEST_F(ScanFileTest, shares_one_trajectory_among_repetitions) {
   auto scan = random_scan({16, 16, 1}, 2, 10, 4);
   write_scan(path("scan.h5"), ScanFormat::fhd, {2, 1, 0, {scan, scan}});
   EXPECT_EQ(hdf5::File::open(path("scan.h5")).dataset("/trajectory").extents(), (hdf5::Extents{40, 3}));
   EXPECT_EQ(largest_difference(open_scan(path("scan.h5"))->read(0, 1).trajectory.k, scan.trajectory.k), 0);
 }
 
-TEST_F(ScanFile, splits_long_scans_into_ismrmrd_readouts) {
+TEST_F(ScanFileTest, splits_long_scans_into_ismrmrd_readouts) {
   // 131,074 = 2 x 65,537 samples exceed the 16 bits of number_of_samples and have no divisor near the limit.
   auto scan = random_scan({16, 16, 1}, 1, 65537, 2);
   write_scan(path("scan.mrd"), ScanFormat::ismrmrd, {1, 1, 0, {scan}});
   expect_same_values(scan, open_scan(path("scan.mrd"))->read(0, 0), float_rounding(scan));
 }
 
-TEST_F(ScanFile, converts_every_stated_unit) {
+TEST_F(ScanFileTest, converts_every_stated_unit) {
   const auto scan = random_scan({20, 10, 1}, 1, 10, 4);
   const struct {
     const char* unit;
@@ -210,7 +209,7 @@ TEST_F(ScanFile, converts_every_stated_unit) {
   EXPECT_LE(largest_difference(finer.trajectory.k, scan.trajectory.k), 1e-14);
 }
 
-TEST_F(ScanFile, reads_complex_numbers_of_every_kind) {
+TEST_F(ScanFileTest, reads_complex_numbers_of_every_kind) {
   const std::vector<double> k{0, 0, 1, 1, -2, 3}, pairs{1, 2, 3, 4, 5, 6};
   const Complex<float> expected[3]{{1, 2}, {3, 4}, {5, 6}};
   for (const bool named : {false, true}) {
@@ -236,7 +235,7 @@ TEST_F(ScanFile, reads_complex_numbers_of_every_kind) {
   }
 }
 
-TEST_F(ScanFile, rejects_missing_units) {
+TEST_F(ScanFileTest, rejects_missing_units) {
   const auto scan = random_scan({16, 16, 1}, 1, 10, 4);
   write_scan(path("scan.h5"), ScanFormat::fhd, {1, 1, 0, {scan}});
   const hid_t file = H5Fopen(path("scan.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -253,7 +252,7 @@ TEST_F(ScanFile, rejects_missing_units) {
   EXPECT_CONTAINS(opened->summary().inferred[0], "--trajectory-unit");
 }
 
-TEST_F(ScanFile, rejects_what_is_no_scan) {
+TEST_F(ScanFileTest, rejects_what_is_no_scan) {
   write_text(path("text.h5"), "these are not the bytes you are looking for");
   EXPECT_REFUSED(open_scan(path("text.h5")), "text.h5: expected an HDF5 file, found another format");
   write_text(path("empty.h5"), "");
@@ -264,7 +263,7 @@ TEST_F(ScanFile, rejects_what_is_no_scan) {
   EXPECT_REFUSED(open_scan(path("bare.h5")), "expected a scan");
 }
 
-TEST_F(ScanFile, rejects_truncated_files) {
+TEST_F(ScanFileTest, rejects_truncated_files) {
   const auto scan = random_scan({16, 16, 1}, 2, 200, 4);
   for (const auto& [name, format] :
        {std::pair{"scan.h5", ScanFormat::fhd}, {"scan.mrd", ScanFormat::ismrmrd}})
@@ -284,7 +283,7 @@ TEST_F(ScanFile, rejects_truncated_files) {
   EXPECT_REFUSED(open_scan(path("impatient"))->read(0, 0), "cut off");
 }
 
-TEST_F(ScanFile, rejects_parts_that_do_not_agree) {
+TEST_F(ScanFileTest, rejects_parts_that_do_not_agree) {
   const std::vector<double> k(20, 0);
   const std::vector<Complex<float>> values(12);
   const auto write = [&](hdf5::Extents trajectory, hdf5::Extents kspace,
@@ -308,7 +307,7 @@ TEST_F(ScanFile, rejects_parts_that_do_not_agree) {
   EXPECT_CONTAINS(write({6, 2}, {2, 6}, {100000, 8, 1}), "matrix_size");
 }
 
-TEST_F(ScanFile, takes_a_matrix_and_a_fov_of_two_numbers_for_2d) {
+TEST_F(ScanFileTest, takes_a_matrix_and_a_fov_of_two_numbers_for_2d) {
   auto file = fhd_file("scan.h5");
   const std::vector<float> k{-4, -4, 3, 3, 0, 1};
   const std::vector<Complex<float>> values(3, {1, 0});
@@ -327,7 +326,7 @@ TEST_F(ScanFile, takes_a_matrix_and_a_fov_of_two_numbers_for_2d) {
 }
 
 /// A statement that makes the scan a point at the centre of k-space is a mistake.
-TEST_F(ScanFile, refuses_normalised_positions_that_are_said_to_be_cycles_per_fov) {
+TEST_F(ScanFileTest, refuses_normalised_positions_that_are_said_to_be_cycles_per_fov) {
   auto scan = random_scan({64, 64, 1}, 1, 10, 4);
   scan.sensitivity_maps.reset();
   for (auto& k : scan.trajectory.k) k /= 64;
@@ -347,7 +346,7 @@ TEST_F(ScanFile, refuses_normalised_positions_that_are_said_to_be_cycles_per_fov
   EXPECT_REFUSED(open_scan(path("impatient")), "which reaches 2 %");
 }
 
-TEST_F(ScanFile, rejects_nan_and_positions_outside_the_matrix) {
+TEST_F(ScanFileTest, rejects_nan_and_positions_outside_the_matrix) {
   const auto good = random_scan({16, 16, 1}, 1, 10, 4);
   const auto refused = [&](auto change) {
     auto file = fhd_file("scan.h5");
@@ -373,7 +372,7 @@ TEST_F(ScanFile, rejects_nan_and_positions_outside_the_matrix) {
   EXPECT_CONTAINS(refused([](auto& k, auto&) { k[3] = 8.2; }), "--trajectory-unit");
 }
 
-TEST_F(ScanFile, does_not_trust_hostile_extents) {
+TEST_F(ScanFileTest, does_not_trust_hostile_extents) {
   // 2^40 samples that were never stored: refused before memory is asked for.
   auto file = fhd_file("scan.h5");
   file.create<double>("/small", {3});
@@ -394,7 +393,7 @@ TEST_F(ScanFile, does_not_trust_hostile_extents) {
   EXPECT_REFUSED(open_scan(path("scan.h5")), "stored bytes");
 }
 
-TEST_F(ScanFile, bart_pairs_must_agree) {
+TEST_F(ScanFileTest, bart_pairs_must_agree) {
   const auto scan = random_scan({16, 16, 1}, 2, 10, 4);
   const auto write = [&] { write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}}); };
   write();
@@ -413,7 +412,7 @@ TEST_F(ScanFile, bart_pairs_must_agree) {
   EXPECT_REFUSED(open_scan(path("scan")), "trajectory");
 }
 
-TEST_F(ScanFile, bart_matrix_is_inferred_from_the_extent_of_k_space) {
+TEST_F(ScanFileTest, bart_matrix_is_inferred_from_the_extent_of_k_space) {
   auto scan = random_scan({16, 12, 1}, 1, 10, 4);
   scan.sensitivity_maps.reset();
   scan.trajectory.k[40 + 3] = -6;
@@ -424,7 +423,7 @@ TEST_F(ScanFile, bart_matrix_is_inferred_from_the_extent_of_k_space) {
 }
 
 /// BART itself would write these bytes: first axis fastest, positions as x, y, z triplets.
-TEST_F(ScanFile, bart_positions_are_triplets) {
+TEST_F(ScanFileTest, bart_positions_are_triplets) {
   const auto scan = random_scan({8, 8, 1}, 1, 10, 4);
   write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}});
   float first[6];
@@ -433,7 +432,7 @@ TEST_F(ScanFile, bart_positions_are_triplets) {
   EXPECT_EQ(first[2], float(scan.trajectory.k[40]));
 }
 
-TEST_F(ScanFile, impatient_offset_of_voxels_becomes_a_phase) {
+TEST_F(ScanFileTest, impatient_offset_of_voxels_becomes_a_phase) {
   auto scan = random_scan({8, 8, 1}, 2, 10, 4);
   scan.sensitivity_maps.reset();
   write_scan(path("scan"), ScanFormat::impatient, {1, 1, 10, {scan}});
@@ -463,7 +462,7 @@ TEST_F(ScanFile, impatient_offset_of_voxels_becomes_a_phase) {
 }
 
 // They were divided by.
-TEST_F(ScanFile, impatient_directory_without_samples_is_refused) {
+TEST_F(ScanFileTest, impatient_directory_without_samples_is_refused) {
   write_scan(path("scan"), ScanFormat::impatient, {1, 1, 10, {random_scan({8, 8, 1}, 2, 10, 4)}});
   for (const char* name : {"kx", "ky", "kz", "t"})
     write_text(path("scan/") + name + ".dat", "version = 1.000000\nEOF\n");
@@ -473,7 +472,7 @@ TEST_F(ScanFile, impatient_directory_without_samples_is_refused) {
   EXPECT_REFUSED(open_scan(path("scan")), refused) << "also without k-space";
 }
 
-TEST_F(ScanFile, impatient_maps_of_another_matrix_are_refused) {
+TEST_F(ScanFileTest, impatient_maps_of_another_matrix_are_refused) {
   write_scan(path("scan"), ScanFormat::impatient, {1, 1, 10, {random_scan({8, 6, 1}, 2, 10, 4)}});
   for (const std::array<int, 3> other : {std::array{16, 12, 1}, std::array{4, 4, 1}, std::array{6, 8, 1}}) {
     ReadOptions options;
@@ -482,7 +481,7 @@ TEST_F(ScanFile, impatient_maps_of_another_matrix_are_refused) {
   }
 }
 
-TEST_F(ScanFile, impatient_directory_without_k_space_is_refused_only_when_read) {
+TEST_F(ScanFileTest, impatient_directory_without_k_space_is_refused_only_when_read) {
   write_scan(path("scan"), ScanFormat::impatient, {1, 1, 10, {random_scan({8, 8, 1}, 2, 10, 4)}});
   std::filesystem::remove(path("scan/kdata_r.dat"));
   const auto file = open_scan(path("scan"));
@@ -490,7 +489,7 @@ TEST_F(ScanFile, impatient_directory_without_k_space_is_refused_only_when_read) 
   EXPECT_REFUSED(file->read(0, 0), "only a trajectory");
 }
 
-TEST_F(ScanFile, is_not_written_over_a_directory_or_into_none) {
+TEST_F(ScanFileTest, is_not_written_over_a_directory_or_into_none) {
   const ScanSeries series{1, 1, 0, {random_scan({8, 8, 1}, 1, 10, 4)}};
   EXPECT_REFUSED(write_scan(path("none/scan.h5"), ScanFormat::fhd, series), "existing folder");
   std::filesystem::create_directory(path("taken"));
@@ -531,7 +530,7 @@ TEST(RealScan, impatient_directories_are_read) {
   }
 }
 
-TEST_F(ScanFile, ismrmrd_volumes_are_read_by_several_threads_at_once) {
+TEST_F(ScanFileTest, ismrmrd_volumes_are_read_by_several_threads_at_once) {
   ScanSeries series{24, 1, 32, {}};
   for (unsigned seed = 1; seed <= 24; ++seed)
     series.scans.push_back(random_scan({16, 16, 1}, 3, 32, 20, seed));

@@ -23,7 +23,7 @@ using namespace fhd;
 using data::TrajectoryKind;
 using io::error_of;
 
-struct Case {
+struct MapsCase {
   TrajectoryKind kind;
   std::array<int, 3> matrix_size;
   double undersampling;
@@ -47,7 +47,7 @@ struct Case {
            std::to_string(static_cast<int>(undersampling)) + ", " + std::to_string(coil_count) +
            " coils, SNR " + std::to_string(static_cast<int>(snr));
   }
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.text(); }
+  friend std::ostream& operator<<(std::ostream& out, const MapsCase& c) { return out << c.text(); }
 };
 
 struct Agreement {
@@ -83,7 +83,7 @@ Agreement agreement(const Array<Complex<float>>& truth, const Array<Complex<floa
   return result;
 }
 
-class Espirit : public testing::TestWithParam<Case> {};
+class Espirit : public testing::TestWithParam<MapsCase> {};
 
 TEST_P(Espirit, spans_the_true_maps_inside_the_object) {
   const auto simulation = data::simulate(GetParam().settings());
@@ -111,25 +111,25 @@ TEST_P(Espirit, spans_the_true_maps_inside_the_object) {
 
 INSTANTIATE_TEST_SUITE_P(
     Trajectories, Espirit,
-    testing::Values(Case{TrajectoryKind::radial, {128, 128, 1}, 1, 8, 30},
-                    Case{TrajectoryKind::radial, {128, 128, 1}, 4, 8, 30},
-                    Case{TrajectoryKind::radial, {97, 128, 1}, 2, 5, 30},
-                    Case{TrajectoryKind::radial, {128, 128, 1}, 2, 32, 30},
-                    Case{TrajectoryKind::radial, {128, 128, 1}, 2, 8, 5},
-                    Case{TrajectoryKind::cartesian, {64, 64, 1}, 1, 8, 30},
-                    Case{TrajectoryKind::spiral, {128, 128, 1}, 1, 8, 30},
-                    Case{TrajectoryKind::spiral, {128, 128, 1}, 2, 8, 30},
-                    Case{TrajectoryKind::spiral, {128, 128, 1}, 4, 8, 30},
-                    Case{TrajectoryKind::variable_density_spiral, {128, 128, 1}, 3, 8, 30},
-                    Case{TrajectoryKind::golden_means_radial_3d, {48, 48, 48}, 1, 8, 30, 900},
-                    Case{TrajectoryKind::stack_of_stars, {48, 48, 16}, 2, 8, 30}));
+    testing::Values(MapsCase{TrajectoryKind::radial, {128, 128, 1}, 1, 8, 30},
+                    MapsCase{TrajectoryKind::radial, {128, 128, 1}, 4, 8, 30},
+                    MapsCase{TrajectoryKind::radial, {97, 128, 1}, 2, 5, 30},
+                    MapsCase{TrajectoryKind::radial, {128, 128, 1}, 2, 32, 30},
+                    MapsCase{TrajectoryKind::radial, {128, 128, 1}, 2, 8, 5},
+                    MapsCase{TrajectoryKind::cartesian, {64, 64, 1}, 1, 8, 30},
+                    MapsCase{TrajectoryKind::spiral, {128, 128, 1}, 1, 8, 30},
+                    MapsCase{TrajectoryKind::spiral, {128, 128, 1}, 2, 8, 30},
+                    MapsCase{TrajectoryKind::spiral, {128, 128, 1}, 4, 8, 30},
+                    MapsCase{TrajectoryKind::variable_density_spiral, {128, 128, 1}, 3, 8, 30},
+                    MapsCase{TrajectoryKind::golden_means_radial_3d, {48, 48, 48}, 1, 8, 30, 900},
+                    MapsCase{TrajectoryKind::stack_of_stars, {48, 48, 16}, 2, 8, 30}));
 
 /// Error of the magnitudes against the band-limited truth times the coils' root of the sum of squares, which
 /// is what maps normalised to one show.
 struct Errors {
   double true_maps, espirit, adaptive;
 };
-Errors errors_of(const Case& c) {
+Errors errors_of(const MapsCase& c) {
   const auto simulation = data::simulate(c.settings());
   Scan scan = simulation.scan;
   const auto sensitivity = root_sum_of_squares(scan.sensitivity_maps->values);
@@ -150,7 +150,7 @@ Errors errors_of(const Case& c) {
   return {error(CoilMaps::file), error(CoilMaps::espirit), error(CoilMaps::adaptive)};
 }
 
-class SelfMadeMaps : public testing::TestWithParam<Case> {};
+class SelfMadeMaps : public testing::TestWithParam<MapsCase> {};
 
 TEST_P(SelfMadeMaps, reconstruct_as_well_as_the_true_maps) {
   const auto errors = errors_of(GetParam());
@@ -159,17 +159,17 @@ TEST_P(SelfMadeMaps, reconstruct_as_well_as_the_true_maps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Undersampled, SelfMadeMaps,
-                         testing::Values(Case{TrajectoryKind::radial, {128, 128, 1}, 2, 8, 30},
-                                         Case{TrajectoryKind::radial, {128, 128, 1}, 3, 8, 30},
-                                         Case{TrajectoryKind::radial, {128, 128, 1}, 4, 8, 30},
-                                         Case{TrajectoryKind::spiral, {128, 128, 1}, 2, 8, 30},
-                                         Case{TrajectoryKind::spiral, {128, 128, 1}, 3, 8, 30},
-                                         Case{TrajectoryKind::spiral, {128, 128, 1}, 4, 8, 30},
-                                         Case{TrajectoryKind::radial, {128, 128, 1}, 4, 32, 30},
-                                         Case{TrajectoryKind::spiral, {128, 128, 1}, 4, 32, 30},
-                                         Case{TrajectoryKind::stack_of_stars, {48, 48, 6}, 2, 8, 30}));
+                         testing::Values(MapsCase{TrajectoryKind::radial, {128, 128, 1}, 2, 8, 30},
+                                         MapsCase{TrajectoryKind::radial, {128, 128, 1}, 3, 8, 30},
+                                         MapsCase{TrajectoryKind::radial, {128, 128, 1}, 4, 8, 30},
+                                         MapsCase{TrajectoryKind::spiral, {128, 128, 1}, 2, 8, 30},
+                                         MapsCase{TrajectoryKind::spiral, {128, 128, 1}, 3, 8, 30},
+                                         MapsCase{TrajectoryKind::spiral, {128, 128, 1}, 4, 8, 30},
+                                         MapsCase{TrajectoryKind::radial, {128, 128, 1}, 4, 32, 30},
+                                         MapsCase{TrajectoryKind::spiral, {128, 128, 1}, 4, 32, 30},
+                                         MapsCase{TrajectoryKind::stack_of_stars, {48, 48, 6}, 2, 8, 30}));
 
-const Case small_case{TrajectoryKind::radial, {64, 64, 1}, 2, 6, 30};
+const MapsCase small_case{TrajectoryKind::radial, {64, 64, 1}, 2, 6, 30};
 
 TEST(SensitivityMaps, do_not_depend_on_the_size_of_the_data_and_come_out_the_same_twice) {
   Scan scan = data::simulate(small_case.settings()).scan;
@@ -211,7 +211,7 @@ TEST(SensitivityMaps, take_from_the_scan_before_what_the_trajectory_shares_and_n
 
 TEST(SensitivityMaps, of_a_volume_leave_nothing_behind) {
   const Scan scan =
-      data::simulate(Case{TrajectoryKind::golden_means_radial_3d, {24, 24, 24}, 1, 2, 30}.settings()).scan;
+      data::simulate(MapsCase{TrajectoryKind::golden_means_radial_3d, {24, 24, 24}, 1, 2, 30}.settings()).scan;
   std::optional<CalibrationSystem> kept;
   estimate_maps(scan, MapMethod::espirit, MapSetCount::one, Device::cpu(), {}, &kept);
   EXPECT_FALSE(kept.has_value());

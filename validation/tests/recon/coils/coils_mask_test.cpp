@@ -28,18 +28,18 @@ PhantomPart ellipse(double x, double y, double a, double b, double intensity) {
   return part;
 }
 
-struct Case {
+struct MaskCase {
   std::string name;
   std::vector<PhantomPart> parts;
   double noise;  ///< of the real part in a voxel of one coil's image, where 1 is the brightest tissue
   std::vector<int> coils;  ///< of a ring of eight
   TrajectoryKind kind = TrajectoryKind::cartesian;
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const MaskCase& c) { return out << c.name; }
 };
 
 const std::vector<int> ring{0, 1, 2, 3, 4, 5, 6, 7};
 
-Scan scan_of(const Case& c) {
+Scan scan_of(const MaskCase& c) {
   data::TrajectorySettings settings;
   settings.kind = c.kind;
   settings.matrix_size = {matrix, matrix, 1};
@@ -68,7 +68,7 @@ struct Outcome {
 };
 /// Checks maps [coil][z][y][x]. Air is what lies further from tissue than the mask reaches: 1/16 FOV beside a voxel of the
 /// calibration region on either side, and the blur of its window, 1/16 FOV.
-Outcome outcome(const Array<Complex<float>>& maps, const Case& c) {
+Outcome outcome(const Array<Complex<float>>& maps, const MaskCase& c) {
   const data::Phantom phantom(2, c.parts);
   const auto truth = data::CoilArray(2, 8).maps({matrix, matrix, 1});
   constexpr std::int64_t voxels = matrix * matrix;
@@ -103,7 +103,7 @@ Outcome outcome(const Array<Complex<float>>& maps, const Case& c) {
   return result;
 }
 
-const Case cases[] = {
+const MaskCase cases[] = {
     {"a small object in much air, noisy", {ellipse(0.05, -0.1, 0.17, 0.15, 1)}, 0.1, ring},
     {"a small object in much air, very noisy", {ellipse(0.05, -0.1, 0.17, 0.15, 1)}, 0.3, ring},
     {"a small object in much air, noisy, radial",
@@ -134,7 +134,7 @@ const Case cases[] = {
     {"tissue far from three surface coils, noisy", {ellipse(0, 0, 0.42, 0.42, 1)}, 0.02, {0, 1, 2}},
 };
 
-class MapMask : public testing::TestWithParam<Case> {};
+class MapMask : public testing::TestWithParam<MaskCase> {};
 
 TEST_P(MapMask, holds_all_tissue_and_little_air) {
   const Scan scan = scan_of(GetParam());

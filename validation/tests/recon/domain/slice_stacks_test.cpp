@@ -33,13 +33,13 @@ std::vector<Numbers> numbers_of(const std::vector<Geometry>& slices) {
   return numbers;
 }
 
-struct Case {
+struct StackCase {
   const char* name;
   std::vector<Geometry> slices;
   std::vector<Numbers> expected;
 };
 
-class SliceStacks : public testing::TestWithParam<Case> {};
+class SliceStacks : public testing::TestWithParam<StackCase> {};
 
 TEST_P(SliceStacks, are_of_like_directions_and_in_the_order_of_places) {
   EXPECT_EQ(numbers_of(GetParam().slices), GetParam().expected);
@@ -48,15 +48,15 @@ TEST_P(SliceStacks, are_of_like_directions_and_in_the_order_of_places) {
 INSTANTIATE_TEST_SUITE_P(
     Slices, SliceStacks,
     testing::Values(
-        Case{"none", {}, {}}, Case{"one", {axial(3)}, {{0}}},
-        Case{"interleaved", {axial(0), axial(10), axial(20), axial(5), axial(15)}, {{0, 3, 1, 4, 2}}},
-        Case{"descending", {axial(10), axial(5), axial(0)}, {{2, 1, 0}}},
-        Case{"against_the_axis", {sagittal(1), sagittal(0)}, {{1, 0}}},
-        Case{"localizer", {sagittal(2), axial(5), sagittal(1), axial(0)}, {{2, 0}, {3, 1}}},
-        Case{"one_place", {axial(3), axial(3), axial(3)}, {{0, 1, 2}}},
-        Case{"each_place_twice", {axial(0), axial(5), axial(5.005), axial(0)}, {{0, 1}, {3, 2}}},
-        Case{"one_place_twice", {axial(0), axial(5), axial(5)}, {{0, 1}, {2}}},
-        Case{"no_numbers", {axial(std::nan("")), axial(1)}, {{0, 1}}}),
+        StackCase{"none", {}, {}}, StackCase{"one", {axial(3)}, {{0}}},
+        StackCase{"interleaved", {axial(0), axial(10), axial(20), axial(5), axial(15)}, {{0, 3, 1, 4, 2}}},
+        StackCase{"descending", {axial(10), axial(5), axial(0)}, {{2, 1, 0}}},
+        StackCase{"against_the_axis", {sagittal(1), sagittal(0)}, {{1, 0}}},
+        StackCase{"localizer", {sagittal(2), axial(5), sagittal(1), axial(0)}, {{2, 0}, {3, 1}}},
+        StackCase{"one_place", {axial(3), axial(3), axial(3)}, {{0, 1, 2}}},
+        StackCase{"each_place_twice", {axial(0), axial(5), axial(5.005), axial(0)}, {{0, 1}, {3, 2}}},
+        StackCase{"one_place_twice", {axial(0), axial(5), axial(5)}, {{0, 1}, {2}}},
+        StackCase{"no_numbers", {axial(std::nan("")), axial(1)}, {{0, 1}}}),
     [](const auto& each) { return std::string(each.param.name); });
 
 TEST(SliceStacks, of_rounded_directions_are_one) {

@@ -25,7 +25,7 @@ data::SimulationSettings scan_settings(data::TrajectoryKind kind, double snr, in
   return settings;
 }
 
-Settings with_terms(std::vector<SparsePenalty> terms) {
+Settings settings_with(std::vector<SparsePenalty> terms) {
   LeastSquares method;
   method.lambda = OfLargestEigenvalue{0};
   method.sparse = std::move(terms);
@@ -38,7 +38,7 @@ Settings with_terms(std::vector<SparsePenalty> terms) {
 }
 
 Reconstruction made_of(const Scan& scan, std::vector<SparsePenalty> terms) {
-  return reconstruct(scan, with_terms(std::move(terms)), {Device::cpu(), 1});
+  return reconstruct(scan, settings_with(std::move(terms)), {Device::cpu(), 1});
 }
 
 double error_of_image(const Reconstruction& made, const data::Simulation& simulation) {
@@ -150,7 +150,7 @@ TEST(StrengthFromNoise, takes_a_default_where_there_is_no_noise) {
 TEST(StrengthFromNoise, the_strongest_coil_decides_for_all_where_there_are_no_maps) {
   auto simulation = data::simulate(scan_settings(data::TrajectoryKind::golden_radial, 20, 32));
   simulation.scan.sensitivity_maps.reset();
-  Settings settings = with_terms({{SparseKind::wavelet, {}}});
+  Settings settings = settings_with({{SparseKind::wavelet, {}}});
   settings.coils.maps = CoilMaps::none;
   const Report report = reconstruct(simulation.scan, settings, {Device::cpu(), 1}).report;
   EXPECT_EQ(report.terms.size(), 1u);

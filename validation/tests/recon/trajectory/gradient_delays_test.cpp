@@ -10,9 +10,12 @@
 
 #include "data/coils.hpp"
 #include "data/simulate.hpp"
+#include "validation/tests/problems.hpp"
 
 namespace fhd {
 namespace {
+
+using tests::largest_difference;
 
 using data::TrajectoryKind;
 
@@ -34,12 +37,6 @@ ReadoutStarts starts_of(const Scan& scan, std::int64_t length) {
 }
 ReadoutStarts starts_of(const data::Simulation& simulation) {
   return starts_of(simulation.scan, simulation.readout_length);
-}
-
-double largest_difference(const Array<double>& a, const Array<double>& b) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
-  return largest;
 }
 
 TEST(GradientDelays, of_zero_leave_every_bit_as_it_is) {

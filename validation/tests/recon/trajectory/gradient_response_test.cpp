@@ -11,9 +11,12 @@
 #include <numbers>
 
 #include "data/trajectory.hpp"
+#include "validation/tests/problems.hpp"
 
 namespace fhd {
 namespace {
+
+using tests::largest_difference;
 
 constexpr double pi = std::numbers::pi, step_hz = 100;
 using Transfer = std::function<Complex<double>(int axis, double hz)>;
@@ -75,12 +78,6 @@ struct Design {
     return made;
   }
 };
-
-double largest_difference(const Array<double>& a, const Array<double>& b) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
-  return largest;
-}
 
 TEST(GradientResponse, of_one_leaves_positions_and_of_a_delay_is_that_of_the_correction_of_delays) {
   for (const auto kind : {data::TrajectoryKind::spiral, data::TrajectoryKind::golden_radial}) {

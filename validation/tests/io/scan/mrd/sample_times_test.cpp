@@ -10,12 +10,12 @@
 namespace fhd::io::mrd {
 namespace {
 
-constexpr int samples = 32;
-constexpr double dwell_us = 5, readout_s = samples * dwell_us * 1e-6, spacing_s = 192e-6;
+constexpr int readout_samples = 32;
+constexpr double dwell_us = 5, readout_s = readout_samples * dwell_us * 1e-6, spacing_s = 192e-6;
 
 ReadoutHead line(int step, bool reversed = false) {
   ReadoutHead head{};
-  head.number_of_samples = samples;
+  head.number_of_samples = readout_samples;
   head.sample_time_us = dwell_us;
   head.idx.kspace_encode_step_1 = static_cast<std::uint16_t>(step);
   if (reversed) head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_REVERSE);
@@ -38,14 +38,14 @@ std::vector<TimedReadout> timed(const std::vector<ReadoutHead>& heads) {
   return {heads.begin(), heads.end()};
 }
 Array<double> no_positions(std::size_t readouts) {
-  return Array<double>({3, static_cast<std::int64_t>(readouts) * samples});
+  return Array<double>({3, static_cast<std::int64_t>(readouts) * readout_samples});
 }
 /// Returns the times of the first samples in echo spacings; empty where times are not known.
 std::vector<double> echoes(const Header& header, const std::vector<ReadoutHead>& heads) {
   const auto times = sample_times(header, true, timed(heads), no_positions(heads.size()));
   std::vector<double> found;
   for (std::size_t i = 0; times && i < heads.size(); ++i)
-    found.push_back(std::round(1e6 * times->seconds[static_cast<std::int64_t>(i) * samples] / spacing_s) /
+    found.push_back(std::round(1e6 * times->seconds[static_cast<std::int64_t>(i) * readout_samples] / spacing_s) /
                     1e6);
   return found;
 }
@@ -66,8 +66,8 @@ TEST_P(EchoSpacing, is_that_which_fits_the_readouts) {
   if (!times) return;
   EXPECT_EQ(times->origin, TimeOrigin::train_start);
   for (int i = 0; i < 3; ++i)
-    for (int s = 0; s < samples; ++s)
-      EXPECT_NEAR(times->seconds[i * samples + s], i * each.spacing_s + s * dwell_us * 1e-6, 1e-12);
+    for (int s = 0; s < readout_samples; ++s)
+      EXPECT_NEAR(times->seconds[i * readout_samples + s], i * each.spacing_s + s * dwell_us * 1e-6, 1e-12);
 }
 const std::string sequence_ms = "<sequenceParameters><echo_spacing>0.192</echo_spacing></sequenceParameters>";
 INSTANTIATE_TEST_SUITE_P(
@@ -160,24 +160,24 @@ TEST(EchoTrains, are_recognised_without_their_name) {
   auto siemens = cartesian;
   siemens.acquisition.vendor = "Siemens";
   siemens.acquisition.excitation_time_s = 2;
-  EXPECT_TRUE(are_echo_trains(siemens, stamped(0.5, 0.48e3 / samples), false, false));
-  EXPECT_FALSE(are_echo_trains(siemens, stamped(7, 3e3 / samples), false, false)) << "MPRAGE";
+  EXPECT_TRUE(are_echo_trains(siemens, stamped(0.5, 0.48e3 / readout_samples), false, false));
+  EXPECT_FALSE(are_echo_trains(siemens, stamped(7, 3e3 / readout_samples), false, false)) << "MPRAGE";
   siemens.acquisition.excitation_time_s = 0.003;
-  EXPECT_FALSE(are_echo_trains(siemens, stamped(3, 1e3 / samples), false, false)) << "balanced";
+  EXPECT_FALSE(are_echo_trains(siemens, stamped(3, 1e3 / readout_samples), false, false)) << "balanced";
 }
 
 TEST(SampleTimes, go_on_through_the_segments_of_one_readout_alone) {
   // A spiral of 3 * 32 samples with a gap of one sample between segments, then a second one.
   std::vector<ReadoutHead> heads;
-  Array<double> k({3, 6 * samples});
+  Array<double> k({3, 6 * readout_samples});
   for (int i = 0; i < 6; ++i) {
     auto head = line(i / 3);
     head.idx.segment = static_cast<std::uint16_t>(i % 3);
     heads.push_back(head);
-    for (int s = 0; s < samples; ++s) {
-      const double t = (i % 3) * (samples + 1) + s, angle = 0.1 * t + i / 3;
-      k[i * samples + s] = 0.1 * t * std::cos(angle);
-      k[(6 + i) * samples + s] = 0.1 * t * std::sin(angle);
+    for (int s = 0; s < readout_samples; ++s) {
+      const double t = (i % 3) * (readout_samples + 1) + s, angle = 0.1 * t + i / 3;
+      k[i * readout_samples + s] = 0.1 * t * std::cos(angle);
+      k[(6 + i) * readout_samples + s] = 0.1 * t * std::sin(angle);
     }
   }
   const Header header = header_of("<trajectory>spiral</trajectory>");
@@ -185,12 +185,12 @@ TEST(SampleTimes, go_on_through_the_segments_of_one_readout_alone) {
   ASSERT_TRUE(times.has_value());
   EXPECT_EQ(times->origin, TimeOrigin::readout_start);
   for (int i = 0; i < 6; ++i)
-    EXPECT_NEAR(times->seconds[i * samples + 1], ((i % 3) * (samples + 1) + 1) * dwell_us * 1e-6, 1e-12) << i;
+    EXPECT_NEAR(times->seconds[i * readout_samples + 1], ((i % 3) * (readout_samples + 1) + 1) * dwell_us * 1e-6, 1e-12) << i;
   // Segments that count excitations, each of which begins at the centre.
   for (int i = 0; i < 6; ++i)
-    for (int s = 0; s < samples; ++s) k[i * samples + s] = 0.1 * s, k[(6 + i) * samples + s] = 0.05 * s;
+    for (int s = 0; s < readout_samples; ++s) k[i * readout_samples + s] = 0.1 * s, k[(6 + i) * readout_samples + s] = 0.05 * s;
   times = sample_times(header, false, timed(heads), k);
-  for (int i = 0; i < 6; ++i) EXPECT_NEAR(times->seconds[i * samples], 0, 1e-12);
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(times->seconds[i * readout_samples], 0, 1e-12);
 }
 
 TEST(SampleTimes, are_not_known_without_a_dwell_time_or_where_the_file_has_changed) {

@@ -10,7 +10,7 @@
 namespace fhd::io::mrd {
 namespace {
 
-constexpr int samples = 10;
+constexpr int adc_samples = 10;
 
 class SequenceReadoutsTest : public tests::ScratchTest {
  protected:
@@ -31,10 +31,10 @@ class SequenceReadoutsTest : public tests::ScratchTest {
   }
   static SharedReadout readout(int number, std::uint16_t slice = 0) {
     OwnedReadout one;
-    one.head.number_of_samples = samples;
+    one.head.number_of_samples = adc_samples;
     one.head.active_channels = 1;
     one.head.idx.slice = slice;
-    for (int s = 0; s < 2 * samples; ++s) one.values.push_back(static_cast<float>(number));
+    for (int s = 0; s < 2 * adc_samples; ++s) one.values.push_back(static_cast<float>(number));
     return std::make_shared<const OwnedReadout>(std::move(one));
   }
   static Header header() {
@@ -52,7 +52,7 @@ class SequenceReadoutsTest : public tests::ScratchTest {
 /// Expects the positions (cycles/FOV) and times of echo `echo` from its sample `first` on.
 void expect_echo(const Scan& scan, int echo, std::int64_t at = 0) {
   const auto count = scan.kspace.sample_count();
-  for (int s = 0; s < samples; ++s) {
+  for (int s = 0; s < adc_samples; ++s) {
     EXPECT_NEAR(scan.trajectory.k[at + s], (-105 + 10 * (s + 0.5)) * 0.2, 1e-10);
     EXPECT_NEAR(scan.trajectory.k[count + at + s], echo * 55 * 0.1, 1e-10);
     EXPECT_EQ(scan.trajectory.k[2 * count + at + s], 0);
@@ -66,9 +66,9 @@ TEST_F(SequenceReadoutsTest, take_positions_and_times_from_the_sequence) {
   EXPECT_EQ(scan.summary().time_origin, TimeOrigin::excitation);
   EXPECT_EQ(scan.summary().geometry.fov_mm[1], 100);
   const auto volume = scan.read(0, 0);
-  ASSERT_EQ(volume.kspace.sample_count(), 2 * samples);
+  ASSERT_EQ(volume.kspace.sample_count(), 2 * adc_samples);
   expect_echo(volume, 0);
-  expect_echo(volume, 1, samples);
+  expect_echo(volume, 1, adc_samples);
 }
 
 TEST_F(SequenceReadoutsTest, take_labels_where_the_scan_counts_nothing) {
@@ -88,10 +88,10 @@ TEST_F(SequenceReadoutsTest, take_labels_where_the_scan_counts_nothing) {
   scanner.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT);
   const auto own = std::make_shared<const OwnedReadout>(std::move(scanner));
   const auto both = scan_of(options_of("LIN", true), {own, readout(7), readout(1), readout(2)});
-  EXPECT_EQ(both.summary().samples_per_scan, 2 * samples) << "the label NOISE counts beside it";
+  EXPECT_EQ(both.summary().samples_per_scan, 2 * adc_samples) << "the label NOISE counts beside it";
   EXPECT_EQ(scan_of(options_of("SLC"), {own, readout(1), readout(2)}).summary().slice_count, 2);
   const auto navigated = scan_of(options_of("NAV"), {readout(1), readout(2)});
-  EXPECT_EQ(navigated.summary().samples_per_scan, samples) << "the second is no sample of the image";
+  EXPECT_EQ(navigated.summary().samples_per_scan, adc_samples) << "the second is no sample of the image";
 }
 
 TEST_F(SequenceReadoutsTest, turn_positions_out_of_the_axes_of_the_magnet) {
@@ -108,16 +108,16 @@ TEST_F(SequenceReadoutsTest, turn_positions_out_of_the_axes_of_the_magnet) {
     if (label == std::string("NOROT")) options = options_of(label);
     const auto volume = scan_of(options, {turned_readout(1), turned_readout(2)}).read(0, 0);
     // The second echo: along the magnet's x from -100 on, y 55.
-    EXPECT_NEAR(volume.trajectory.k[samples], 55 * 0.2, 1e-10) << label;
-    EXPECT_NEAR(volume.trajectory.k[2 * samples + samples], 100 * 0.1, 1e-10) << label;
+    EXPECT_NEAR(volume.trajectory.k[adc_samples], 55 * 0.2, 1e-10) << label;
+    EXPECT_NEAR(volume.trajectory.k[2 * adc_samples + adc_samples], 100 * 0.1, 1e-10) << label;
   }
   auto siemens = header();
   siemens.acquisition.vendor = "SIEMENS", siemens.acquisition.patient_position = "HFS";
   const auto volume =
       ReadoutScan(siemens, options, {"scan", "header", "readouts"}, {turned_readout(1), turned_readout(2)})
           .read(0, 0);
-  EXPECT_NEAR(volume.trajectory.k[samples], -55 * 0.2, 1e-10) << "y is A";
-  EXPECT_NEAR(volume.trajectory.k[2 * samples + samples], 100 * 0.1, 1e-10);
+  EXPECT_NEAR(volume.trajectory.k[adc_samples], -55 * 0.2, 1e-10) << "y is A";
+  EXPECT_NEAR(volume.trajectory.k[2 * adc_samples + adc_samples], 100 * 0.1, 1e-10);
   options.trajectory_axes = TrajectoryAxes::magnet;
   EXPECT_THROW(scan_of(options, {readout(1), readout(2)}), Error) << "no directions";
 }
@@ -131,7 +131,7 @@ TEST_F(SequenceReadoutsTest, of_a_scan_that_was_stopped_are_the_first) {
       options, {std::make_shared<const OwnedReadout>(noise), std::make_shared<const OwnedReadout>(first)});
   EXPECT_TRUE(says(scan.summary().missing, "The scan was stopped: the last 1 of 3 ADC events"));
   const auto volume = scan.read(0, 0);
-  ASSERT_EQ(volume.kspace.sample_count(), samples);
+  ASSERT_EQ(volume.kspace.sample_count(), adc_samples);
   expect_echo(volume, 0);
   first.head.scan_counter = 3;
   EXPECT_THROW(scan_of(options, {std::make_shared<const OwnedReadout>(noise),
