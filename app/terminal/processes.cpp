@@ -1,6 +1,7 @@
 #include "app/terminal/processes.hpp"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +102,11 @@ int MpiTeam::local_size() const {
 
 std::shared_ptr<MpiTeam> join_team() {
   return MpiRank::of_environment().count > 1 ? std::make_shared<MpiTeam>() : nullptr;
+}
+
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 25);  // the most that there is
+  mallopt(M_TRIM_THRESHOLD, 1 << 26);
 }
 
 }  // namespace fhd::app

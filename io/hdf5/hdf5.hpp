@@ -144,6 +144,9 @@ class File {
   /// Writes the block at `leading` (one index per leading axis) of a dataset made by `create`.
   template <class T>
   void write_block(const std::string& name, const Array<T>& block, const Extents& leading);
+  /// Writes rows `first` ... of the first axis of such a dataset.
+  template <class T>
+  void write_rows(const std::string& name, const Array<T>& rows, std::int64_t first);
   std::string read_text(const std::string& name) const;
 
   bool has_attribute(const std::string& object, const std::string& name) const;

@@ -1,7 +1,7 @@
 // OUT.h5: app/docs/results.md names its datasets and attributes. `/environment`, at its end, is the only one that
 // differs between two runs of the same scan, settings and version.
 //
-// Values that are stored (ImageSeries::stored) pass through memory one image at a time; a large file is on disk from its
+// Values that are stored (ImageSeries::stored) pass through memory some MiB at a time; a large file is on disk from its
 // beginning (hdf5::File::create).
 #include <algorithm>
 #include <limits>
@@ -35,11 +35,28 @@ std::uint64_t bytes_of(const ImageSeries& series) {
          (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
 }
 
+/// Writes stored values, which lie in their file as in the dataset, so many repetitions at a time.
+template <class T>
+void write_repetitions(hdf5::File& file, const std::string& name, const ImageSeries& series,
+                       std::int64_t at_once) {
+  const auto shape = series.stored->shape();
+  const auto slices = series.slice_count, repetitions = series.repetition_count;
+  for (std::int64_t first = 0; first < repetitions; first += at_once) {
+    Array<Complex<T>> piece({std::min(at_once, repetitions - first), slices, shape[0], shape[1], shape[2]});
+    series.stored->read(static_cast<std::size_t>(first * slices), piece);
+    file.write_rows(name, piece, first);
+  }
+}
+
 void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
   require_series(series, file.subject(name));
   const auto& n = series.images.front().geometry.matrix_size;
   const auto write_values = [&]<class T>(Array<Complex<T>> Image::*values) {
     file.create<Complex<T>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
+    constexpr std::int64_t piece_bytes = 1 << 21;
+    const auto at_once = piece_bytes / (series.slice_count * series.images.front().geometry.voxel_count() *
+                                        std::int64_t{sizeof(Complex<T>)});
+    if (series.stored && at_once > 1) return write_repetitions<T>(file, name, series, at_once);
     for (std::int64_t i = 0; i < series.repetition_count * series.slice_count; ++i)
       file.write_block(name, (*series.image(static_cast<std::size_t>(i))).*values,
                        {i / series.slice_count, i % series.slice_count});
