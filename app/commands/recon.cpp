@@ -92,9 +92,13 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
     require_output(settings->options, prefix);
     lock.emplace(prefix);
   }
-  auto opened = open_and_start_devices(scan, *settings, team ? team->local_rank() : -1);
-  const auto run = open_run(std::move(opened.first), scan, settings, command_line());
+  // The checksum begins ahead of the scan, and is of the same content if the files have not changed by then.
+  io::complete_interrupted_set(scan);
+  const io::InputStamps stamps(io::files_of_scan(scan));
   const io::ChecksumInBackground checksum(scan);
+  auto opened = io::read_unchanged(
+      stamps, [&] { return open_and_start_devices(scan, *settings, team ? team->local_rank() : -1); });
+  const auto run = open_run(std::move(opened.first), scan, settings, command_line());
   if (!quiet) print_scan(run->file->summary());
   if (is_first) require_stacks(*run, prefix, checksum);
   RunPrinter printer(quiet, verbose);
@@ -105,6 +109,7 @@ int ReconCommand::run(const std::shared_ptr<MpiTeam>& team) {
     const bool is_shared = options.device.names_several() && shares_volumes(*run, opened.second->get());
     return !team && !is_shared && takes_series(volume);
   };
+  if (run->results.volumes().size() > 1) keep_freed_memory();
   start_reading(*run);
   if (!is_first) run->scan_warnings.clear();  // the first process prints them
   const auto& devices = opened.second->get();

@@ -1,6 +1,5 @@
 // fhd serve: sessions with scanners and other clients; each image is made as its data arrives.
 #include <arpa/inet.h>
-#include <malloc.h>
 #include <omp.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "app/server/server.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
+#include "app/terminal/processes.hpp"
 #include "app/terminal/processors.hpp"
 #include "io/files/input_file.hpp"
 
@@ -34,13 +34,6 @@ struct ServeCommand {
   int run();
   SessionLimits limits() const;
 };
-
-/// Keeps freed memory for the next image: 7 % of the processor time of small ones went into clearing pages that the system
-/// had been given back. After a session the system gets all of it (Server::join_ended).
-void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 25);  // the most that there is
-  mallopt(M_TRIM_THRESHOLD, 1 << 26);
-}
 
 SessionLimits ServeCommand::limits() const {
   const auto in_ms = [](double seconds) {

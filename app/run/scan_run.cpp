@@ -165,14 +165,18 @@ ScanChecks checks_of(const ScanRun& run) {
           run.settings->is_sparing, run.scan_warnings};
 }
 
-/// Adds an image, and `note` to the report of the first one, to the results.
-void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
-               const std::string& note) {
-  auto& report = made.reconstruction.report;
-  if (number == 0 && !note.empty()) report.messages.push_back({"device", Severity::note, note});
-  const Report copy = events.on_image ? report : Report{};
-  run.results.add(number, std::move(made));
-  if (events.on_image) events.on_image(number, copy, run.results);
+/// Adds images, and `note` to the report of the first one, to the results. Threads store them side by side; events are in
+/// order.
+void add_images(ScanRun& run, const std::vector<std::size_t>& numbers, std::vector<ReconResult> made,
+                const RunEvents& events, const std::string& note) {
+  std::vector<Report> reports;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    auto& report = made[i].reconstruction.report;
+    if (numbers[i] == 0 && !note.empty()) report.messages.push_back({"device", Severity::note, note});
+    if (events.on_image) reports.push_back(report);
+  }
+  for_each_in_parallel(made.size(), [&](std::size_t i) { run.results.add(numbers[i], std::move(made[i])); });
+  for (std::size_t i = 0; i < reports.size(); ++i) events.on_image(numbers[i], reports[i], run.results);
 }
 
 void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvents& events,
@@ -208,13 +212,13 @@ void reconstruct_volumes(ScanRun& run, const RunEngines& engines, const RunEvent
       const auto volumes = run.reader->next(at_once);
       if (volumes.empty()) break;
       VolumeGroup group{{}, volumes.front().series, volumes.front().is_first, nullptr, checks, {}};
+      std::vector<std::size_t> numbers;
       for (const auto& volume : volumes) {
         if (volume.number == run.results.standing_for_scan()) group.checked = group.volumes.size();
         group.volumes.push_back(&volume.scan);
+        numbers.push_back(volume.number);
       }
-      auto made = (*engine)(group, locked);
-      for (std::size_t i = 0; i < made.size(); ++i)
-        add_image(run, volumes[i].number, std::move(made[i]), locked, note);
+      add_images(run, numbers, (*engine)(group, locked), locked, note);
     }
   });
 }
@@ -273,8 +277,10 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
                   "take slices by themselves: " + option_words("slices"));
     run.results.add_frames(layout);
     auto made = (*engine)({{&volume}, nullptr, false, &layout, checks_of(run), 0}, events);
+    std::vector<std::size_t> numbers;
     for (std::size_t frame = 0; frame < made.size(); ++frame)
-      add_image(run, frame * slices.size() + slice, std::move(made[frame]), events, note);
+      numbers.push_back(frame * slices.size() + slice);
+    add_images(run, numbers, std::move(made), events, note);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/scan/scan_parts.hpp"
+#include "recon/array/equality.hpp"
 #include "recon/coils/calibration.hpp"
 #include "recon/coils/undersampling.hpp"
 #include "recon/domain/option_words.hpp"
@@ -27,6 +28,28 @@ bool tells_maps(const Trajectory& trajectory, const std::array<int, 3>& matrix_s
   return calibration_is_sampled(trajectory, matrix_size) ||
          lattice_sampling(trajectory, matrix_size).reference_width >= least_reference_width;
 }
+
+/// Remembers what the last positions tell: most volumes of a series have the same. Several threads may call it.
+class LastPositions {
+ public:
+  bool tell_maps(const Scan& scan) {
+    const auto last = std::atomic_load(&last_);
+    if (last && last->matrix_size == scan.geometry.matrix_size && are_equal(last->k, scan.trajectory.k))
+      return last->tell;
+    const bool tell = tells_maps(scan.trajectory, scan.geometry.matrix_size);
+    std::atomic_store(&last_,
+                      std::make_shared<const Told>(Told{scan.trajectory.k, scan.geometry.matrix_size, tell}));
+    return tell;
+  }
+
+ private:
+  struct Told {
+    Array<double> k;
+    std::array<int, 3> matrix_size;
+    bool tell;
+  };
+  std::shared_ptr<const Told> last_;
+};
 
 bool may_take_maps(const io::ScanSummary& summary, MapsFrom choice) {
   return choice != MapsFrom::volume && summary.repetition_count > 1 && summary.coil_count > 1;
@@ -146,12 +169,13 @@ std::int64_t most_samples_of_series(const io::ScanSummary& summary, MapsFrom cho
 void take_maps_from_series(io::ScanFile& file, MapsFrom choice, const Settings& settings) {
   if (!may_take_maps(file.summary(), choice)) return;
   const auto calibrations = std::make_shared<CalibrationsOfSeries>(file, choice);
-  file.add([calibrations, choice, settings](Scan& scan, io::VolumeContext& context) {
+  const auto positions = std::make_shared<LastPositions>();
+  file.add([calibrations, positions, choice, settings](Scan& scan, io::VolumeContext& context) {
     const std::int64_t coils = scan.kspace.coil_count();
     if (scan.calibration || holds(scan.messages, io::missing_volume, Severity::warning) ||
         !decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings)
              .finds_maps ||
-        (choice == MapsFrom::automatic && tells_maps(scan.trajectory, scan.geometry.matrix_size)))
+        (choice == MapsFrom::automatic && positions->tell_maps(scan)))
       return;
     const auto found = calibrations->of(context);
     if (!found) return;

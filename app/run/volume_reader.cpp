@@ -9,6 +9,7 @@
 
 #include "app/run/series_maps.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/array/equality.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/array/interruption.hpp"
 #include "recon/array/trace.hpp"
@@ -23,23 +24,18 @@ std::size_t count_of_reference(const Scan& scan, std::size_t volumes) {
   return std::min(volumes, std::clamp<std::size_t>(most_bytes / std::max<std::size_t>(bytes, 1), 1, most));
 }
 
-template <class T>
-bool equal(const Array<T>& a, const Array<T>& b) {
-  return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
-}
-
 bool have_equal_maps(const Scan& a, const Scan& b) {
   if (a.sensitivity_maps.has_value() != b.sensitivity_maps.has_value()) return false;
-  return !a.sensitivity_maps || (equal(a.sensitivity_maps->values, b.sensitivity_maps->values) &&
-                                 equal(a.sensitivity_maps->in_double, b.sensitivity_maps->in_double));
+  return !a.sensitivity_maps || (are_equal(a.sensitivity_maps->values, b.sensitivity_maps->values) &&
+                                 are_equal(a.sensitivity_maps->in_double, b.sensitivity_maps->in_double));
 }
 
 bool are_alike(const Scan& a, const Scan& b) {
   return a.geometry.matrix_size == b.geometry.matrix_size &&
          a.kspace.values.shape() == b.kspace.values.shape() &&
-         a.kspace.in_double.empty() == b.kspace.in_double.empty() && equal(a.trajectory.k, b.trajectory.k) &&
-         a.cropped_matrix_size == b.cropped_matrix_size && !a.field_map && !b.field_map &&
-         have_equal_maps(a, b);
+         a.kspace.in_double.empty() == b.kspace.in_double.empty() &&
+         are_equal(a.trajectory.k, b.trajectory.k) && a.cropped_matrix_size == b.cropped_matrix_size &&
+         !a.field_map && !b.field_map && have_equal_maps(a, b);
 }
 
 /// Returns whether a volume is zero because the scan has no readout of it: it has no calibration either.
@@ -110,7 +106,8 @@ bool SliceSeries::holds(const Scan& volume) const {
   return found_from_series(reference) && found_from_series(volume) &&
          reference.geometry.matrix_size == volume.geometry.matrix_size &&
          reference.cropped_matrix_size == volume.cropped_matrix_size && !reference.field_map &&
-         !volume.field_map && equal(reference.calibration->kspace.values, volume.calibration->kspace.values);
+         !volume.field_map &&
+         are_equal(reference.calibration->kspace.values, volume.calibration->kspace.values);
 }
 
 VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,

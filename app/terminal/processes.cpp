@@ -1,6 +1,7 @@
 #include "app/terminal/processes.hpp"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +14,10 @@
 #include <initializer_list>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
-#include "io/files/atomic_file.hpp"
 #include "io/files/installed_file.hpp"
+#include "io/files/unfinished_files.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
 
@@ -40,22 +42,25 @@ std::optional<int> local_rank_in_environment() {
 
 }  // namespace
 
-int gpu_count() {
-  const pid_t child = fork();
-  if (child < 0) return 0;
-  if (child == 0) {
-    io::forget_unfinished_files();
-    int count = 0;
-    try {
-      count = static_cast<int>(std::min<std::size_t>(device::inventory().devices.size(), 100));
-    } catch (const std::exception&) {
-    }
-    _exit(count);
+GpuCount::GpuCount() : child_(fork()) {
+  if (child_ != 0) return;
+  io::forget_unfinished_files();
+  int count = 0;
+  try {
+    count = static_cast<int>(std::min<std::size_t>(device::inventory().devices.size(), 100));
+  } catch (const std::exception&) {
   }
+  _exit(count);
+}
+
+GpuCount::~GpuCount() { get(); }
+
+int GpuCount::get() {
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (child_ > 0 && waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (std::exchange(child_, -1) > 0 && WIFEXITED(status)) count_ = WEXITSTATUS(status);
+  return count_;
 }
 
 MpiRank MpiRank::of_environment() {
@@ -97,6 +102,11 @@ int MpiTeam::local_size() const {
 
 std::shared_ptr<MpiTeam> join_team() {
   return MpiRank::of_environment().count > 1 ? std::make_shared<MpiTeam>() : nullptr;
+}
+
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 25);  // the most that there is
+  mallopt(M_TRIM_THRESHOLD, 1 << 26);
 }
 
 }  // namespace fhd::app

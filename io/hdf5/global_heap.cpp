@@ -79,7 +79,7 @@ GlobalHeap::GlobalHeap(const HeapLayout& layout) : layout_(layout) {
 /// Returns false if the file has no whole collection there.
 bool GlobalHeap::read_collection(std::uint64_t address) {
   if (!collection_.empty() && address == address_) return true;
-  collection_.clear();
+  collection_ = {};
   address_ = address;
   if (address > file_bytes_ || file_bytes_ - address < head_bytes) return false;
   const auto offset = layout_.base + address;
@@ -88,9 +88,10 @@ bool GlobalHeap::read_collection(std::uint64_t address) {
     return false;
   const auto size = number_at(head + 8, layout_.size_bytes);
   if (size < head_bytes || size > file_bytes_ - address) return false;
-  collection_.resize(size);
-  if (!read_at(layout_.descriptor, collection_.data(), size, offset)) collection_.clear();
-  return !collection_.empty();
+  if (memory_.size() < size) memory_.resize(size);
+  if (!read_at(layout_.descriptor, memory_.data(), size, offset)) return false;
+  collection_ = {memory_.data(), size};
+  return true;
 }
 
 std::optional<std::span<const char>> GlobalHeap::value(const HeapReference& reference,

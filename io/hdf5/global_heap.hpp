@@ -58,7 +58,8 @@ class GlobalHeap {
 
   HeapLayout layout_;
   std::uint64_t file_bytes_ = 0, address_ = 0;
-  std::vector<char> collection_;  ///< the one at `address_`; empty: none
+  std::vector<char> memory_;          ///< never made smaller: it would be zeroed anew for each
+  std::span<const char> collection_;  ///< the one at `address_`; empty: none
 };
 
 }  // namespace fhd::io::hdf5

@@ -351,6 +351,25 @@ void File::write_block(const std::string& name, const Array<T>& block, const Ext
   write_values(std::move(dataset), type.get(), block.data(), where, memory_space.get(), space.get());
 }
 
+template <class T>
+void File::write_rows(const std::string& name, const Array<T>& rows, std::int64_t first) {
+  const auto where = subject(name);
+  const auto type = memory_type<T>(where);
+  Handle dataset = open_dataset(name);
+  const Handle space(H5Dget_space(dataset.get()), H5Sclose, where, "a dataspace");
+  const auto extents = extents_of(rows.shape());
+  std::vector<hsize_t> start(extents.size(), 0), count(extents.begin(), extents.end());
+  start[0] = static_cast<hsize_t>(first);
+  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), where,
+        "a selectable block");
+  const auto memory_space = space_of({rows.size()}, where);
+  write_values(std::move(dataset), type.get(), rows.data(), where, memory_space.get(), space.get());
+  // The disk begins now, and has less to do when the file is flushed.
+  void* descriptor = nullptr;
+  if (reserved_bytes_ > 0 && H5Fget_vfd_handle(id(), H5P_DEFAULT, &descriptor) >= 0)
+    static_cast<void>(::sync_file_range(*static_cast<int*>(descriptor), 0, 0, SYNC_FILE_RANGE_WRITE));
+}
+
 bool File::has_attribute(const std::string& object, const std::string& name) const {
   if (!has(object)) return false;
   const htri_t is_there = H5Aexists_by_name(id(), object.c_str(), name.c_str(), H5P_DEFAULT);
@@ -396,24 +415,33 @@ void File::close_on_disk() {
     fail_by_errno(path_, "a file that can be completed");
 }
 
-void File::close() {
+std::vector<char> File::complete() {
   check(H5Fflush(id(), H5F_SCOPE_LOCAL), path_, "a file that can be completed");
-  if (reserved_bytes_ > 0) return close_on_disk();
+  if (reserved_bytes_ > 0) {
+    close_on_disk();
+    return {};
+  }
   const auto size = H5Fget_file_image(id(), nullptr, 0);
   if (size < 0) check(-1, path_, "a file that can be completed");
   std::vector<char> image(static_cast<std::size_t>(size));
   if (H5Fget_file_image(id(), image.data(), image.size()) != size)
     check(-1, path_, "a file that can be completed");
-  renew_checksum_of_superblock(image);
   file_.close(path_);
-  write_bytes(destination_, image.data(), image.size(), path_);
+  renew_checksum_of_superblock(image);
+  return image;
 }
 
-#define FHD_HDF5_OF(T)                                                     \
-  template Array<T> Dataset::read(const Shape&, const Extents&) const;     \
-  template void File::create<T>(const std::string&, const Extents&);       \
-  template void File::write(const std::string&, const T*, const Extents&); \
-  template void File::write_block(const std::string&, const Array<T>&, const Extents&);
+void File::close() {
+  const auto image = complete();
+  if (!image.empty()) write_bytes(destination_, image.data(), image.size(), path_);
+}
+
+#define FHD_HDF5_OF(T)                                                                  \
+  template Array<T> Dataset::read(const Shape&, const Extents&) const;                  \
+  template void File::create<T>(const std::string&, const Extents&);                    \
+  template void File::write(const std::string&, const T*, const Extents&);              \
+  template void File::write_block(const std::string&, const Array<T>&, const Extents&); \
+  template void File::write_rows(const std::string&, const Array<T>&, std::int64_t);
 FHD_HDF5_OF(float)
 FHD_HDF5_OF(double)
 FHD_HDF5_OF(Complex<float>)

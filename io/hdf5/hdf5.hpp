@@ -19,7 +19,7 @@ void be_silent();
 /// Returns whether this HDF5 library may be used by several threads.
 bool allows_threads();
 
-/// Lets one thread use libhdf5. The library has a lock of its own, which changes hands at every call; threads that write or
+/// Lets one thread use libhdf5. The library has a lock of its own, which changes hands at every call; threads that make or
 /// open whole files hold this one and wait once.
 class LibraryLock {
  public:
@@ -144,6 +144,9 @@ class File {
   /// Writes the block at `leading` (one index per leading axis) of a dataset made by `create`.
   template <class T>
   void write_block(const std::string& name, const Array<T>& block, const Extents& leading);
+  /// Writes rows `first` ... of the first axis of such a dataset.
+  template <class T>
+  void write_rows(const std::string& name, const Array<T>& rows, std::int64_t first);
   std::string read_text(const std::string& name) const;
 
   bool has_attribute(const std::string& object, const std::string& name) const;
@@ -157,6 +160,8 @@ class File {
 
   /// Completes a file that `create` started and writes it. Throws Error if that fails (a full disk).
   void close();
+  /// Completes it and returns its bytes, which the caller has to write; none of a file that is on the disk. Throws Error.
+  std::vector<char> complete();
 
  private:
   void close_on_disk();

@@ -43,6 +43,21 @@ struct Opening {
 };
 FHD_MEMBERS(Opening, folder, memory_bytes, threads, inputs, outputs)
 
+/// A volume as a process answers it. Most volumes of a series have the positions and times of samples of the one before:
+/// these pass between the processes once.
+struct VolumeAnswer {
+  Scan scan;  ///< without positions and times, where they are those of the number that the request states
+  std::uint64_t sampling = 0;  ///< the number of its positions and times, from 1 on
+};
+FHD_MEMBERS(VolumeAnswer, scan, sampling)
+
+/// Positions and times of samples with the number that stands for them.
+struct Sampling {
+  std::uint64_t number = 0;
+  Array<double> k;
+  std::optional<Array<double>> times_s;
+};
+
 /// A process that was started and has no file yet.
 struct StartedProcess {
   pid_t number = 0;

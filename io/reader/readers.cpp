@@ -68,7 +68,7 @@ class ScanInReader {
   }
   const ScanSummary& summary() const { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) {
-    auto scan = volume(*process(), slice, repetition);
+    auto scan = volume(slice, repetition);
     if (scan.calibration && !is_sane(scan.calibration->matrix_size, scan.calibration->fov_mm))
       throw Error(summary_.path + ": calibration", "a matrix and a FOV", "numbers that no scan has", harmful);
     // No file holds these; their users rely on the code that makes them.
@@ -87,24 +87,40 @@ class ScanInReader {
     process_ = made;
     return answer;
   }
-  /// Returns the process, started anew if an interrupted read has ended it; the scan stays what the first one said.
-  std::shared_ptr<ReaderProcess> process() {
-    const std::lock_guard lock(mutex_);
+  /// Returns a volume. Where an interrupted read has ended the process, it is started anew; the scan stays what the first
+  /// one said.
+  Scan volume(std::int64_t slice, std::int64_t repetition) {
+    std::unique_lock lock(mutex_);
     if (!process_) (void)open();
-    return process_;
-  }
-  Scan volume(ReaderProcess& process, std::int64_t slice, std::int64_t repetition) try {
-    return process.ask<Scan>(request_volume, slice, repetition);
-  } catch (const Interrupted&) {
-    const std::lock_guard lock(mutex_);
-    process_.reset();
-    throw;
+    const auto process = process_;
+    const auto known = sampling_;
+    lock.unlock();
+    try {
+      auto [scan, number] = process->ask<VolumeAnswer>(request_volume, slice, repetition,
+                                                       known ? known->number : std::uint64_t{0});
+      if (known && known->number == number) {
+        scan.trajectory.k = known->k;
+        scan.sample_time_s = known->times_s;
+        return std::move(scan);
+      }
+      const auto own =
+          std::make_shared<const Sampling>(Sampling{number, scan.trajectory.k, scan.sample_time_s});
+      lock.lock();
+      if (process_ == process) sampling_ = own;
+      return std::move(scan);
+    } catch (const Interrupted&) {
+      lock.lock();
+      process_.reset();
+      sampling_.reset();
+      throw;
+    }
   }
 
   std::string path_;
   ReadOptions options_;
   std::mutex mutex_;
   std::shared_ptr<ReaderProcess> process_;
+  std::shared_ptr<const Sampling> sampling_;  ///< that the process has sent last
   ScanSummary summary_;
   bool side_by_side_ = false;
 };

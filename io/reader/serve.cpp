@@ -1,10 +1,12 @@
 // The reader process: answers requests by reading files.
+#include <malloc.h>
 #include <omp.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <memory>
 #include <new>
@@ -19,6 +21,7 @@
 #include "io/reader/process.hpp"
 #include "io/reader/reader.hpp"
 #include "io/reader/readers.hpp"
+#include "recon/array/equality.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::reader {
@@ -134,13 +137,39 @@ class FileServer {
 
   void volume(Input& in, Output& out) {
     std::int64_t slice = 0, repetition = 0;
-    in(slice, repetition);
-    answer(out, [&] { return file_->read(slice, repetition); });
+    std::uint64_t known = 0;
+    in(slice, repetition, known);
+    // The program validates what it gets, as it does not trust this process.
+    answer(out, [&] {
+      return without_known_sampling(file_->read(slice, repetition, ValidatedBy::caller), known);
+    });
+  }
+
+  /// Numbers the positions and times of a volume, and leaves out those that the program knows.
+  VolumeAnswer without_known_sampling(Scan scan, std::uint64_t known) {
+    const auto last = std::atomic_load(&sampling_);
+    const auto are_last_times = [&] {
+      return scan.sample_time_s ? last->times_s && are_equal(*scan.sample_time_s, *last->times_s)
+                                : !last->times_s;
+    };
+    if (!last || !are_equal(scan.trajectory.k, last->k) || !are_last_times()) {
+      const auto own = std::make_shared<const Sampling>(
+          Sampling{++sampling_count_, scan.trajectory.k, scan.sample_time_s});
+      std::atomic_store(&sampling_, own);
+      return {std::move(scan), own->number};
+    }
+    if (last->number == known) {
+      scan.trajectory.k = {};
+      scan.sample_time_s.reset();
+    }
+    return {std::move(scan), last->number};
   }
 
   int threads_ = 1;
   std::optional<Error> refusal_;  ///< why the process could not be confined
   std::unique_ptr<ScanFile> file_;
+  std::shared_ptr<const Sampling> sampling_;  ///< of the last volume that had others than the one before
+  std::atomic<std::uint64_t> sampling_count_ = 0;
 };
 
 /// Ends this process with the program, also in the middle of a file that keeps it busy for ever.
@@ -159,6 +188,10 @@ int serve() {
   for (const int number : {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
   constexpr auto first_other = first_channel + static_cast<unsigned>(channel_count);
   syscall(SYS_close_range, first_other, ~0U, 0);  // whatever the program had open
+  // Memory of one volume is used again for the next one: the system need not clear it anew.
+  constexpr int kept_bytes = 1 << 26;
+  mallopt(M_MMAP_THRESHOLD, kept_bytes / 2);
+  mallopt(M_TRIM_THRESHOLD, kept_bytes);
   try {
     std::thread(end_with_program).detach();
     hdf5::be_silent();  // begins the library ahead of the first file

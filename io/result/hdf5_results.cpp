@@ -1,11 +1,12 @@
 // OUT.h5: app/docs/results.md names its datasets and attributes. `/environment`, at its end, is the only one that
 // differs between two runs of the same scan, settings and version.
 //
-// Values that are stored (ImageSeries::stored) pass through memory one image at a time; a large file is on disk from its
+// Values that are stored (ImageSeries::stored) pass through memory some MiB at a time; a large file is on disk from its
 // beginning (hdf5::File::create).
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <vector>
 
 #include "io/files/json_text.hpp"
 #include "io/hdf5/hdf5.hpp"
@@ -34,11 +35,28 @@ std::uint64_t bytes_of(const ImageSeries& series) {
          (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
 }
 
+/// Writes stored values, which lie in their file as in the dataset, so many repetitions at a time.
+template <class T>
+void write_repetitions(hdf5::File& file, const std::string& name, const ImageSeries& series,
+                       std::int64_t at_once) {
+  const auto shape = series.stored->shape();
+  const auto slices = series.slice_count, repetitions = series.repetition_count;
+  for (std::int64_t first = 0; first < repetitions; first += at_once) {
+    Array<Complex<T>> piece({std::min(at_once, repetitions - first), slices, shape[0], shape[1], shape[2]});
+    series.stored->read(static_cast<std::size_t>(first * slices), piece);
+    file.write_rows(name, piece, first);
+  }
+}
+
 void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
   require_series(series, file.subject(name));
   const auto& n = series.images.front().geometry.matrix_size;
   const auto write_values = [&]<class T>(Array<Complex<T>> Image::*values) {
     file.create<Complex<T>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
+    constexpr std::int64_t piece_bytes = 1 << 21;
+    const auto at_once = piece_bytes / (series.slice_count * series.images.front().geometry.voxel_count() *
+                                        std::int64_t{sizeof(Complex<T>)});
+    if (series.stored && at_once > 1) return write_repetitions<T>(file, name, series, at_once);
     for (std::int64_t i = 0; i < series.repetition_count * series.slice_count; ++i)
       file.write_block(name, (*series.image(static_cast<std::size_t>(i))).*values,
                        {i / series.slice_count, i % series.slice_count});
@@ -170,7 +188,8 @@ std::uint64_t expected_bytes(const ResultContent& results) {
   return bytes;
 }
 
-void write_h5(const AtomicFile& to, ResultContent& results, std::size_t) {
+/// Makes the file, and returns the bytes that are still to be written to it: none of a large one.
+std::vector<char> make_h5(const AtomicFile& to, const ResultContent& results) {
   const auto& [series, provenance, companions] =
       std::tie(results.series, results.provenance, results.companions);
   const hdf5::LibraryLock lock;
@@ -181,7 +200,12 @@ void write_h5(const AtomicFile& to, ResultContent& results, std::size_t) {
   if (provenance.frames && !provenance.frames->gating.empty()) write_gating(file, provenance.frames->gating);
   write_diagnostic_images(file, companions.diagnostic_images);
   write_report(file, results);
-  file.close();
+  return file.complete();
+}
+
+void write_h5(const AtomicFile& to, ResultContent& results, std::size_t) {
+  const auto bytes = make_h5(to, results);
+  if (!bytes.empty()) write_bytes(to.temporary(), bytes.data(), bytes.size(), to.path());
 }
 
 RecordedScan scan_in_hdf5(const std::string& path) {

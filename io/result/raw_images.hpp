@@ -28,6 +28,12 @@ class RawImages {
   void read(std::size_t index, Image& image) const;
   /// Reads the values from voxel `first` on, in single precision. Throws Error.
   void read(std::size_t index, std::int64_t first, std::span<Complex<float>> values) const;
+  /// Reads as many images from `first` on as `values` [...][z][y][x] holds, of the precision of the file. Throws Error.
+  template <class T>
+  void read(std::size_t first, Array<Complex<T>>& values) const {
+    read_bytes(values.data(), static_cast<std::uint64_t>(values.size()) * sizeof(Complex<T>),
+               first * image_bytes());
+  }
   /// Flushes the values to the disk. Throws Error.
   void flush();
 

@@ -78,7 +78,7 @@ class FhdFile {
           "the fhd layout needs /kspace and /trajectory (or " + option_words("trajectory", "FILE") + ")");
     read_extents();
     read_geometry(options);
-    find_maps(file_, summary_);
+    maps_.emplace(file_, summary_);
     if (file_.has_attribute("/", "readout_length")) {
       const auto length = file_.number_attribute("/", "readout_length");
       if (length.size() == 1 && length[0] >= 1 && length[0] <= static_cast<double>(summary_.samples_per_scan))
@@ -101,7 +101,7 @@ class FhdFile {
     const Shape coils_samples{summary_.coil_count, summary_.samples_per_scan};
     kspace.read(coils_samples, has_leading_axes_ ? Extents{repetition, slice} : Extents{}, precision_,
                 scan.kspace.values, scan.kspace.in_double);
-    read_maps(file_, file_matrix_size_, slice, repetition, precision_, scan);
+    maps_->read(file_, file_matrix_size_, slice, repetition, precision_, scan);
     return scan;
   }
 
@@ -211,6 +211,7 @@ class FhdFile {
   }
 
   hdf5::File file_;
+  std::optional<MapReader> maps_;
   Precision precision_;
   bool has_trajectory_;  ///< false: another file holds it (ReadOptions::outside)
   ScanSummary summary_;

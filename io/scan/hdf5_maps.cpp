@@ -61,12 +61,18 @@ Array<Complex<float>> read_noise(const hdf5::File& file, std::int64_t coils) {
   return noise.read<Complex<float>>({extents[0], extents[1]}, {});
 }
 
-void find_maps(const hdf5::File& file, ScanSummary& summary) {
-  summary.has_sensitivity_maps = holds(file, maps_name);
-  summary.has_field_map = holds(file, field_name);
-  for (const char* also : {noise_name, calibration_name})
-    if (holds(file, also)) summary.facts.emplace_back(also + 1, "yes");
-  if (!holds(file, time_name)) return;
+MapReader::MapReader(const hdf5::File& file, ScanSummary& summary)
+    : has_maps_(holds(file, maps_name)),
+      has_noise_(holds(file, noise_name)),
+      has_calibration_(holds(file, calibration_name)),
+      has_field_(holds(file, field_name)),
+      has_times_(holds(file, time_name)) {
+  summary.has_sensitivity_maps = has_maps_;
+  summary.has_field_map = has_field_;
+  for (const auto& [is_there, name] :
+       {std::pair(has_noise_, noise_name), std::pair(has_calibration_, calibration_name)})
+    if (is_there) summary.facts.emplace_back(name + 1, "yes");
+  if (!has_times_) return;
   summary.has_sample_time = true;
   const auto stated =
       file.has_attribute(time_name, "origin") ? file.text_attribute(time_name, "origin") : std::string();
@@ -76,21 +82,30 @@ void find_maps(const hdf5::File& file, ScanSummary& summary) {
     if (stated == name_of(origin)) summary.time_origin = origin;
 }
 
-void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t slice,
-               std::int64_t repetition, Precision precision, Scan& scan) {
-  if (holds(file, maps_name))
+/// Reads the times of samples.
+Array<double> MapReader::times(const hdf5::File& file, std::int64_t slice, std::int64_t repetition,
+                               std::int64_t samples) {
+  const std::lock_guard lock(mutex_);
+  if (common_times_ && common_times_->size() == samples) return *common_times_;
+  const auto times = file.dataset(time_name);
+  if (times.extents().size() == 3) return times.read<double>({samples}, Extents{repetition, slice});
+  return common_times_.emplace(times.read<double>({samples}, {}));
+}
+
+void MapReader::read(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t slice,
+                     std::int64_t repetition, Precision precision, Scan& scan) {
+  if (has_times_) scan.sample_time_s = times(file, slice, repetition, scan.kspace.sample_count());
+  const bool reads_noise = has_noise_ && !scan.noise;
+  if (!has_maps_ && !reads_noise && !has_calibration_ && !has_field_) return;
+  const hdf5::LibraryLock lock;
+  if (has_maps_)
     scan.sensitivity_maps = read_sensitivity_maps(file, scan.kspace.coil_count(), n, slice, precision);
-  if (holds(file, noise_name) && !scan.noise) scan.noise = read_noise(file, scan.kspace.coil_count());
-  if (holds(file, calibration_name)) read_calibration(file, slice, scan);
-  if (holds(file, field_name)) {
+  if (reads_noise) scan.noise = read_noise(file, scan.kspace.coil_count());
+  if (has_calibration_) read_calibration(file, slice, scan);
+  if (has_field_) {
     const auto map = file.dataset(field_name);
     map.read({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{}, precision,
              scan.field_map.emplace(), scan.field_map_in_double);
-  }
-  if (holds(file, time_name)) {
-    const auto times = file.dataset(time_name);
-    scan.sample_time_s = times.read<double>(
-        {scan.kspace.sample_count()}, times.extents().size() == 3 ? Extents{repetition, slice} : Extents{});
   }
 }
 

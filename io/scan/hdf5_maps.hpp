@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,11 +28,24 @@
 
 namespace fhd::io {
 
-/// Says in `summary` which of the datasets are there.
-void find_maps(const hdf5::File& file, ScanSummary& summary);
-/// Reads the datasets that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps.
-void read_maps(const hdf5::File& file, const std::array<int, 3>& matrix_size, std::int64_t slice,
-               std::int64_t repetition, Precision precision, Scan& scan);
+/// Reads the datasets that are there. They are looked for once, and what all volumes share is read once where it is small:
+/// every call of libhdf5 is one that other threads wait for.
+class MapReader {
+ public:
+  /// Says in `summary` which of the datasets are there.
+  MapReader(const hdf5::File& file, ScanSummary& summary);
+  /// Reads them into `scan`, whose k-space is already read; `matrix_size` is that of the maps. Several threads may call it.
+  void read(const hdf5::File& file, const std::array<int, 3>& matrix_size, std::int64_t slice,
+            std::int64_t repetition, Precision precision, Scan& scan);
+
+ private:
+  Array<double> times(const hdf5::File& file, std::int64_t slice, std::int64_t repetition,
+                      std::int64_t samples);
+
+  bool has_maps_, has_noise_, has_calibration_, has_field_, has_times_;
+  std::mutex mutex_;
+  std::optional<Array<double>> common_times_;
+};
 /// Returns whether there is a dataset of that name; a group is a measurement that happens to be called so.
 bool holds(const hdf5::File& file, const char* name);
 /// Reads one dataset, of a scan's own file or of another. Throws Error where it has another shape.

@@ -117,7 +117,7 @@ std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOpti
   return with_pieces(open_as_stored(path, options), options);
 }
 
-Scan ScanFile::read(std::int64_t slice, std::int64_t repetition) {
+Scan ScanFile::read(std::int64_t slice, std::int64_t repetition, ValidatedBy validated_by) {
   auto& summary = source_.summary;
   VolumeContext context{slice, repetition, stored_readout_length_};
   require_volume(summary, slice, repetition);
@@ -125,7 +125,7 @@ Scan ScanFile::read(std::int64_t slice, std::int64_t repetition) {
     auto volume = source_.read(slice, repetition);
     constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
     const ThreadLimit limit(static_cast<int>(1 + volume.kspace.values.size() / values_per_thread));
-    volume.validate(summary.path);
+    if (validated_by == ValidatedBy::file || !corrections_.empty()) volume.validate(summary.path);
     if (volume.field_map) note_time_origin(summary, volume);
     for (const auto& correct : corrections_) correct(volume, context);
     return volume;

@@ -182,6 +182,9 @@ struct VolumeContext {
 /// Changes a volume after it is read, and says so in its messages. Throws Error. Several threads may call it at once.
 using Correction = std::function<void(Scan&, VolumeContext&)>;
 
+/// Who validates a volume; a caller does so with every volume that needs no correction.
+enum class ValidatedBy { file, caller };
+
 /// An open scan: a source, and the corrections that each volume passes in their order.
 class ScanFile {
  public:
@@ -191,7 +194,7 @@ class ScanFile {
   bool reads_concurrently() const { return source_.reads_concurrently; }
   /// Reads and validates one slice (or volume) of one repetition. Afterwards the summary's readout_length is that of this
   /// volume: 0 where a correction has left out single samples. Throws Error, also where a file has changed.
-  Scan read(std::int64_t slice, std::int64_t repetition);
+  Scan read(std::int64_t slice, std::int64_t repetition, ValidatedBy validated_by = ValidatedBy::file);
   /// Adds a correction behind the others.
   void add(Correction correction) { corrections_.push_back(std::move(correction)); }
   ScanSummary& editable_summary() { return source_.summary; }

@@ -53,6 +53,7 @@ std::vector<std::int64_t> measured_samples(const Array<Complex<T>>& values, std:
       holds_signal[static_cast<std::size_t>(m)] |= static_cast<char>((value[m].re != 0) | (value[m].im != 0));
     all_hold_signal = std::find(holds_signal.begin(), holds_signal.end(), 0) == holds_signal.end();
   }
+  if (all_hold_signal) return {};
   std::vector<std::int64_t> measured;
   measured.reserve(static_cast<std::size_t>(samples));
   for (std::int64_t m = 0; m < samples; ++m)

@@ -1,7 +1,9 @@
 #include "recon/pipeline/measurements.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -15,13 +17,28 @@
 namespace fhd {
 namespace {
 
+/// Returns the largest of |numbers|. Bits of numbers without a sign are ordered as the numbers are, and whole numbers are
+/// compared several at a time.
+template <class T>
+T largest_of(const T* numbers, std::int64_t count) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  Bits largest = 0;
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t i = 0; i < count; ++i)
+    largest = std::max(largest, std::bit_cast<Bits>(numbers[i]) & std::numeric_limits<Bits>::max());
+  return std::bit_cast<T>(largest);
+}
+
 /// Returns the largest |real or imaginary part|.
 template <class T>
 double largest_magnitude(const Array<Complex<T>>& values) {
+  constexpr std::int64_t block = 1 << 16;
+  const auto* const parts = reinterpret_cast<const T*>(values.data());
+  const std::int64_t count = 2 * values.size();
   T largest = 0;
-#pragma omp parallel for simd schedule(static) reduction(max : largest)
-  for (std::int64_t i = 0; i < values.size(); ++i)
-    largest = std::max(largest, std::max(std::abs(values.data()[i].re), std::abs(values.data()[i].im)));
+#pragma omp parallel for schedule(static) reduction(max : largest)
+  for (std::int64_t begin = 0; begin < count; begin += block)
+    largest = std::max(largest, largest_of(parts + begin, std::min(block, count - begin)));
   return static_cast<double>(largest);
 }
 

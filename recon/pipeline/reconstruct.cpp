@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "recon/array/equality.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/domain/option_words.hpp"
@@ -110,11 +111,6 @@ Report shared_report(const Report& preparation, const Report& of_all, double sec
   for (auto& stage : report.stages) stage = {stage.name, stage.seconds / static_cast<double>(volumes)};
   report.seconds = seconds / static_cast<double>(volumes);
   return report;
-}
-
-bool has_positions_of(const Scan& volume, const Scan& reference) {
-  const auto &k = volume.trajectory.k, &of_reference = reference.trajectory.k;
-  return k.shape() == of_reference.shape() && std::equal(k.begin(), k.end(), of_reference.begin());
 }
 
 }  // namespace
@@ -308,7 +304,7 @@ std::vector<Reconstruction> Reconstructor::reconstruct(const std::shared_ptr<con
                                                        const ProgressCallback& progress) {
   const ThreadLimit limit(state_->execution.threads);
   const auto is_at_positions = [&](const Scan* volume) {
-    return has_positions_of(*volume, *preparation->measured);
+    return are_equal(volume->trajectory.k, preparation->measured->trajectory.k);
   };
   if (volumes.empty()) return {};
   if (takes_series(state_->settings, state_->execution, *preparation->measured) &&

@@ -27,7 +27,9 @@ void check_extent(const Scan& scan, Findings& findings);
 /// Checks whether the object is longer than the FOV; where a reconstruction has `looked`, only what it cannot see.
 void check_outside_fov(const Scan& scan, const SampledPositions& positions, bool looked, Findings& findings);
 void check_density(const Scan& scan, std::int64_t readout_length, Findings& findings);
-void check_coils(const Scan& scan, const SampledPositions& positions, Findings& findings);
+/// `energy`: sum |d|^2 of each coil.
+void check_coils(const Scan& scan, const std::vector<double>& energy, const SampledPositions& positions,
+                 Findings& findings);
 /// Checks the noise readouts. `dead`: coils without a value, ascending.
 void check_noise(const Scan& scan, const SampledPositions& positions, const std::vector<std::int64_t>& dead,
                  Findings& findings);
@@ -47,7 +49,9 @@ inline constexpr auto floats_in_words =
 /// Fourier transformed already ("transformed"). Its share is 1: no object explains it. `readout_length`: 0 where unknown.
 std::optional<Finding> mistake_of_format(const Scan& scan, std::int64_t readout_length);
 void check_format_of_positions(const Scan& scan, Findings& findings);
-void check_format_of_samples(const Scan& scan, std::int64_t readout_length, Findings& findings);
+/// `energy`: see energies.
+void check_format_of_samples(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
+                             Findings& findings);
 void check_spikes(const Scan& scan, const SampledPositions& positions, Findings& findings);
 void check_clipping(const Scan& scan, Findings& findings);
 void check_readouts(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
@@ -79,7 +83,11 @@ double median(std::vector<double> values);
 std::string listed(const std::vector<std::int64_t>& indices);
 /// Returns "" for one, else "s".
 const char* plural(std::int64_t count);
-/// Returns sum_c |d_c(m)|^2, [sample].
+struct Energies {
+  std::vector<double> of_sample, of_coil;  ///< sum over coils of |d|^2, [sample]; over samples, [coil]
+};
+Energies energies_of(const KSpace& kspace);
+/// Returns Energies::of_sample.
 std::vector<double> energies(const KSpace& kspace);
 /// Returns sqrt(sum_axis (2 k / N)^2): 1 at the middle of a face of k-space. Axes of one voxel do not count.
 double normalised_radius(const Scan& scan, std::int64_t m);
@@ -103,8 +111,10 @@ struct CoilsOfNoise {
   double noise = 0;  ///< of the noisiest, over that of the others
   std::string text;  ///< one sentence without a full stop
 };
-CoilsOfNoise coils_of_noise(const Scan& scan, const std::vector<double>& radius);
-inline CoilsOfNoise coils_of_noise(const Scan& scan) { return coils_of_noise(scan, normalised_radii(scan)); }
+CoilsOfNoise coils_of_noise(const Scan& scan, const CentreAndEdge& places);
+inline CoilsOfNoise coils_of_noise(const Scan& scan) {
+  return coils_of_noise(scan, CentreAndEdge(normalised_radii(scan)));
+}
 
 /// The range of k along one axis, cycles/FOV.
 struct Extent {

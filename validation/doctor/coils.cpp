@@ -7,6 +7,17 @@
 #include "io/scan/scan_parts.hpp"
 #include "validation/doctor/checks.hpp"
 
+namespace fhd {
+
+CentreAndEdge::CentreAndEdge(const std::vector<double>& radius) {
+  for (std::size_t m = 0; m < radius.size(); ++m) {
+    if (radius[m] < 0.15) centre.push_back(static_cast<std::int64_t>(m));
+    if (radius[m] > 0.5) edge.push_back(static_cast<std::int64_t>(m));
+  }
+}
+
+}  // namespace fhd
+
 namespace fhd::doctor {
 namespace {
 
@@ -17,14 +28,10 @@ struct Levels {
 };
 
 /// Returns the levels of every coil; empty where too few samples lie in one of the places.
-std::vector<Levels> levels_of(const Scan& scan, const std::vector<double>& radius) {
+std::vector<Levels> levels_of(const Scan& scan, const CentreAndEdge& places) {
   constexpr std::size_t fewest = 16, enough = 20'000;
   const auto samples = scan.kspace.sample_count();
-  std::vector<std::int64_t> centre, edge;
-  for (std::int64_t m = 0; m < samples; ++m) {
-    if (radius[static_cast<std::size_t>(m)] < 0.15) centre.push_back(m);
-    if (radius[static_cast<std::size_t>(m)] > 0.5) edge.push_back(m);
-  }
+  const auto& [centre, edge] = places;
   if (centre.size() < fewest || edge.size() < fewest) return {};
   std::vector<Levels> levels;
   for (std::int64_t coil = 0; coil < scan.kspace.coil_count(); ++coil) {
@@ -42,10 +49,10 @@ std::vector<Levels> levels_of(const Scan& scan, const std::vector<double>& radiu
 
 }  // namespace
 
-CoilsOfNoise coils_of_noise(const Scan& scan, const std::vector<double>& radius) {
+CoilsOfNoise coils_of_noise(const Scan& scan, const CentreAndEdge& places) {
   constexpr double noise_alone = 2, signal = 10;
   CoilsOfNoise found;
-  const auto levels = levels_of(scan, radius);
+  const auto levels = levels_of(scan, places);
   std::vector<double> ratios, edges;
   for (const auto& of : levels)
     if (of.edge > 0) ratios.push_back(of.ratio()), edges.push_back(of.edge);
@@ -72,7 +79,7 @@ namespace {
 
 void check_signal_of_coils(const Scan& scan, const SampledPositions& positions, Findings& findings) {
   constexpr double harmful = 1.4;
-  const auto found = coils_of_noise(scan, positions.radius);
+  const auto found = coils_of_noise(scan, positions.places);
   if (found.coils.empty()) return;
   auto sentence = found.text + ".";
   sentence[0] = 'C';
@@ -94,22 +101,18 @@ bool has_a_map(const Scan& scan, std::int64_t coil) {
 
 }  // namespace
 
-void check_coils(const Scan& scan, const SampledPositions& positions, Findings& findings) {
-  const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
-  std::vector<double> power(static_cast<std::size_t>(coils));
+void check_coils(const Scan& scan, const std::vector<double>& energy, const SampledPositions& positions,
+                 Findings& findings) {
+  const auto coils = scan.kspace.coil_count();
   std::vector<std::int64_t> dead, faint;
+  const double middle = median(energy);
   for (std::int64_t coil = 0; coil < coils; ++coil) {
-    const auto* values = scan.kspace.values.data() + coil * samples;
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t m = 0; m < samples; ++m) sum += norm(Complex<double>(values[m]));
-    power[static_cast<std::size_t>(coil)] = sum;
-    if (sum == 0) dead.push_back(coil);
-  }
-  const double middle = median(power);
-  for (std::int64_t coil = 0; coil < coils; ++coil)
-    if (const double p = power[static_cast<std::size_t>(coil)]; p > 0 && p < 1e-6 * middle)
+    const double own = energy[static_cast<std::size_t>(coil)];
+    if (own == 0)
+      dead.push_back(coil);
+    else if (own < 1e-6 * middle)
       faint.push_back(coil);
+  }
   if (static_cast<std::int64_t>(dead.size()) == coils) {
     if (!holds(scan.messages, io::missing_volume, Severity::warning))
       findings.add(Severity::problem, "coils", "All k-space values are zero.",

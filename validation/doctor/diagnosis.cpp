@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "recon/array/equality.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/error.hpp"
 #include "validation/doctor/checks.hpp"
@@ -187,6 +188,8 @@ Message diagnose_delays(const Scan& scan, std::int64_t readout_length) {
 SampledPositions::SampledPositions(const Scan& scan, std::int64_t readout_length_of_scan)
     : readout_length(readout_length_of_scan),
       radius(normalised_radii(scan)),
+      places(radius),
+      bands(radius),
       edge(edge_samples(scan.trajectory, scan.geometry.matrix_size)),
       resolved(resolved_field(scan)),
       geometry_(scan.geometry),
@@ -202,9 +205,6 @@ SampledPositions::SampledPositions(const Scan& scan, std::int64_t readout_length
 }
 
 bool SampledPositions::are_of(const Scan& scan) const {
-  const auto are_equal = [](const Array<double>& a, const Array<double>& b) {
-    return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
-  };
   const auto& [matrix_size, fov_mm] = std::tie(geometry_.matrix_size, geometry_.fov_mm);
   return scan.geometry.matrix_size == matrix_size && scan.geometry.fov_mm == fov_mm &&
          scan.cropped_matrix_size == cropped_matrix_size_ && are_equal(k_, scan.trajectory.k) &&
@@ -222,10 +222,10 @@ std::vector<Message> diagnose_sampling(const Scan& scan, const SampledPositions&
 std::vector<Message> diagnose_values(const Scan& scan, const SampledPositions& positions,
                                      bool looked_beyond_fov) {
   Findings findings;
-  check_coils(scan, positions, findings);
-  const auto energy = energies(scan.kspace);
+  const auto [energy, of_coil] = energies_of(scan.kspace);
+  check_coils(scan, of_coil, positions, findings);
   if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
-    check_format_of_samples(scan, positions.readout_length, findings);
+    check_format_of_samples(scan, energy, positions.readout_length, findings);
     check_signal(scan, energy, positions, findings);
     check_spikes(scan, positions, findings);
     check_clipping(scan, findings);

@@ -34,6 +34,19 @@ struct DiagnosisSettings {
   std::function<void(io::ScanFile&)> correct{};
 };
 
+/// Samples at the centre of k-space and in its outer half: levels of coils are compared there.
+struct CentreAndEdge {
+  explicit CentreAndEdge(const std::vector<double>& radius);
+  std::vector<std::int64_t> centre, edge;
+};
+
+/// Samples by their distance from the centre of k-space.
+struct RadialBands {
+  explicit RadialBands(const std::vector<double>& radius);
+  std::vector<int> of_sample;
+  std::vector<std::vector<std::int64_t>> samples;  ///< of each band
+};
+
 /// The positions of the samples of a scan, and what they alone tell: the same for all scans that have them.
 struct SampledPositions {
   /// `readout_length` is 0 where unknown: then single readouts are not checked.
@@ -42,7 +55,9 @@ struct SampledPositions {
   bool are_of(const Scan& scan) const;
 
   std::int64_t readout_length;
-  std::vector<double> radius;       ///< doctor::normalised_radius of each sample
+  std::vector<double> radius;  ///< doctor::normalised_radius of each sample
+  CentreAndEdge places;
+  RadialBands bands;
   std::vector<std::int64_t> edge;   ///< edge_samples, of scans without noise readouts
   FieldFactors resolved;            ///< resolved_field
   std::vector<Message> findings{};  ///< on geometry, extent and density

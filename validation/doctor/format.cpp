@@ -27,6 +27,20 @@ bool is_multiple(double value, double step) {
   return std::abs(steps - std::rint(steps)) <= grid_tolerance + 1e-6 * std::abs(steps);
 }
 
+Index count_zeros(const float* parts, Index count) {
+  constexpr Index block = 1 << 16;  // counted in 32 bits, as many at a time as there are parts
+  Index zeros = 0;
+#pragma omp parallel for schedule(static) reduction(+ : zeros)
+  for (Index begin = 0; begin < count; begin += block) {
+    const float* const at = parts + begin;
+    const int own = static_cast<int>(std::min(block, count - begin));
+    int of_block = 0;
+    for (int i = 0; i < own; ++i) of_block += at[i] == 0;
+    zeros += of_block;
+  }
+  return zeros;
+}
+
 /// Returns that all samples are multiples of one step, which changes them by more than 5 % of their norm: an error of
 /// step^2 / 12 in each part. Receivers store integers, too: their noise has one step at least, which leaves
 /// erf(1 / sqrt(8)) = 0.38 of the parts zero, and rounding then adds a twelfth to the variance of the noise.
@@ -34,27 +48,26 @@ std::optional<Finding> rounded_samples(const KSpace& kspace) {
   constexpr double harmful = 0.05, zeros_of_noise = 0.3829;
   const auto* parts = reinterpret_cast<const float*>(kspace.values.data());
   const Index count = 2 * kspace.values.size();
+  const double all = static_cast<double>(count), zeros = static_cast<double>(count_zeros(parts, count));
+  if (zeros < zeros_of_noise * all) return {};  // as of most scans
   float least = std::numeric_limits<float>::infinity();
   double square = 0;
-  Index zeros = 0;
-#pragma omp parallel for simd schedule(static) reduction(min : least) reduction(+ : square, zeros)
+#pragma omp parallel for simd schedule(static) reduction(min : least) reduction(+ : square)
   for (Index i = 0; i < count; ++i) {
     const float size = std::abs(parts[i]);
-    zeros += size == 0;
     least = std::min(least, size == 0 ? std::numeric_limits<float>::infinity() : size);
     square += static_cast<double>(size) * static_cast<double>(size);
   }
   if (!(square > 0)) return {};
-  const double step = static_cast<double>(least), all = static_cast<double>(count),
-               error = std::sqrt(step * step / 12 * all / square);
-  if (!(error > harmful) || static_cast<double>(zeros) < zeros_of_noise * all) return {};
+  const double step = static_cast<double>(least), error = std::sqrt(step * step / 12 * all / square);
+  if (!(error > harmful)) return {};
   for (Index i = 0; i < count; ++i)
     if (!is_multiple(static_cast<double>(parts[i]), step)) return {};
   return make_finding(
       "rounded",
       fmt::format("samples were rounded to whole multiples of {:.3g}, and {:.0f} % of their real "
                   "and imaginary parts to zero: an error of up to {:.0f} % of the signal",
-                  step, 100 * static_cast<double>(zeros) / all, 100 * std::min(1.0, error)),
+                  step, 100 * zeros / all, 100 * std::min(1.0, error)),
       100 * error, 0, "%", shown_by_samples);
 }
 
@@ -154,42 +167,51 @@ bool is_straight(const Scan& scan, Index first, Index length) {
   return bend < even * std::sqrt(step);
 }
 
+/// Returns the number within a readout of its sample nearest to the centre of k-space.
+Index nearest_to_centre(const Trajectory& trajectory, Index first, Index length) {
+  const auto samples = trajectory.sample_count();
+  const double* const k = trajectory.k.data() + first;
+  Index centre = 0;
+  double nearest = std::numeric_limits<double>::infinity();
+  for (Index n = 0; n < length; ++n) {
+    const double x = k[n], y = k[samples + n], z = k[2 * samples + n], square = x * x + y * y + z * z;
+    if (square < nearest) nearest = square, centre = n;
+  }
+  return centre;
+}
+
 /// Returns that even readouts are Fourier transformed already. Of an object a twentieth of k-space about its centre holds
 /// most energy of readouts through it (0.55 to 0.99), a twentieth of a profile 0.04 to 0.18. Here the centre holds
 /// little, and of what a transform makes of the readouts, the centre without its middle, where a constant would be, more.
-std::optional<Finding> transformed_readouts(const Scan& scan, Index length) {
+/// `energy`: see energies.
+std::optional<Finding> transformed_readouts(const Scan& scan, const std::vector<double>& energy,
+                                            Index length) {
   constexpr double little = 0.45, much = 0.25, more = 1.25;
   constexpr std::size_t most = 64;
   constexpr Index most_coils = 8;
   const auto samples = scan.kspace.sample_count(), coils = std::min(most_coils, scan.kspace.coil_count());
   if (length < 16 || length > samples || samples % length != 0) return {};
   const Index half = std::max<Index>(1, (length + 20) / 40);
+  const auto readouts = strongest_readouts(energy, length, most);
+  std::vector<Index> centres;
   double inside = 0, all = 0, middle = 0, around = 0;
-  const auto readouts = strongest_readouts(energies(scan.kspace), length, most);
+  const auto add = [&](double sample, Index n, Index centre) {
+    all += sample;
+    if (std::abs(n - centre) <= half) inside += sample;
+  };
   for (const auto readout : readouts) {
-    const Index first = readout * length;
-    if (!is_straight(scan, first, length)) return {};
-    Index centre = 0;
-    double nearest = std::numeric_limits<double>::infinity();
-    for (Index n = 0; n < length; ++n) {
-      double square = 0;
-      for (Index axis = 0; axis < 3; ++axis)
-        square += std::pow(scan.trajectory.k[axis * samples + first + n], 2);
-      if (square < nearest) nearest = square, centre = n;
-    }
-    for (Index coil = 0; coil < coils; ++coil) {
-      const auto* d = scan.kspace.values.data() + coil * samples + first;
-      for (Index n = 0; n < length; ++n) {
-        const double energy = norm(Complex<double>(d[n]));
-        all += energy;
-        if (std::abs(n - centre) <= half) inside += energy;
-      }
-    }
+    const Index first = readout * length, centre = nearest_to_centre(scan.trajectory, first, length);
+    centres.push_back(centre);
+    for (Index n = 0; n < length; ++n) add(energy[static_cast<std::size_t>(first + n)], n, centre);
   }
   if (!(inside < little * all)) return {};  // most scans are right, and need no transform
-  for (const auto readout : readouts)
+  inside = all = 0;                         // from here on of some coils
+  for (std::size_t i = 0; i < readouts.size(); ++i) {
+    const Index first = readouts[i] * length;
+    if (!is_straight(scan, first, length)) return {};
     for (Index coil = 0; coil < coils; ++coil) {
-      const auto* d = scan.kspace.values.data() + coil * samples + readout * length;
+      const auto* d = scan.kspace.values.data() + coil * samples + first;
+      for (Index n = 0; n < length; ++n) add(norm(Complex<double>(d[n])), n, centres[i]);
       for (Index x = -half; x <= half; ++x) {
         const auto turn =
             std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(x) / static_cast<double>(length));
@@ -199,6 +221,8 @@ std::optional<Finding> transformed_readouts(const Scan& scan, Index length) {
         (x == 0 ? middle : around) += std::norm(sum) / static_cast<double>(length);
       }
     }
+  }
+  if (!(inside < little * all)) return {};
   if (!(all > middle)) return {};
   const double before = inside / all, after = around / (all - middle);
   if (!(after > much) || !(after > more * before)) return {};
@@ -211,10 +235,10 @@ std::optional<Finding> transformed_readouts(const Scan& scan, Index length) {
       100 * before, 0, "%", shown_by_samples);
 }
 
-std::optional<Finding> mistake_of_samples(const Scan& scan, Index length) {
+std::optional<Finding> mistake_of_samples(const Scan& scan, const std::vector<double>& energy, Index length) {
   if (auto rounded = rounded_samples(scan.kspace)) return rounded;
   if (auto late = floats_read_late(scan, length)) return late;
-  return transformed_readouts(scan, length);
+  return transformed_readouts(scan, energy, length);
 }
 
 void add_mistake(const std::optional<Finding>& found, Findings& findings) {
@@ -229,15 +253,16 @@ void add_mistake(const std::optional<Finding>& found, Findings& findings) {
 
 std::optional<Finding> mistake_of_format(const Scan& scan, std::int64_t readout_length) {
   if (auto rounded = rounded_positions(scan.trajectory)) return rounded;
-  return mistake_of_samples(scan, readout_length);
+  return mistake_of_samples(scan, energies(scan.kspace), readout_length);
 }
 
 void check_format_of_positions(const Scan& scan, Findings& findings) {
   add_mistake(rounded_positions(scan.trajectory), findings);
 }
 
-void check_format_of_samples(const Scan& scan, std::int64_t readout_length, Findings& findings) {
-  add_mistake(mistake_of_samples(scan, readout_length), findings);
+void check_format_of_samples(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
+                             Findings& findings) {
+  add_mistake(mistake_of_samples(scan, energy, readout_length), findings);
 }
 
 }  // namespace fhd::doctor

@@ -59,6 +59,16 @@ std::optional<double> shift_of_energy(const Scan& scan, const std::vector<double
 
 }  // namespace
 
+RadialBands::RadialBands(const std::vector<double>& radius) {
+  constexpr int count = 32;
+  samples.resize(count);
+  for (const double each : radius) {
+    const int band = std::min(count - 1, static_cast<int>(each * count / 1.8));
+    samples[static_cast<std::size_t>(band)].push_back(std::ssize(of_sample));
+    of_sample.push_back(band);
+  }
+}
+
 std::optional<double> readout_shift(const Scan& scan, std::int64_t readout_length) {
   return shift_of_energy(scan, doctor::energies(scan.kspace), readout_length);
 }
@@ -197,52 +207,86 @@ struct SpikeCandidate {
 
 constexpr double spike_factor = 100;  // of energies
 
-/// Returns whether a sample of one coil that is far above both neighbours may be far above the median of its band, too.
-/// Decides most coils without a median: the highest is, if more than half of its band are that far below it.
-bool may_have_spikes(const std::vector<double>& energy, const std::vector<int>& band, int bands) {
-  std::vector<double> highest(bands);
-  for (std::size_t m = 1; m + 1 < energy.size(); ++m)
-    if (energy[m] > spike_factor * energy[m - 1] && energy[m] > spike_factor * energy[m + 1])
-      highest[band[m]] = std::max(highest[band[m]], energy[m]);
-  if (std::all_of(highest.begin(), highest.end(), [](double of_band) { return of_band == 0; })) return false;
-  std::vector<std::size_t> below(bands), all(bands);
-  for (std::size_t m = 0; m < energy.size(); ++m) {
-    all[band[m]] += energy[m] > 0;
-    below[band[m]] += energy[m] > 0 && spike_factor * energy[m] < highest[band[m]];
+#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
+
+FHD_FOR_PROCESSORS void square(std::int64_t count, const Complex<float>* values, double* energy) {
+#pragma omp simd
+  for (std::int64_t m = 0; m < count; ++m) {
+    const double re = static_cast<double>(values[m].re), im = static_cast<double>(values[m].im);
+    energy[m] = re * re + im * im;
   }
-  for (int i = 0; i < bands; ++i)
-    if (below[i] > all[i] / 2) return true;
-  return false;
+}
+
+/// Returns whether there is a sample of [begin, end) that is far above both neighbours.
+FHD_FOR_PROCESSORS bool have_peak(std::int64_t begin, std::int64_t end, const double* energy) {
+  std::int64_t found = 0;  // as wide as the numbers that are compared
+#pragma omp simd reduction(| : found)
+  for (std::int64_t m = begin; m < end; ++m)
+    found |=
+        std::int64_t{(energy[m] > spike_factor * energy[m - 1]) & (energy[m] > spike_factor * energy[m + 1])};
+  return found != 0;
+}
+
+/// Returns the samples that are far above both neighbours.
+std::vector<std::int64_t> peaks_of(const std::vector<double>& energy) {
+  constexpr std::int64_t block = 128;
+  std::vector<std::int64_t> peaks;
+  const std::int64_t last = std::ssize(energy) - 1;
+  for (std::int64_t begin = 1; begin < last; begin += block) {
+    const auto end = std::min(begin + block, last);
+    if (!have_peak(begin, end, energy.data())) continue;
+    for (auto m = begin; m < end; ++m) {
+      const auto* const e = energy.data() + m;
+      if (*e > spike_factor * e[-1] && *e > spike_factor * e[1]) peaks.push_back(m);
+    }
+  }
+  return peaks;
+}
+
+/// Returns whether an energy is far above more than half of those of a band that are not zero.
+bool is_above_most(double highest, const std::vector<double>& energy,
+                   const std::vector<std::int64_t>& samples) {
+  std::size_t below = 0, all = 0;
+  for (const auto m : samples) {
+    const double of_sample = energy[static_cast<std::size_t>(m)];
+    all += of_sample > 0;
+    below += of_sample > 0 && spike_factor * of_sample < highest;
+  }
+  return below > all / 2;
 }
 
 /// Finds samples far above the median at their distance from the centre, and above both neighbours in their readout.
-/// Zeros were not measured: they are neither usual nor neighbours.
-std::vector<SpikeCandidate> spike_candidates(const Scan& scan, const std::vector<double>& radius) {
-  constexpr int bands = 32;
+/// Zeros were not measured: they are neither usual nor neighbours. Most coils are decided without a median: the highest
+/// peak of a band is far above it if more than half of the band is that far below.
+std::vector<SpikeCandidate> spike_candidates(const Scan& scan, const SampledPositions& positions) {
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
-  std::vector<int> band(static_cast<std::size_t>(samples));
-  for (std::size_t m = 0; m < band.size(); ++m)
-    band[m] = std::min(bands - 1, static_cast<int>(radius[m] * bands / 1.8));
+  const auto& bands = positions.bands;
   std::vector<SpikeCandidate> found;
   std::vector<double> energy(static_cast<std::size_t>(samples));
   for (std::int64_t coil = 0; coil < coils; ++coil) {
-    const auto* values = scan.kspace.values.data() + coil * samples;
-    for (std::int64_t m = 0; m < samples; ++m)
-      energy[static_cast<std::size_t>(m)] = norm(Complex<double>(values[m]));
-    if (!may_have_spikes(energy, band, bands)) continue;
-    std::vector<std::vector<double>> of_band(bands);
-    for (std::size_t m = 0; m < energy.size(); ++m)
-      if (energy[m] > 0) of_band[band[m]].push_back(energy[m]);
-    std::vector<double> usual;
-    for (auto& one : of_band) usual.push_back(median(std::move(one)));
-    for (std::int64_t m = 1; m + 1 < samples; ++m) {
+    square(samples, scan.kspace.values.data() + coil * samples, energy.data());
+    const auto peaks = peaks_of(energy);
+    std::vector<double> highest(bands.samples.size()), usual(bands.samples.size());
+    const auto band_of = [&](std::int64_t m) {
+      return static_cast<std::size_t>(bands.of_sample[static_cast<std::size_t>(m)]);
+    };
+    for (const auto m : peaks)
+      highest[band_of(m)] = std::max(highest[band_of(m)], energy[static_cast<std::size_t>(m)]);
+    for (std::size_t i = 0; i < usual.size(); ++i) {
+      usual[i] = INFINITY;
+      if (highest[i] == 0 || !is_above_most(highest[i], energy, bands.samples[i])) continue;
+      std::vector<double> of_band;
+      for (const auto m : bands.samples[i])
+        if (const double e = energy[static_cast<std::size_t>(m)]; e > 0) of_band.push_back(e);
+      usual[i] = median(std::move(of_band));
+    }
+    for (const auto m : peaks) {
       const auto at = static_cast<std::size_t>(m);
-      const double e = energy[at], before = energy[at - 1], after = energy[at + 1];
-      if (before == 0 || after == 0 || e <= spike_factor * usual[band[at]] || e <= spike_factor * before ||
-          e <= spike_factor * after || radius[at] < 0.1)
+      if (energy[at - 1] == 0 || energy[at + 1] == 0 || energy[at] <= spike_factor * usual[band_of(m)] ||
+          positions.radius[at] < 0.1)
         continue;
       if (distance(scan, m, m - 1) > 2 || distance(scan, m, m + 1) > 2) continue;  // not one smooth readout
-      found.push_back({coil, m, e});
+      found.push_back({coil, m, energy[at]});
     }
   }
   return found;
@@ -278,42 +322,65 @@ void leave_out_lines_of_signal(const Scan& scan, std::vector<SpikeCandidate>& ca
   std::erase_if(candidates, [](const SpikeCandidate& candidate) { return !candidate.stands_out; });
 }
 
+FHD_FOR_PROCESSORS float largest_of(std::int64_t count, const float* values) {
+  float largest = 0;
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t m = 0; m < count; ++m) largest = largest < values[m] ? values[m] : largest;
+  return largest;
+}
+
+/// Returns how many values are at least `limit`.
+FHD_FOR_PROCESSORS std::int64_t count_from(float limit, std::int64_t count, const float* values) {
+  constexpr std::int64_t block = 1 << 16;  // counted in 32 bits, as many at a time as there are values
+  std::int64_t found = 0;
+  for (std::int64_t begin = 0; begin < count; begin += block) {
+    const int own = static_cast<int>(std::min(block, count - begin));
+    int of_block = 0;
+#pragma omp simd reduction(+ : of_block)
+    for (int m = 0; m < own; ++m) of_block += values[begin + m] >= limit;
+    found += of_block;
+  }
+  return found;
+}
+
 /// Counts values of at least 0.9999 of the largest, and those of 0.95 to that.
 struct AtLimit {
   double most = 0;
   std::int64_t at = 0, below = 0;
-  template <class Value>
-  AtLimit(std::int64_t count, const Value& value) {
-    float largest = 0;
-#pragma omp simd reduction(max : largest)
-    for (std::int64_t m = 0; m < count; ++m) largest = std::max(largest, value(m));
-    most = static_cast<double>(largest);
-    const auto limit = static_cast<float>(0.9999 * most), lower = static_cast<float>(0.95 * most);
-    std::int64_t above_lower = 0, above_limit = 0;
-#pragma omp simd reduction(+ : above_lower, above_limit)
-    for (std::int64_t m = 0; m < count; ++m)
-      above_lower += value(m) >= lower, above_limit += value(m) >= limit;
-    at = above_limit, below = above_lower - above_limit;
+  explicit AtLimit(const std::vector<float>& values) {
+    const auto count = std::ssize(values);
+    most = static_cast<double>(largest_of(count, values.data()));
+    at = count_from(static_cast<float>(0.9999 * most), count, values.data());
+    if (at >= fewest) below = count_from(static_cast<float>(0.95 * most), count, values.data()) - at;
   }
   /// Whole numbers have few values, but fewer at the limit than below.
-  bool is_clipped() const { return most > 0 && at >= 16 && at > below; }
+  bool is_clipped() const { return most > 0 && at >= fewest && at > below; }
+
+ private:
+  static constexpr std::int64_t fewest = 16;
 };
+
+/// Computes the larger of both parts, and |d|^2, of samples.
+FHD_FOR_PROCESSORS void magnitudes_of(std::int64_t count, const Complex<float>* values, float* parts,
+                                      float* squares) {
+#pragma omp simd
+  for (std::int64_t m = 0; m < count; ++m) {
+    const float re = std::abs(values[m].re), im = std::abs(values[m].im);
+    parts[m] = re < im ? im : re;
+    squares[m] = re * re + im * im;
+  }
+}
 
 }  // namespace
 
 Clipping clipping_of(const KSpace& kspace) {
   const auto samples = kspace.sample_count();
   Clipping found;
-  double energy = 0, clipped = 0;
+  double clipped = 0;
+  std::vector<float> larger_parts(static_cast<std::size_t>(samples)), squares(larger_parts);
   for (std::int64_t coil = 0; coil < kspace.coil_count(); ++coil) {
-    const auto* values = kspace.values.data() + coil * samples;
-    const AtLimit parts(
-        samples, [&](std::int64_t m) { return std::max(std::abs(values[m].re), std::abs(values[m].im)); }),
-        square(samples, [&](std::int64_t m) { return norm(values[m]); });
-    double of_coil = 0;
-#pragma omp simd reduction(+ : of_coil)
-    for (std::int64_t m = 0; m < samples; ++m) of_coil += static_cast<double>(norm(values[m]));
-    energy += of_coil;
+    magnitudes_of(samples, kspace.values.data() + coil * samples, larger_parts.data(), squares.data());
+    const AtLimit parts(larger_parts), square(squares);
     if (!parts.is_clipped() && !square.is_clipped()) continue;
     if (found.coils++ == 0) found.first_coil = coil;
     found.count += std::max(parts.is_clipped() ? parts.at : 0, square.is_clipped() ? square.at : 0);
@@ -321,6 +388,9 @@ Clipping clipping_of(const KSpace& kspace) {
     clipped += parts.is_clipped() ? static_cast<double>(parts.at) * parts.most * parts.most
                                   : static_cast<double>(square.at) * square.most;
   }
+  if (found.count == 0) return found;
+  double energy = 0;
+  for (const auto& value : kspace.values) energy += static_cast<double>(norm(value));
   found.share = static_cast<double>(found.count) / static_cast<double>(samples * kspace.coil_count());
   found.energy_share = energy > 0 ? clipped / energy : 0;
   return found;
@@ -341,7 +411,7 @@ void check_clipping(const Scan& scan, Findings& findings) {
 }
 
 void check_spikes(const Scan& scan, const SampledPositions& positions, Findings& findings) {
-  auto spikes = spike_candidates(scan, positions.radius);
+  auto spikes = spike_candidates(scan, positions);
   leave_out_lines_of_signal(scan, spikes);
   if (spikes.empty()) return;
   constexpr double harmful = 0.01;  // of all energy: then an image is off by a tenth

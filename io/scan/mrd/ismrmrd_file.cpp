@@ -39,9 +39,8 @@ class IsmrmrdFile {
   IsmrmrdFile(Measurement measurement, const ReadOptions& options)
       : measurement_(std::move(measurement)),
         summary_(measurement_.volumes.summary()),
-        precision_(options.precision) {
-    find_maps(measurement_.file, summary_);
-  }
+        maps_(measurement_.file, summary_),
+        precision_(options.precision) {}
 
   const ScanSummary& summary() const { return summary_; }
 
@@ -54,8 +53,8 @@ class IsmrmrdFile {
       const std::lock_guard lock(mutex_);
       idle_.push_back(std::move(reader));
     }
-    read_maps(measurement_.file, volumes.map_matrix_size(), slice_by_counter(summary_, slice), repetition,
-              precision_, scan);
+    maps_.read(measurement_.file, volumes.map_matrix_size(), slice_by_counter(summary_, slice), repetition,
+               precision_, scan);
     return scan;
   }
 
@@ -72,6 +71,7 @@ class IsmrmrdFile {
   std::mutex mutex_;
   std::vector<std::unique_ptr<mrd::RecordReader>> idle_;  ///< the next volume often follows in the file
   ScanSummary summary_;
+  MapReader maps_;
   Precision precision_;
 };
 

@@ -134,12 +134,14 @@ RecordReader::RecordReader(const RecordDataset& records, bool with_values)
 
 /// Reads the heads of some readouts from `number` on, and where their arrays are.
 void RecordReader::read_ahead(std::int64_t number) {
-  constexpr std::int64_t most = 64;
+  // Each read compares all types anew. With values the readouts of a volume of usual size, without them those of all.
+  const std::int64_t most = with_values_ ? 128 : 512;
   const auto& subject = records_.subject_;
   const auto count = std::min(most, records_.count() - number);
   block_.clear();  // nothing is at hand where the reading fails
   first_ = number;
   std::vector<ReferringRecord> found(static_cast<std::size_t>(count));
+  const hdf5::LibraryLock lock;
   select(file_space_, static_cast<hsize_t>(number), static_cast<hsize_t>(count), subject,
          "readable readouts");
   const auto space = hdf5::space_of({count}, subject);

@@ -79,6 +79,26 @@ TEST_F(InReader, scans_are_the_same_bit_for_bit) {
   expect_equal_ways(written(ScanFormat::ismrmrd, 2));
 }
 
+// Positions and times that two volumes share pass between the processes once.
+TEST_F(InReader, positions_and_times_of_a_volume_are_its_own) {
+  ScanSeries series{5, 1, 16, {}};
+  for (const unsigned seed : {1U, 1U, 2U, 1U, 1U}) {
+    auto& scan = series.scans.emplace_back(random_scan({12, 10, 1}, 3, 16, 20, seed));
+    scan.sample_time_s = Array<double>({scan.kspace.sample_count()});
+    for (std::int64_t m = 0; m < scan.sample_time_s->size(); ++m)
+      (*scan.sample_time_s)[m] = 1e-6 * static_cast<double>(m);
+  }
+  for (auto& value : *series.scans.back().sample_time_s) value *= 2;
+  write_scan(path("scan.h5"), ScanFormat::fhd, series);
+  expect_equal_ways(path("scan.h5"));
+  const auto file = open_scan(path("scan.h5"));
+  const Scan first = file->read(0, 0);
+  Scan changed = file->read(0, 1);
+  EXPECT_EQ(bytes_of_value(first.trajectory), bytes_of_value(changed.trajectory));
+  changed.trajectory.k[0] += 1;
+  EXPECT_EQ(bytes_of_value(file->read(0, 3).trajectory), bytes_of_value(first.trajectory));
+}
+
 TEST_F(InReader, images_and_volumes_are_the_same_bit_for_bit) {
   ImageSeries series{1, 2, {}};
   for (unsigned i = 1; i <= 2; ++i) {

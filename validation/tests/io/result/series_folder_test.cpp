@@ -255,6 +255,31 @@ TEST_F(SeriesFolders, large_files_are_complete) {
     EXPECT_TRUE(same_bits(read.images[i].values, series.images[i].values)) << i;
 }
 
+TEST_F(SeriesFolders, large_files_are_those_that_images_in_memory_give) {
+  const auto held = large_series();
+  const auto folder = std::make_unique<SeriesFolder>(
+      path("out"), 24,
+      [] {
+        return SeriesIdentity{{"the scan", "abc"}};
+      },
+      [] { return std::string("CPU"); }, false);
+  for (const auto& [repetitions, slices] : {std::pair(24, 1), {8, 3}, {1, 24}}) {
+    ImageSeries series = held;
+    series.repetition_count = repetitions, series.slice_count = slices;
+    Provenance provenance{"1", "fhd", "scan.h5", "abc", "now", {}, {}};
+    ImageSeries stored{repetitions, slices, {}};
+    for (unsigned i = 0; i < 24; ++i) {
+      provenance.reports.push_back(report_of(i));
+      folder->add(i, held.images[i], nullptr, {}, report_of(i));
+      stored.images.push_back({{}, held.images[i].geometry});
+    }
+    stored.stored = folder->images();
+    write_results(path("held"), series, provenance);
+    write_results(path("stored"), stored, provenance);
+    EXPECT_TRUE(bytes_of(path("held.h5")) == bytes_of(path("stored.h5"))) << slices;
+  }
+}
+
 TEST_F(SeriesFolders, large_files_appear_whole_or_not_at_all) {
   const auto series = large_series();
   for (const rlim_t bytes : {100 << 10, 5 << 20, 11 << 20, (12 << 20) + 1000}) {

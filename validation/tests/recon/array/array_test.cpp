@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "recon/array/equality.hpp"
 #include "recon/array/vector_math.hpp"
 
 namespace fhd {
@@ -23,6 +24,19 @@ TEST(Shape, knows_its_size_and_refuses_one_that_overflows) {
   EXPECT_THROW((Shape{-1}), Error);
   EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1}), Error);
   EXPECT_THROW(Array<double>(Shape{most / 2}), Error) << "2^63 bytes and more";
+}
+
+TEST(Array, is_equal_to_one_of_its_shape_and_numbers) {
+  Array<double> a(Shape{2, 3});
+  std::iota(a.begin(), a.end(), 0.0);
+  Array<double> b = a;
+  EXPECT_TRUE(are_equal(a, b));
+  b[0] = -0.0;
+  EXPECT_TRUE(are_equal(a, b)) << "zeros of either sign";
+  b[5] = 7;
+  EXPECT_FALSE(are_equal(a, b));
+  EXPECT_FALSE(are_equal(a, Array<double>(Shape{3, 2})));
+  EXPECT_TRUE(are_equal(Array<double>(), Array<double>()));
 }
 
 TEST(Array, copies_own_their_data_and_moves_keep_it) {
