@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -48,7 +49,8 @@ std::string text_of(const trace::Recording& recording, const std::string& proces
     fmt::format_to(std::back_inserter(text), line, std::forward<Values>(values)...);
   };
   constexpr auto name = R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})";
-  if (!recording.thread_names.empty()) add(name, "process_name", pid, 0, json_text(process));
+  static std::atomic_flag is_named;
+  if (!is_named.test_and_set()) add(name, "process_name", pid, 0, json_text(process));
   for (const auto& [thread, of_thread] : recording.thread_names)
     add(name, "thread_name", pid, thread, json_text(of_thread));
   for (const auto& event : recording.events)

@@ -27,7 +27,7 @@ class TimelineCommand : public fhd::tests::ProgramTest {
       if (event.at("ph") == "M") {
         EXPECT_TRUE(event.at("name") == "process_name" || event.at("name") == "thread_name") << event;
         EXPECT_TRUE(event.at("args").at("name").is_string()) << event;
-        EXPECT_TRUE(event.at("name") == "process_name" || names.insert(event).second) << event;
+        EXPECT_TRUE(names.insert(event).second) << event;
         continue;
       }
       EXPECT_EQ(event.at("ph"), "X");
