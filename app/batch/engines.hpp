@@ -88,12 +88,7 @@ class Engines {
 
   /// Starts the device while the first scan is read. What fails here fails again, and is reported, where a scan needs
   /// it.
-  void open() const noexcept try {
-    if (device_.is_cpu()) return;
-    device::start(device_);
-    device::warm_up(device_);
-  } catch (const std::exception&) {
-  }
+  void open() const noexcept { device::warm_up(device_); }
 
   /// Reconstructs as soon as an engine is free and the device has room for the scan; calls `begin` then. `because`: why
   /// another device gave the scan back, else empty. Throws DeviceError where the device is to blame.

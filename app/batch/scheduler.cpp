@@ -45,11 +45,15 @@ class BatchScheduler {
       wait_for_events();
       log_.show(totals(outcomes_));
     }
-    // Nothing more is finished.
-    for (auto& slot : slots_) slot.worker.reset();
-    for (const auto& slot : slots_)
+    // All end at the same time. Of those that have scans nothing more is finished afterwards.
+    for (auto& slot : slots_)
+      if (slot.worker) slot.worker->lines.close();
+    for (auto& slot : slots_) {
+      if (slot.scans.empty()) continue;
+      slot.worker.reset();
       for (const auto scan : slot.scans) end_by_manifest(scan);
-    return {std::move(outcomes_), stopped_};
+    }
+    return {std::move(outcomes_), stopped_, std::make_shared<std::vector<Slot>>(std::move(slots_))};
   }
 
  private:
@@ -158,7 +162,7 @@ class BatchScheduler {
   }
 
   void handle(Slot& slot, const nlohmann::json& event) {
-    if (event.contains("timeline")) add_to_timeline(event["timeline"]);
+    if (event.contains("timeline")) add_to_timeline(event["timeline"].get<std::string>());
     const std::string kind = event.at("event");
     const std::size_t scan = event.at("scan");
     if (kind == "planned") {

@@ -29,6 +29,7 @@
 #include "app/terminal/timeline.hpp"
 #include "io/files/folder.hpp"
 #include "io/files/input_file.hpp"
+#include "io/files/unfinished_files.hpp"
 #include "io/reader/reader.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -154,7 +155,7 @@ class WorkerProcess {
   }
 
   void report(Line event) {
-    if (trace::is_on()) event["timeline"] = timeline_of(trace::take(), "worker");
+    if (trace::is_on()) event["timeline"] = new_timeline("worker");
     const std::lock_guard lock(reporting_);
     if (!lines_.send(event)) end(1);  // the parent has died
   }
@@ -272,6 +273,7 @@ class WorkerProcess {
     const auto settings = settings_of(job.number);
     job.run = open_run(io::open_scan(path, settings->options.read_options), path, settings, command_line());
     job.run->results.set_checksum(job.manifest.input_checksum);
+    io::check_names(request_of(*job.run, job.prefix), job.run->results.inputs());
     require_own_names(job);
     require_replaceable(job);
     const auto bytes = planned_host_bytes(*job.run);
@@ -319,7 +321,6 @@ class WorkerProcess {
     ScanRun& run = *job.run;
     io::Manifest& manifest = job.manifest;
     run.results.require_trust(run.settings->options.strict);
-    io::check_writable(request_of(run, job.prefix), run.results.inputs());
     require_own_names(job);
     require_replaceable(job);
     const auto folder = std::filesystem::path(job.prefix).parent_path();

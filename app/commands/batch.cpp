@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "app/batch/log.hpp"
 #include "app/batch/noise_files.hpp"
@@ -27,6 +28,7 @@
 #include "app/terminal/processors.hpp"
 #include "app/terminal/timeline.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/sha256.hpp"
 #include "io/page/page_parts.hpp"
 #include "io/page/report_page.hpp"
 #include "recon/error.hpp"
@@ -50,7 +52,7 @@ struct BatchCommand {
   int run();
   BatchList listed() const;
   bool is_part() const { return !only.empty() || !shard.empty(); }
-  void plan_workers_of(BatchWork& work, BatchLog& log) const;
+  void plan_workers_of(BatchWork& work, int gpus, BatchLog& log) const;
   bool do_scans(const BatchWork& work, BatchLog& log, Clock::time_point start) const;
   bool summarise(std::vector<Outcome> outcomes, BatchLog& log, double seconds) const;
 };
@@ -64,6 +66,8 @@ void print_missing(const BatchWork& work) {
 
 int BatchCommand::run() {
   const auto start = Clock::now();
+  std::optional<GpuCount> gpus;
+  if (options.device.name != "cpu" && !lists_missing) gpus.emplace();
   BatchList list = of_options([&] { return listed(); });
   BatchWork work =
       of_options([&] { return plan_work(*app, options, recipe, output, std::move(list.scans)); });
@@ -82,7 +86,8 @@ int BatchCommand::run() {
   }
   BatchLog log(output, quiet, is_part(), work.scans.size());
   if (log.has_locks()) remove_leftovers(output);
-  plan_workers_of(work, log);
+  static_cast<void>(io::Sha256(output));  // libcrypto begins once, and not in each worker
+  plan_workers_of(work, gpus ? gpus->get() : 0, log);
   for (const auto& note : list.notes) log.line("note      " + note);
 
   const bool complete = do_scans(work, log, start);
@@ -95,9 +100,9 @@ int BatchCommand::run() {
 }
 
 /// Plans the workers, and prints how many they are.
-void BatchCommand::plan_workers_of(BatchWork& work, BatchLog& log) const {
+void BatchCommand::plan_workers_of(BatchWork& work, int gpus, BatchLog& log) const {
   const auto& device = options.device.name;
-  const int gpus = device == "cpu" ? 0 : gpu_count(), scan_count = static_cast<int>(work.scans.size());
+  const int scan_count = static_cast<int>(work.scans.size());
   work.threads = options.threads > 0 ? bounded_threads(options.threads) : default_threads();
   const int wanted = at_once > 0 ? at_once : work.threads;
   const int device_count = static_cast<int>(devices_of(device, gpus).size());
@@ -123,7 +128,7 @@ bool BatchCommand::do_scans(const BatchWork& work, BatchLog& log, Clock::time_po
     } catch (const std::exception&) {  // the next batch removes them
     }
   });
-  const auto [outcomes, stopped] = do_batch(work, log);
+  const auto [outcomes, stopped, workers] = do_batch(work, log);
   const bool summarised =
       summarise(outcomes, log, std::chrono::duration<double>(Clock::now() - start).count());
   if (!stopped.empty()) log.failure("stopped: " + stopped);

@@ -25,21 +25,25 @@ constexpr std::string_view gpus_by_number = "cuda:";
 /// Runs work on a thread of its own; where the system starts none, when it is waited for.
 constexpr auto aside = std::launch::async | std::launch::deferred;
 
-ChosenDevice gpu(Device device) {
-  const auto description = device::start(device);
-  return {device, false, fmt::format("GPU {}: {}", device.number(), description.text()), description};
+ChosenDevice gpu(const device::Description& of) {
+  return {of.device, false, fmt::format("GPU {}: {}", of.device.number(), of.text()), of};
 }
 
-/// Returns a GPU where there is one that works, else the CPU.
+/// Returns a GPU, which need not have started. Throws Error saying why the program cannot use it.
+ChosenDevice gpu(Device device) {
+  const auto known = device::inventory().devices;
+  const auto same = std::ranges::find(known, device, &device::Description::device);
+  return gpu(same != known.end() ? *same : device::start(device));  // which throws
+}
+
+/// Returns a GPU, which need not have started, where there is one that the program can use, else the CPU.
 ChosenDevice choose_any(int preferred) {
-  const auto inventory = device::inventory();
+  const auto& [devices, reason] = device::inventory();
   ChosenDevice chosen;
-  try {
-    if (inventory.devices.empty()) throw Error(inventory.reason, "", "");
-    chosen = gpu(inventory.devices[static_cast<std::size_t>(preferred) % inventory.devices.size()].device);
-  } catch (const Error& error) {
-    chosen.text = std::string("CPU, because ") + error.what();
-  }
+  if (devices.empty())
+    chosen.text = "CPU, because " + reason;
+  else
+    chosen = gpu(devices[static_cast<std::size_t>(preferred) % devices.size()]);
   chosen.automatic = true;
   return chosen;
 }
@@ -92,6 +96,17 @@ ChosenDevice DeviceOption::choose(int preferred) const {
   if (names_several())
     throw Error("--device " + name, "one device", "several, which only 'fhd recon' uses",
                 "use " + option_words("device", "cuda") + ", or cuda:N");
+  auto chosen = find(preferred);
+  if (chosen.device.is_cuda()) try {
+      device::start(chosen.device);
+    } catch (const Error& error) {
+      if (!chosen.automatic) throw;
+      chosen = {Device::cpu(), true, std::string("CPU, because ") + error.what(), {}};
+    }
+  return chosen;
+}
+
+ChosenDevice DeviceOption::find(int preferred) const {
   ChosenDevice chosen;
   if (name == "cuda") {
     const auto count = static_cast<int>(device::inventory().devices.size());
@@ -132,21 +147,19 @@ void print_fallback(const std::string& reason) { print_error("the GPU failed, th
 
 bool DeviceOption::names_several() const { return name == "cuda:all" || name.find(',') != std::string::npos; }
 
-std::vector<ChosenDevice> DeviceOption::choose_all(int preferred) const {
-  if (!names_several()) return {choose(preferred)};
+std::vector<ChosenDevice> DeviceOption::find_all(int preferred) const {
+  if (!names_several()) return {find(preferred)};
   std::vector<int> numbers = gpu_numbers_of(name);
   if (name == "cuda:all")
     for (const auto& d : device::inventory().devices) numbers.push_back(d.device.number());
-  std::vector<std::future<ChosenDevice>> starting;
   DeviceOption one = *this;
   one.name = "cuda";  // says why there is none
-  if (numbers.empty()) return {one.choose()};
+  if (numbers.empty()) return {one.find(0)};
+  std::vector<ChosenDevice> devices;
   for (const int number : numbers) {
     one.name = std::string(gpus_by_number) + std::to_string(number);
-    starting.push_back(std::async(aside, [one] { return one.choose(); }));
+    devices.push_back(one.find(0));
   }
-  std::vector<ChosenDevice> devices;
-  for (auto& device : starting) devices.push_back(device.get());
   return devices;
 }
 
@@ -189,7 +202,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
 }
 
 DevicesInBackground::DevicesInBackground(DeviceOption option, int preferred) {
-  chosen_ = std::async(aside, [option, preferred] { return option.choose_all(preferred); }).share();
+  chosen_ = std::async(aside, [option, preferred] { return option.find_all(preferred); }).share();
   warm_ = std::async(aside, [chosen = chosen_] {
     std::vector<std::future<void>> warming;  // their destructors wait
     for (const auto& each : chosen.get())

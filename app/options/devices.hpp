@@ -51,17 +51,21 @@ struct DeviceOption {
   /// Starts the device. `preferred`: where the user does not name one of several GPUs, the one of this number modulo
   /// their count. Throws Error when it cannot be had and the user did not leave the choice, or several are asked for.
   ChosenDevice choose(int preferred = 0) const;
-  /// Starts the device, or concurrently all that are asked for.
-  std::vector<ChosenDevice> choose_all(int preferred = 0) const;
+  /// Returns the device, or all that are asked for, which need not have started. Throws Error when the driver does not have
+  /// one of them and the user did not leave the choice.
+  std::vector<ChosenDevice> find_all(int preferred = 0) const;
   /// Returns whether several may be asked for: cuda:all, cuda:0,2.
   bool names_several() const;
+
+ private:
+  ChosenDevice find(int preferred) const;
 };
 
-/// Devices that are started, and their FFTs opened, while other work is done.
+/// Devices that are started, and their FFTs opened, while other work is done: device::warm_up.
 class DevicesInBackground {
  public:
   DevicesInBackground(DeviceOption option, int preferred);
-  /// Waits for the devices of DeviceOption::choose_all. Any thread may call it. Throws Error.
+  /// Waits until the devices of DeviceOption::find_all are known. Any thread may call it. Throws Error.
   const std::vector<ChosenDevice>& get() const { return chosen_.get(); }
 
  private:

@@ -56,22 +56,32 @@ void leave_out_hints_of_delays(Report& report) {
     });
 }
 
-void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) {
+bool takes_long_to_seek_delays(const Scan& scan, const ScanChecks& checks) {
+  return checks.is_sparing || scan.geometry.matrix_size[2] > 1;
+}
+
+/// `delayed`: the warning of delays, or nothing.
+void warn_of_delays(const Scan& scan, const ScanChecks& checks, std::future<std::optional<Message>>& delayed,
+                    Report& report) {
   constexpr double well_explained = 0.005;
-  const bool takes_long = checks.is_sparing || scan.geometry.matrix_size[2] > 1;
   const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
   const bool is_known = report.verdict && report.verdict->cause;  // the verdict has tested delays
-  if (checks.delays_are_corrected || warns_of_delays(report) || is_known || (takes_long && !is_unexplained))
+  if (checks.delays_are_corrected || warns_of_delays(report) || is_known ||
+      (takes_long_to_seek_delays(scan, checks) && !is_unexplained))
     return;
-  const trace::Span span("gradient delays", "check");
   const auto begin = Clock::now();
-  const auto starts = validation::readout_starts(scan.trajectory);
-  if (may_be_delayed(scan, starts))
-    if (const auto found = diagnose_delays(scan, validation::readout_length(starts));
-        found.severity == Severity::warning)
-      report.messages.push_back(found);
+  if (auto found = delayed.get()) report.messages.push_back(std::move(*found));
   leave_out_hints_of_delays(report);
   report.seconds += seconds_since(begin);
+}
+
+/// Returns the warning of gradient delays; nothing where there are none.
+std::optional<Message> delays_in(const Scan& scan) {
+  const trace::Span span("gradient delays", "check");
+  const auto starts = validation::readout_starts(scan.trajectory);
+  if (!may_be_delayed(scan, starts)) return {};
+  auto found = diagnose_delays(scan, validation::readout_length(starts));
+  return found.severity == Severity::warning ? std::optional(std::move(found)) : std::nullopt;
 }
 
 /// Returns the warnings of each volume; volumes of a series share those of their positions. `known`: the positions of the scan
@@ -266,9 +276,17 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
   constexpr auto any =
       std::launch::async | std::launch::deferred;  // deferred where the system starts no thread
-  auto warnings = std::async(execution_.device.is_cuda() ? any : std::launch::deferred, [&, threads] {
+  const bool has_gpu = execution_.device.is_cuda();
+  auto warnings = std::async(has_gpu ? any : std::launch::deferred, [&, threads] {
     const ThreadLimit limit(threads);
     return warnings_of(group.volumes, group.series.get(), settings_, positions_);
+  });
+  const Scan* const checked = group.checked ? group.volumes[*group.checked] : nullptr;
+  const bool seeks_ahead = has_gpu && checked && !group.checks.delays_are_corrected &&
+                           !takes_long_to_seek_delays(*checked, group.checks);
+  auto delayed = std::async(seeks_ahead ? any : std::launch::deferred, [checked, threads] {
+    const ThreadLimit limit(threads);
+    return delays_in(*checked);
   });
   auto made = with_fallback(events, [&] {
     try {
@@ -303,7 +321,7 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   for (auto& result : results) result.reconstruction.prepared.reset();
   if (group.checked) {
     Report& report = results[*group.checked].reconstruction.report;
-    warn_of_delays(*group.volumes[*group.checked], group.checks, report);
+    warn_of_delays(*checked, group.checks, delayed, report);
     report.messages.insert(report.messages.end(), group.checks.warnings.begin(), group.checks.warnings.end());
   }
   return results;

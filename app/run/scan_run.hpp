@@ -77,8 +77,8 @@ void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& event
 
 /// Returns whether the CPU is done before a GPU has started: `fhd recon` and `fhd plan` ask where --device is auto.
 bool leaves_gpu_alone(const std::string& path, const RunSettings& settings, const io::ScanSummary& summary);
-/// Opens the scan. Devices start meanwhile, or after a look into a small file, which may not need a GPU. `local_rank`: of
-/// several processes on this machine, which one this is; else -1.
+/// Opens the scan. Devices start meanwhile, or after a look into a small file, which may not need a GPU; the first step that
+/// computes on one waits for it. `local_rank`: of several processes on this machine, which one this is; else -1.
 std::pair<std::unique_ptr<io::ScanFile>, std::unique_ptr<DevicesInBackground>> open_and_start_devices(
     const std::string& path, const RunSettings& settings, int local_rank);
 

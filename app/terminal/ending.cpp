@@ -16,7 +16,7 @@
 
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "io/files/atomic_file.hpp"
+#include "io/files/unfinished_files.hpp"
 #include "io/result/series_folder.hpp"
 #include "recon/error.hpp"
 

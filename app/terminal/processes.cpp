@@ -13,9 +13,10 @@
 #include <initializer_list>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
-#include "io/files/atomic_file.hpp"
 #include "io/files/installed_file.hpp"
+#include "io/files/unfinished_files.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
 
@@ -40,22 +41,25 @@ std::optional<int> local_rank_in_environment() {
 
 }  // namespace
 
-int gpu_count() {
-  const pid_t child = fork();
-  if (child < 0) return 0;
-  if (child == 0) {
-    io::forget_unfinished_files();
-    int count = 0;
-    try {
-      count = static_cast<int>(std::min<std::size_t>(device::inventory().devices.size(), 100));
-    } catch (const std::exception&) {
-    }
-    _exit(count);
+GpuCount::GpuCount() : child_(fork()) {
+  if (child_ != 0) return;
+  io::forget_unfinished_files();
+  int count = 0;
+  try {
+    count = static_cast<int>(std::min<std::size_t>(device::inventory().devices.size(), 100));
+  } catch (const std::exception&) {
   }
+  _exit(count);
+}
+
+GpuCount::~GpuCount() { get(); }
+
+int GpuCount::get() {
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (child_ > 0 && waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (std::exchange(child_, -1) > 0 && WIFEXITED(status)) count_ = WEXITSTATUS(status);
+  return count_;
 }
 
 MpiRank MpiRank::of_environment() {

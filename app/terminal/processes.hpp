@@ -1,5 +1,7 @@
 #pragma once
 // The processes of one `fhd recon` that mpirun (Open MPI, MPICH) or srun with PMI started together.
+#include <sys/types.h>
+
 #include <memory>
 
 #include "recon/array/execution.hpp"
@@ -12,9 +14,22 @@ struct MpiRank {
   static MpiRank of_environment();
 };
 
-/// Returns how many GPUs this machine has. Asks a child process, because workers are forked, which CUDA does not survive in
-/// a process that has used it.
-int gpu_count();
+/// Counts the GPUs of this machine, in a child process: workers are forked, which CUDA does not survive in a process that has
+/// used it.
+class GpuCount {
+ public:
+  /// Begins to count.
+  GpuCount();
+  ~GpuCount();
+  GpuCount(const GpuCount&) = delete;
+  GpuCount& operator=(const GpuCount&) = delete;
+  /// Waits for the count. Returns 0 where they cannot be counted.
+  int get();
+
+ private:
+  pid_t child_ = -1;
+  int count_ = 0;
+};
 
 /// A team that ends the others when one fails.
 class MpiTeam final : public ProcessGroup {

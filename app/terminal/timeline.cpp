@@ -4,25 +4,28 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <filesystem>
+#include <iterator>
 #include <memory>
-#include <set>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/terminal/console.hpp"
 #include "app/terminal/processes.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
+#include "recon/array/trace.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
 
-using nlohmann::json;
-
-std::set<std::string>& foreign_lines() {
-  static std::set<std::string> lines;  // a set: the names of a worker's threads come with each of its scans
-  return lines;
+std::vector<std::string>& foreign_texts() {
+  static std::vector<std::string> texts;
+  return texts;
 }
 
 /// Throws Error where something else than an earlier timeline has that name.
@@ -33,15 +36,34 @@ void require_replaceable_timeline(const std::string& path) {
                 "give it another name, or remove what is there");
 }
 
-std::string line_of(const json& event) { return event.dump(-1, ' ', false, json::error_handler_t::replace); }
+/// Returns a text of JSON.
+std::string json_text(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string text_of(const trace::Recording& recording, const std::string& process) {
+  const auto pid = getpid();
+  std::string text;
+  const auto add = [&]<class... Values>(fmt::format_string<Values...> line, Values&&... values) {
+    if (!text.empty()) text += ",\n";
+    fmt::format_to(std::back_inserter(text), line, std::forward<Values>(values)...);
+  };
+  constexpr auto name = R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})";
+  static std::atomic_flag is_named;
+  if (!is_named.test_and_set()) add(name, "process_name", pid, 0, json_text(process));
+  for (const auto& [thread, of_thread] : recording.thread_names)
+    add(name, "thread_name", pid, thread, json_text(of_thread));
+  for (const auto& event : recording.events)
+    add(R"({{"ph":"X","name":{},"cat":"{}","ts":{},"dur":{},"pid":{},"tid":{}}})", json_text(event.name),
+        event.category, event.begin_us, event.duration_us, pid, event.thread);
+  return text;
+}
 
 void write_timeline(const std::string& path, const std::string& process) {
   require_replaceable_timeline(path);
   const auto recording = trace::take();
-  std::string text;
-  const auto add = [&](const std::string& line) { text += (text.empty() ? "[\n" : ",\n") + line; };
-  for (const auto& event : timeline_of(recording, process)) add(line_of(event));
-  for (const auto& line : foreign_lines()) add(line);
+  std::string text = "[\n" + text_of(recording, process);
+  for (const auto& other : foreign_texts()) text += ",\n" + other;
   text += "\n]\n";
   io::write_atomically(path, text.data(), text.size());
   if (recording.dropped > 0)
@@ -59,28 +81,10 @@ std::string name_for(int rank, const std::string& path) {
 
 }  // namespace
 
-json timeline_of(const trace::Recording& recording, const std::string& process) {
-  const auto pid = getpid();
-  const auto name = [&](const char* of_what, int thread, const std::string& text) {
-    return json{{"ph", "M"}, {"name", of_what}, {"pid", pid}, {"tid", thread}, {"args", {{"name", text}}}};
-  };
-  json events = json::array();
-  events.push_back(name("process_name", 0, process));
-  for (const auto& [thread, text] : recording.thread_names)
-    events.push_back(name("thread_name", thread, text));
-  for (const auto& event : recording.events)
-    events.push_back({{"ph", "X"},
-                      {"name", event.name},
-                      {"cat", event.category},
-                      {"ts", event.begin_us},
-                      {"dur", event.duration_us},
-                      {"pid", pid},
-                      {"tid", event.thread}});
-  return events;
-}
+std::string new_timeline(const std::string& process) { return text_of(trace::take(), process); }
 
-void add_to_timeline(const json& events) {
-  for (const auto& event : events) foreign_lines().insert(line_of(event));
+void add_to_timeline(std::string text) {
+  if (!text.empty()) foreign_texts().push_back(std::move(text));
 }
 
 Run with_timeline(CLI::App& app, Run run) {

@@ -3,11 +3,9 @@
 // events (ph "X", ts and dur in us, pid, tid, name, cat) and of names of processes and threads (ph "M"). Categories:
 // "command", the whole; "scan", a step of a batch; "stage", as in the report; "device", stages on the GPU
 // (recon/array/trace.hpp).
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "app/commands/commands.hpp"
-#include "recon/array/trace.hpp"
 
 namespace fhd::app {
 
@@ -17,10 +15,11 @@ namespace fhd::app {
 /// (mpirun) each writes its own: FILE.json, FILE.1.json, ...
 Run with_timeline(CLI::App& app, Run run);
 
-/// Returns the events of a process, as they stand in the file. `process`: its name.
-nlohmann::json timeline_of(const trace::Recording& recording, const std::string& process);
+/// Returns the events of this process that are new since the last call, as they stand in the file; an empty text where there are
+/// none. `process`: its name.
+std::string new_timeline(const std::string& process);
 
-/// Adds events of another process to the file of this one.
-void add_to_timeline(const nlohmann::json& events);
+/// Adds the text of another process to the file of this one.
+void add_to_timeline(std::string text);
 
 }  // namespace fhd::app

@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <mutex>
-#include <new>
-#include <set>
 #include <utility>
 
 #include "io/files/input_file.hpp"
+#include "io/files/unfinished_files.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -19,25 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Temporary names in use. Whoever holds the mutex may create, rename and remove them.
-std::recursive_mutex unfinished_mutex;
-std::set<std::pair<std::shared_ptr<const Folder>, std::string>> unfinished;
-
 constexpr mode_t permissions = 0777;
 constexpr auto writable = "a file that can be written to its end";
 
 }  // namespace
-
-NoEndNow::NoEndNow() { unfinished_mutex.lock(); }
-NoEndNow::~NoEndNow() { unfinished_mutex.unlock(); }
-
-void add_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
-  unfinished.emplace(folder, name);
-}
-
-void end_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
-  std::erase_if(unfinished, [&](const auto& each) { return each.first == folder && each.second == name; });
-}
 
 void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,
               const std::string& reported_path) {
@@ -218,22 +201,16 @@ void AtomicFile::release() {
   temporary_.clear();
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit_unflushed() {
   if (replaces_directory_) throw Error(path_, "a file, or a new directory", "one that replaces another");
   keep_permissions();
-  if (!flushed_) flush();
   rename();
+}
+
+void AtomicFile::commit() {
+  if (!flushed_) flush();
+  commit_unflushed();
   folder_->flush(path_);
-}
-
-void remove_unfinished_files() {
-  unfinished_mutex.lock();
-  for (const auto& [folder, name] : unfinished) folder->remove_tree(name);
-}
-
-void forget_unfinished_files() {
-  new (&unfinished_mutex) std::recursive_mutex;  // a thread of the other process may hold it
-  unfinished.clear();
 }
 
 void write_atomically(AtomicFile file, const void* bytes, std::size_t count) {

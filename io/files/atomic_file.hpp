@@ -38,6 +38,8 @@ class AtomicFile {
   void flush();
   /// Gives the file its name. Throws Error. (A directory that replaces another needs a FileSet.)
   void commit();
+  /// Does the same and flushes nothing: after a loss of power, what was there, the new file, or a damaged one is there.
+  void commit_unflushed();
 
  private:
   friend class FileSet;
@@ -56,25 +58,6 @@ class AtomicFile {
   mode_t usual_permissions_ = 0;  ///< of a new file of this process
   bool flushed_ = false, is_directory_ = false, replaces_directory_ = false;
 };
-
-/// Removes every temporary file of this process, and lets no other begin or be renamed: for a process that is about to end.
-/// From any thread.
-void remove_unfinished_files();
-
-/// Forgets the temporary files so far, in a process that has just been forked: they are the other one's.
-void forget_unfinished_files();
-
-/// While it lives, remove_unfinished_files() of other threads waits.
-class NoEndNow {
- public:
-  NoEndNow();
-  ~NoEndNow();
-  NoEndNow(const NoEndNow&) = delete;
-  NoEndNow& operator=(const NoEndNow&) = delete;
-};
-/// Adds and takes away a file that remove_unfinished_files() removes. Called under NoEndNow.
-void add_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name);
-void end_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name);
 
 /// A file that is written from beginning to end, every step checked; messages call it `reported_path`. Not atomic by itself.
 /// All functions throw Error.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "io/files/commit_log.hpp"
+#include "io/files/unfinished_files.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

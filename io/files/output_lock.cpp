@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "io/files/atomic_file.hpp"
 #include "io/files/commit_log.hpp"
+#include "io/files/unfinished_files.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

@@ -411,17 +411,25 @@ void File::close_on_disk() {
     fail_by_errno(path_, "a file that can be completed");
 }
 
-void File::close() {
+std::vector<char> File::complete() {
   check(H5Fflush(id(), H5F_SCOPE_LOCAL), path_, "a file that can be completed");
-  if (reserved_bytes_ > 0) return close_on_disk();
+  if (reserved_bytes_ > 0) {
+    close_on_disk();
+    return {};
+  }
   const auto size = H5Fget_file_image(id(), nullptr, 0);
   if (size < 0) check(-1, path_, "a file that can be completed");
   std::vector<char> image(static_cast<std::size_t>(size));
   if (H5Fget_file_image(id(), image.data(), image.size()) != size)
     check(-1, path_, "a file that can be completed");
-  renew_checksum_of_superblock(image);
   file_.close(path_);
-  write_bytes(destination_, image.data(), image.size(), path_);
+  renew_checksum_of_superblock(image);
+  return image;
+}
+
+void File::close() {
+  const auto image = complete();
+  if (!image.empty()) write_bytes(destination_, image.data(), image.size(), path_);
 }
 
 #define FHD_HDF5_OF(T)                                                                  \

@@ -19,7 +19,7 @@ void be_silent();
 /// Returns whether this HDF5 library may be used by several threads.
 bool allows_threads();
 
-/// Lets one thread use libhdf5. The library has a lock of its own, which changes hands at every call; threads that write or
+/// Lets one thread use libhdf5. The library has a lock of its own, which changes hands at every call; threads that make or
 /// open whole files hold this one and wait once.
 class LibraryLock {
  public:
@@ -160,6 +160,8 @@ class File {
 
   /// Completes a file that `create` started and writes it. Throws Error if that fails (a full disk).
   void close();
+  /// Completes it and returns its bytes, which the caller has to write; none of a file that is on the disk. Throws Error.
+  std::vector<char> complete();
 
  private:
   void close_on_disk();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <vector>
 
 #include "io/files/json_text.hpp"
 #include "io/hdf5/hdf5.hpp"
@@ -189,7 +190,8 @@ std::uint64_t expected_bytes(const ResultContent& results) {
   return bytes;
 }
 
-void write_h5(const AtomicFile& to, ResultContent& results, std::size_t) {
+/// Makes the file, and returns the bytes that are still to be written to it: none of a large one.
+std::vector<char> make_h5(const AtomicFile& to, const ResultContent& results) {
   const auto& [series, provenance, companions] =
       std::tie(results.series, results.provenance, results.companions);
   const hdf5::LibraryLock lock;
@@ -200,7 +202,12 @@ void write_h5(const AtomicFile& to, ResultContent& results, std::size_t) {
   if (provenance.frames && !provenance.frames->gating.empty()) write_gating(file, provenance.frames->gating);
   write_diagnostic_images(file, companions.diagnostic_images);
   write_report(file, results);
-  file.close();
+  return file.complete();
+}
+
+void write_h5(const AtomicFile& to, ResultContent& results, std::size_t) {
+  const auto bytes = make_h5(to, results);
+  if (!bytes.empty()) write_bytes(to.temporary(), bytes.data(), bytes.size(), to.path());
 }
 
 RecordedScan scan_in_hdf5(const std::string& path) {

@@ -78,7 +78,9 @@ void write_manifest(const std::string& path, const Manifest& m) {
   json.update(Json(m));
   // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
   const auto text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  write_atomically(path, text.data(), text.size());
+  AtomicFile file(path);
+  write_bytes(file.temporary(), text.data(), text.size(), path);
+  file.commit_unflushed();
 }
 
 std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& paths) {

@@ -55,7 +55,8 @@ struct Manifest {
 std::string manifest_path(const std::string& directory, const std::string& name);
 /// Returns nothing when there is none, or when it is not a manifest that this version understands.
 std::optional<Manifest> read_manifest(const std::string& path);
-/// Atomic. Throws Error.
+/// Replaces the manifest as a whole, and does not flush it: after a loss of power it may be the old one, or none that can be
+/// read, and its scan is done again. Throws Error.
 void write_manifest(const std::string& path, const Manifest& manifest);
 
 /// Returns the files `paths`, which lie in `directory`, as they are now; of a folder those in it. Throws Error when one is

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "io/files/atomic_file.hpp"
 #include "io/result/formats.hpp"
@@ -43,7 +44,6 @@ bool is_name(const std::string& path) {
 void require_entry(const Destination& to) {
   if (!to.format->is_folder) return require_replaceable_entry(to.path);
   const auto place = place_of_folder(to.path);
-  require_writable_folder(place);
   std::error_code status;
   if (fs::exists(place, status) && !fs::is_directory(place, status))
     throw Error(to.path, "a folder, new or empty", "a file", "choose another folder");
@@ -123,7 +123,7 @@ std::string without_result_ending(std::string name) {
   return name;
 }
 
-void check_writable(const ResultRequest& request, const std::vector<std::string>& inputs) {
+void check_names(const ResultRequest& request, const std::vector<std::string>& inputs) {
   if (!is_name(request.prefix))
     throw Error("-o " + request.prefix,
                 "the common beginning of the names of the results, such as results/brain",
@@ -137,8 +137,18 @@ void check_writable(const ResultRequest& request, const std::vector<std::string>
     if (to.format->option) require_apart(to, all, request.prefix);
     require_no_input(to, inputs);
     require_entry(to);
-    if (!to.format->is_folder) require_writable_folder(to.path);
   }
+}
+
+void check_writable(const ResultRequest& request, const std::vector<std::string>& inputs) {
+  check_names(request, inputs);
+  std::map<fs::path, std::string> longest;  // name in each folder
+  for (const auto& to : destinations_of(request)) {
+    const auto path = to.format->is_folder ? place_of_folder(to.path) : to.path;
+    auto& known = longest[fs::path(path).parent_path()];
+    if (path.size() > known.size()) known = path;
+  }
+  for (const auto& [folder, path] : longest) require_writable_folder(path);
 }
 
 void require_room(const ResultRequest& request, const ResultLayout& layout, const std::string& subject) {

@@ -36,8 +36,10 @@ std::vector<std::string> files_of_results(const ResultRequest& request);
 /// Returns "x" of "x.nii.gz": a user may name the result by one of its files.
 std::string without_result_ending(std::string name);
 
-/// Throws Error where the results cannot be written: no name, no folder, no permission, something that is no file in the
-/// way, one of the files `inputs`, or two results of one name.
+/// Throws Error where the results cannot have their names: no name, something that is no file in the way, one of the files
+/// `inputs`, or two results of one name.
+void check_names(const ResultRequest& request, const std::vector<std::string>& inputs);
+/// Throws Error also where a folder is not there, or cannot be written.
 void check_writable(const ResultRequest& request, const std::vector<std::string>& inputs = {});
 /// Throws Error, naming `subject`, where a format that is asked for cannot hold such results.
 void require_room(const ResultRequest& request, const ResultLayout& layout, const std::string& subject);

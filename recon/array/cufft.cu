@@ -114,12 +114,9 @@ void check(cufftResult status, std::string_view what) {
 
 }  // namespace fhd::cufft
 
-void fhd::device::cuda::warm_up(Device device) noexcept {
-  try {
-    const CurrentDevice current(device);
-    const cufft::Plan<float> plan({64, 64}, {1, 4096}, {1, 4096}, 1, device);
-  } catch (const std::exception&) {  // whoever needs an FFT will be told
-  }
+void fhd::device::cuda::warm_up(Device device) {
+  const CurrentDevice current(device);
+  const cufft::Plan<float> plan({64, 64}, {1, 4096}, {1, 4096}, 1, device);
 }
 
 // Transforms of a stack by one batched plan. Floor: the FFTs, two passes over the stack for images that fit the cache.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <exception>
 
 #include "recon/array/device_cuda.hpp"
 #include "recon/domain/option_words.hpp"
@@ -59,7 +60,9 @@ bool any_started() noexcept { return started; }
 Description start(Device device) {
   if constexpr (built_with_cuda) {
     started = true;
-    return cuda::start(device);
+    auto description = cuda::start(device);
+    state_of(device).may_work = true;
+    return description;
   } else {
     refuse_cuda();
   }
@@ -67,7 +70,11 @@ Description start(Device device) {
 
 void warm_up(Device device) noexcept {
   if constexpr (built_with_cuda)
-    if (device.is_cuda()) cuda::warm_up(device);
+    if (device.is_cuda()) try {
+        start(device);
+        cuda::warm_up(device);
+      } catch (const std::exception&) {  // the first use throws it again
+      }
 }
 
 int multiprocessor_count(Device device) {
@@ -88,7 +95,7 @@ std::size_t shared_bytes_of_block(Device device) {
 
 void synchronize(Device device) {
   if constexpr (built_with_cuda)
-    if (device.is_cuda()) cuda::synchronize(device);
+    if (device.is_cuda() && state_of(device).may_work) cuda::synchronize(device);
 }
 
 MemoryUse memory_use(Device device) {

@@ -86,8 +86,8 @@ Description start(Device device);
 /// Returns whether this process has started a CUDA device.
 bool any_started() noexcept;
 
-/// Opens what the first FFT on a CUDA device would, 0.05 ... 0.4 s: beside other work. A failure is left to that FFT.
-/// Nothing for the CPU.
+/// Starts a CUDA device and opens what its first FFT would, 0.05 ... 0.4 s: beside other work. A thread that uses the device
+/// meanwhile waits in its first call. A failure is left to the first use. Nothing for the CPU.
 void warm_up(Device device) noexcept;
 
 /// Returns the count of a CUDA device, or that of an H100 where the device is absent: plans are made for absent devices, too.
@@ -95,7 +95,7 @@ int multiprocessor_count(Device device);
 /// Bytes of fast memory that a block of threads can share; likewise.
 std::size_t shared_bytes_of_block(Device device);
 
-/// Waits for the calling thread's work on the device; an error of that work is thrown here. Nothing for the CPU.
+/// Waits for the calling thread's work on the device; throws an error of it. Nothing for the CPU, and before the first use.
 void synchronize(Device device);
 
 /// Memory of a CUDA device; zeros for the CPU.

@@ -10,8 +10,9 @@
 
 namespace fhd::device {
 
-/// Counts the memory that the program holds on one GPU.
+/// Tells what the program has on one GPU.
 struct State {
+  std::atomic<bool> may_work{false};  ///< it has started, or is asked for memory
   std::atomic<std::size_t> used_bytes{0}, peak_bytes{0}, limit_bytes{0};  // of arrays; no limit: 0
   // Memory comes from cudaMalloc and not from the pool: other devices read it.
   std::atomic<bool> is_shared{false};
@@ -38,7 +39,7 @@ Description start(Device device);
 void synchronize(Device device);
 /// Returns the default stream of the calling thread on the current device.
 CUstream_st* default_stream() noexcept;
-void warm_up(Device device) noexcept;  ///< cufft.cu
+void warm_up(Device device);  ///< cufft.cu
 /// 0 where there is no such device.
 int multiprocessor_count(Device device) noexcept;
 std::size_t shared_bytes_of_block(Device device) noexcept;

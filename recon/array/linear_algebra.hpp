@@ -40,7 +40,7 @@ HermitianEigen<T> hermitian_eigen(Array<Complex<T>> square);
 Array<double> hermitian_eigenvalues(Array<Complex<double>> square);
 
 /// work(i) for 0 <= i < count, shared out among OpenMP's threads, in which the functions of this file may be called
-/// for matrices of at most 64 rows. Throws what one of them threw.
+/// for matrices of at most 64 rows, and matrix_product for few enough multiplications. Throws what one of them threw.
 void for_each_small_problem(std::int64_t count, const std::function<void(std::int64_t)>& work);
 
 /// All eigenvalues of a Hermitian matrix, largest first, and the eigenvectors [index][component] of as many of the

@@ -95,6 +95,7 @@ void share_memory(Device device) { state_of(device).is_shared = true; }
 void* allocate(std::size_t bytes, Device device) {
   const CurrentDevice current(device);
   State& state = state_of(device);
+  state.may_work = true;
   auto &peak = state.peak_bytes, &limit = state.limit_bytes;
   CountedBytes counted(state.used_bytes, bytes);
   const auto give_up = [&](std::size_t available) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <mutex>
 #include <set>
+#include <utility>
 
 namespace fhd::trace {
 namespace {
@@ -46,12 +47,8 @@ int this_thread() {
 void start() { detail::recording = true; }
 
 Recording take() {
-  auto& all = recorder();
-  const std::lock_guard lock(all.mutex);
-  Recording taken;
-  taken.thread_names = all.recording.thread_names;
-  std::swap(taken, all.recording);
-  return taken;
+  const std::lock_guard lock(recorder().mutex);
+  return std::exchange(recorder().recording, {});
 }
 
 void name_thread(std::string name) {

@@ -23,11 +23,11 @@ struct Event {
 };
 constexpr int first_device = 1000000, rows_of_device = 10000;
 
-/// Spans that were recorded since the last take().
+/// Spans that were recorded, and threads that were named, since the last take().
 struct Recording {
-  std::vector<Event> events;                              ///< in the order in which they ended
-  std::vector<std::pair<int, std::string>> thread_names;  ///< all that are known
-  std::int64_t dropped = 0;                               ///< beyond most_events
+  std::vector<Event> events;  ///< in the order in which they ended
+  std::vector<std::pair<int, std::string>> thread_names;
+  std::int64_t dropped = 0;  ///< beyond most_events
 };
 constexpr std::size_t most_events = 1000000;
 

@@ -17,6 +17,7 @@ Complex<double> turned_by(double turns) {
 /// exp(i 2 pi k_axis r) of `count` places r = first, first + step, ... for every sample, [sample][place].
 Matrix turns_along(const SmallPositions& k, std::size_t axis, double first, double step, int count) {
   Matrix turns({static_cast<Index>(k.size()), count});
+#pragma omp parallel for schedule(static)
   for (std::size_t m = 0; m < k.size(); ++m)
     for (int i = 0; i < count; ++i)
       turns[static_cast<Index>(m) * count + i] = turned_by(k[m][axis] * (first + i * step));

@@ -136,6 +136,16 @@ SmallGrid grid_for(const std::array<int, 3>& matrix_size, int radius) {
   return grid;
 }
 
+/// Calls work(group, first sample, count) for the groups that have samples, in parallel.
+template <class Work>
+void for_each_group(const CentralSamples& s, const Work& work) {
+  for_each_small_problem(static_cast<Index>(s.group_count()), [&](Index g) {
+    const auto group = static_cast<std::size_t>(g);
+    const Index first = s.group_starts[group], count = s.group_starts[group + 1] - first;
+    if (count > 0) work(group, first, count);
+  });
+}
+
 /// Returns the gain by which samples are divided.
 double gain_of(const Sizes& size) { return std::max(0.1, 1 + size[change::gain]); }
 
@@ -217,9 +227,10 @@ CentralSamples central_samples(const VerifierInput<float>& e, const std::vector<
 std::shared_ptr<const CentreModel::Operators> CentreModel::make_operators() const {
   Operators made;
   const Index voxels = s_.grid.count(), coils = s_.data.extent(1);
-  for (std::size_t g = 0; g < s_.group_count(); ++g)
-    made.encoding.push_back(
-        encoding_matrix({k_.begin() + s_.group_starts[g], k_.begin() + s_.group_starts[g + 1]}, s_.grid));
+  made.encoding.resize(s_.group_count());
+  for_each_group(s_, [&](std::size_t g, Index first, Index count) {
+    made.encoding[g] = encoding_matrix({k_.begin() + first, k_.begin() + first + count}, s_.grid);
+  });
   Matrix normal;
   if (s_.field.empty()) {
     normal = gram_matrix(k_, s_.grid);
@@ -342,14 +353,13 @@ std::vector<Matrix> CentreModel::encoded(const std::vector<Matrix>& images) cons
       coil_images[p * width + i] =
           s_.maps[i % coils * voxels + p] * images[static_cast<std::size_t>(i / coils)][p];
   std::vector<Matrix> seen(images.size(), Matrix({s_.count(), coils}));
-  for (std::size_t g = 0; g < s_.group_count(); ++g) {
-    if (s_.group_starts[g] == s_.group_starts[g + 1]) continue;
+  for_each_group(s_, [&](std::size_t g, Index first, Index count) {
     const auto part = matrix_product(operators_->encoding[g], coil_images);
-    for (Index row = 0; row < part.extent(0); ++row)
+    for (Index row = 0; row < count; ++row)
       for (std::size_t i = 0; i < images.size(); ++i)
         std::copy_n(part.data() + row * width + static_cast<Index>(i) * coils, coils,
-                    seen[i].data() + (s_.group_starts[g] + row) * coils);
-  }
+                    seen[i].data() + (first + row) * coils);
+  });
   return seen;
 }
 
@@ -367,18 +377,18 @@ Matrix CentreModel::conjugate_adjoint(std::size_t group, const Matrix& rows) con
 Matrix CentreModel::adjoint_of(const std::vector<Matrix>& columns) const {
   const Index coils = s_.data.extent(1), each = static_cast<Index>(columns.size());
   Matrix sum({s_.grid.count(), each});
-  for (std::size_t g = 0; g < s_.group_count(); ++g) {
-    const Index first = s_.group_starts[g], count = s_.group_starts[g + 1] - first;
-    if (count == 0) continue;
+  std::vector<Matrix> parts(s_.group_count());
+  for_each_group(s_, [&](std::size_t g, Index first, Index count) {
     Matrix rows({count, each * coils});
     for (Index i = 0; i < count; ++i)
       for (Index e = 0; e < each; ++e)
         std::copy_n(columns[static_cast<std::size_t>(e)].data() + (first + i) * coils, coils,
                     rows.data() + (i * each + e) * coils);
-    const auto part = conjugate_adjoint(g, rows);
-    for (Index p = 0; p < s_.grid.count(); ++p)
-      for (Index e = 0; e < each; ++e) sum[p * each + e] += conj(part[e * s_.grid.count() + p]);
-  }
+    parts[g] = conjugate_adjoint(g, rows);
+  });
+  for (const auto& part : parts)
+    for (Index i = 0; i < part.size(); ++i)
+      sum[i % s_.grid.count() * each + i / s_.grid.count()] += conj(part[i]);
   return sum;
 }
 
@@ -412,10 +422,8 @@ CentreModel::Products CentreModel::products(const std::vector<std::size_t>& kind
   const auto n = static_cast<std::size_t>(all);
   result.count = n, result.gram.resize(n * n), result.bare.resize(n * n), result.onto.resize(n);
   Matrix adjoints({voxels, all});
-  for (Index g = 0; g < groups; ++g) {
-    const auto group = static_cast<std::size_t>(g);
-    const Index first = s_.group_starts[group], count = s_.group_starts[group + 1] - first;
-    if (count == 0) continue;
+  for_each_group(s_, [&](std::size_t group, Index first, Index count) {
+    const auto g = static_cast<Index>(group);
     Matrix rows({count, each * coils});
     for (Index i = 0; i < count; ++i)
       for (Index e = 0; e < each; ++e)
@@ -434,7 +442,7 @@ CentreModel::Products CentreModel::products(const std::vector<std::size_t>& kind
     const auto part = conjugate_adjoint(group, rows);
     for (Index e = 0; e < each; ++e)
       for (Index p = 0; p < voxels; ++p) adjoints[p * all + g * each + e] = conj(part[e * voxels + p]);
-  }
+  });
   const auto folded = matrix_product(operators_->factor, adjoints), folded_adjoint = adjoint(folded);
   const auto absorbed = matrix_product(folded_adjoint, folded);
   const auto of_rest = matrix_product(folded_adjoint, forward(operators_->factor, adjoint_of({rest})));

@@ -228,11 +228,24 @@ void LineModel::relate() {
       of_line_[static_cast<std::size_t>(relations_[r][place])].push_back({r, place});
 }
 
-LineModel::Correlations LineModel::correlations_of(const Relation& relation, const Lines& lines) {
+/// Returns the correlations of a relation of lines with other values; those of two lines that are as told are known.
+LineModel::Correlations LineModel::correlations_of(std::size_t relation, const Lines& changed) const {
   std::vector<LineParts> parts;
-  for (const Index line : relation) parts.emplace_back(lines, line);
-  Correlations all;
-  for (const auto& [b, a] : line_pairs) append_correlations(parts[b], parts[a], all);
+  std::vector<bool> are_told;
+  for (const Index line : relations_[relation]) {
+    const LineValue *told = lines_.at(line, 0), *now = changed.at(line, 0);
+    are_told.push_back(std::equal(told, told + lines_.coils * lines_.length, now));
+    parts.emplace_back(changed, line);
+  }
+  Correlations all = (*correlations_)[relation];
+  const std::size_t size = all.size() / line_pairs.size();
+  for (std::size_t pair = 0; pair < line_pairs.size(); ++pair) {
+    const auto [b, a] = line_pairs[pair];
+    if (are_told[b] && are_told[a]) continue;
+    Correlations of_pair;
+    append_correlations(parts[b], parts[a], of_pair);
+    std::ranges::copy(of_pair, all.begin() + static_cast<std::ptrdiff_t>(pair * size));
+  }
   return all;
 }
 
@@ -467,7 +480,7 @@ Factors LineModel::best_factors(Factors h, bool gains) const {
 }
 
 LineModel::Block LineModel::block_of(std::size_t relation, const Lines& changed) const {
-  return block_of(correlations_of(relations_[relation], changed), kind_of_[relation]);
+  return block_of(correlations_of(relation, changed), kind_of_[relation]);
 }
 
 double LineModel::cost_of(const Block& block, const std::array<LineValue, neighbours>& h) const {

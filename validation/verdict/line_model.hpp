@@ -102,7 +102,7 @@ class LineModel {
 
   void relate();
   void correlate();
-  static Correlations correlations_of(const Relation& relation, const Lines& lines);
+  Correlations correlations_of(std::size_t relation, const Lines& changed) const;
   Block block_of(const Correlations& of, std::size_t kind) const;
   double square(std::size_t relation, const Factors& h) const {
     const auto& lines = relations_[relation];

@@ -19,6 +19,7 @@ class TimelineCommand : public fhd::tests::ProgramTest {
   /// The spans of a file by their names; checks what a viewer needs of every event.
   std::multimap<std::string, json> spans_of(const std::string& name) const {
     std::multimap<std::string, json> spans;
+    std::set<json> names;
     const auto events = json::parse(text(name));
     EXPECT_TRUE(events.is_array());
     for (const auto& event : events) {
@@ -26,6 +27,7 @@ class TimelineCommand : public fhd::tests::ProgramTest {
       if (event.at("ph") == "M") {
         EXPECT_TRUE(event.at("name") == "process_name" || event.at("name") == "thread_name") << event;
         EXPECT_TRUE(event.at("args").at("name").is_string()) << event;
+        EXPECT_TRUE(names.insert(event).second) << event;
         continue;
       }
       EXPECT_EQ(event.at("ph"), "X");

@@ -155,9 +155,9 @@ TYPED_TEST(DirectTransform, holds_the_bytes_that_its_cost_says) {
       return make_direct_transform<TypeParam>(trajectory, matrix, Device::cpu());
     });
   };
-  expect_bytes(random_trajectory({192, 160, 1}, 40000, 1), {192, 160, 1}, 6);
-  expect_bytes(tests::designed(data::TrajectoryKind::stack_of_stars, {64, 64, 16}), {64, 64, 16}, 3);
-  expect_bytes(random_trajectory({40, 40, 40}, 20000, 2), {40, 40, 40}, 2);
+  expect_bytes(random_trajectory({96, 80, 1}, 12000, 1), {96, 80, 1}, 6);
+  expect_bytes(tests::designed(data::TrajectoryKind::stack_of_stars, {32, 32, 16}), {32, 32, 16}, 3);
+  expect_bytes(random_trajectory({24, 24, 24}, 8000, 2), {24, 24, 24}, 2);
 }
 
 TEST(DirectCost, counts_pairs_and_shares_positions) {
