@@ -151,9 +151,9 @@ class Tests {
 
   HypothesisTests operator()() {
     HypothesisTests result;
-    // Two thirds of the least that a planted mistake with a cause left over (0.0075). A mistake changes neighbours
-    // alike, so that it explains at most what lasts, and `share` counts half of the rest as noise at most.
-    constexpr double of_no_account = 0.0048, least_share = 0.35 / 2;
+    // Half of the least that a planted mistake with a cause left over. A mistake changes neighbours alike, so that it
+    // explains at most what lasts, and `share` counts half of the rest as noise at most.
+    constexpr double of_no_account = 0.0045, least_share = 0.35 / 2;
     if (s_.empty() || s_.lasting_rest < of_no_account || s_.lasting_share < least_share) return result;
     if (!centre_.model() || centre_.model()->freedom() < 0.1 * static_cast<double>(s_.data.size()))
       return result;
