@@ -103,6 +103,7 @@ class ScanInReader {
         scan.sample_time_s = known->times_s;
         return std::move(scan);
       }
+      if (number == 0) return std::move(scan);
       const auto own =
           std::make_shared<const Sampling>(Sampling{number, scan.trajectory.k, scan.sample_time_s});
       lock.lock();
@@ -110,8 +111,7 @@ class ScanInReader {
       return std::move(scan);
     } catch (const Interrupted&) {
       lock.lock();
-      process_.reset();
-      sampling_.reset();
+      if (process_ == process) process_.reset(), sampling_.reset();
       throw;
     }
   }

@@ -145,8 +145,10 @@ class FileServer {
     });
   }
 
-  /// Numbers the positions and times of a volume, and leaves out those that the program knows.
+  /// Numbers the positions and times of a volume, and leaves out those that the program knows. Those of a single volume have
+  /// no number: nobody keeps them.
   VolumeAnswer without_known_sampling(Scan scan, std::uint64_t known) {
+    if (file_->summary().slice_count * file_->summary().repetition_count == 1) return {std::move(scan), 0};
     const auto last = std::atomic_load(&sampling_);
     const auto are_last_times = [&] {
       return scan.sample_time_s ? last->times_s && are_equal(*scan.sample_time_s, *last->times_s)
