@@ -104,7 +104,7 @@ std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& vo
     all[v].insert(all[v].end(), of_values.begin(), of_values.end());
     leave_out_consequences(all[v]);
   });
-  constexpr std::int64_t most_kept = 1 << 18;  // samples: 8 MiB; an image of more takes far longer than this
+  constexpr std::int64_t most_kept = 1 << 18;  // samples: some 13 MiB; an image of more takes far longer than this
   if (reference.trajectory.sample_count() > most_kept) known.reset();
   return all;
 }

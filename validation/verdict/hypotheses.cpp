@@ -304,7 +304,7 @@ class Tests {
     return finding;
   }
 
-  /// First steps nearly are solutions where less than this lasts: of planted mistakes that left so little, a solution never
+  /// A first step is nearly the solution where less than this lasts: of planted mistakes that left so little, a solution never
   /// explained 0.1 more of what is left over, and never changed the image by 1.4 times as much. (Of those that left more:
   /// 0.9 more, and 4 times as much.)
   static constexpr double nearly_linear = 0.02;
