@@ -5,6 +5,7 @@
 #include <numbers>
 #include <string>
 
+#include "recon/array/for_processors.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::data {
@@ -13,8 +14,6 @@ namespace {
 using std::numbers::pi;
 
 constexpr int largest_coil_count = 32;
-
-#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
 
 /// sum_i += a b_i, complex numbers in two parts.
 FHD_FOR_PROCESSORS void add_products(std::int64_t count, const Complex<double>& a, const double* b_re,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "recon/array/fft.hpp"
+#include "recon/array/for_processors.hpp"
 
 namespace fhd::data {
 namespace {
@@ -70,8 +71,6 @@ Phantom head(int dimensions, std::span<const HeadEllipsoid> rows) {
 }
 
 // --- Vectors of sines. Compiled for several instruction sets, without fused operations: the same bits on all.
-
-#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
 
 struct SineCosine {
   double sine, cosine;

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numbers>
 
-namespace fhd::validation {
+#include "recon/array/for_processors.hpp"
 
-#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
+namespace fhd::validation {
 
 namespace {
 

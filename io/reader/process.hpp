@@ -47,7 +47,7 @@ FHD_MEMBERS(Opening, folder, memory_bytes, threads, inputs, outputs)
 /// these pass between the processes once.
 struct VolumeAnswer {
   Scan scan;  ///< without positions and times, where they are those of the number that the request states
-  std::uint64_t sampling = 0;  ///< the number of its positions and times, from 1 on
+  std::uint64_t sampling = 0;  ///< the number of its positions and times; 0: none, as nobody keeps them
 };
 FHD_MEMBERS(VolumeAnswer, scan, sampling)
 

@@ -117,38 +117,32 @@ void require_coils(const Scan& scan, const std::string& subject) {
   }
 }
 
-}  // namespace
-
 /// Returns whether no number exceeds `most` in magnitude, and none is NaN.
-static bool are_within(double most, std::int64_t count, const double* numbers) {
+bool are_within(double most, std::int64_t count, const double* numbers) {
   std::int64_t others = 0;  // as wide as the numbers that are compared
 #pragma omp simd reduction(| : others)
   for (std::int64_t i = 0; i < count; ++i) others |= std::int64_t{!(std::abs(numbers[i]) <= most)};
   return others == 0;
 }
 
+}  // namespace
+
 void require_positions(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
                        const std::string& subject) {
   const auto samples = trajectory.sample_count();
-  bool are_right = true;
-  for (int axis = 0; axis < 3 && are_right; ++axis) {
-    const int n = matrix_size[axis];
-    const double most = n == 1 ? std::numeric_limits<double>::max() : n / 2.0 * edge_rounding;
-    are_right = are_within(most, samples, trajectory.k.data() + axis * samples);
-  }
-  if (are_right) return;
-  require_finite(trajectory.k, subject + "trajectory");
   for (int axis = 0; axis < 3; ++axis) {
     const int n = matrix_size[axis];
-    if (n == 1) continue;  // r = 0: k along this axis has no effect
+    const double* const k = trajectory.k.data() + axis * samples;
+    // Along an axis of one voxel r = 0: k has no effect there.
+    const double most = n == 1 ? std::numeric_limits<double>::max() : n / 2.0 * edge_rounding;
+    if (are_within(most, samples, k)) continue;
+    require_finite(trajectory.k, subject + "trajectory");
     double largest = 0;
-    for (std::int64_t m = 0; m < samples; ++m)
-      largest = std::max(largest, std::abs(trajectory.k[axis * samples + m]));
-    if (!(largest <= n / 2.0 * edge_rounding))
-      throw Error(
-          subject + "trajectory along " + "xyz"[axis],
-          "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n), number(largest),
-          "give the true " + option_words("matrix") + ", or the true " + option_words("trajectory-unit"));
+    for (std::int64_t m = 0; m < samples; ++m) largest = std::max(largest, std::abs(k[m]));
+    throw Error(
+        subject + "trajectory along " + "xyz"[axis],
+        "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n), number(largest),
+        "give the true " + option_words("matrix") + ", or the true " + option_words("trajectory-unit"));
   }
 }
 

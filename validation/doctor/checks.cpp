@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recon/array/for_processors.hpp"
+
 namespace fhd::doctor {
 
 double median(std::vector<double> values) {
@@ -32,9 +34,7 @@ const char* plural(std::int64_t count) { return count == 1 ? "" : "s"; }
 namespace {
 
 /// Adds |values|^2 to `sums`, and returns their sum.
-__attribute__((target_clones("avx512f", "avx2", "default"))) double add_energies(std::int64_t count,
-                                                                                 const Complex<float>* values,
-                                                                                 double* sums) {
+FHD_FOR_PROCESSORS double add_energies(std::int64_t count, const Complex<float>* values, double* sums) {
   double all = 0;
 #pragma omp simd reduction(+ : all)
   for (std::int64_t m = 0; m < count; ++m) {

@@ -49,7 +49,7 @@ inline constexpr auto floats_in_words =
 /// Fourier transformed already ("transformed"). Its share is 1: no object explains it. `readout_length`: 0 where unknown.
 std::optional<Finding> mistake_of_format(const Scan& scan, std::int64_t readout_length);
 void check_format_of_positions(const Scan& scan, Findings& findings);
-/// `energy`: see energies.
+/// `energy`: sum over coils of |d|^2, [sample].
 void check_format_of_samples(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
                              Findings& findings);
 void check_spikes(const Scan& scan, const SampledPositions& positions, Findings& findings);

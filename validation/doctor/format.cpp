@@ -49,7 +49,7 @@ std::optional<Finding> rounded_samples(const KSpace& kspace) {
   const auto* parts = reinterpret_cast<const float*>(kspace.values.data());
   const Index count = 2 * kspace.values.size();
   const double all = static_cast<double>(count), zeros = static_cast<double>(count_zeros(parts, count));
-  if (zeros < zeros_of_noise * all) return {};  // as of most scans
+  if (zeros < zeros_of_noise * all) return {};  // most scans end here
   float least = std::numeric_limits<float>::infinity();
   double square = 0;
 #pragma omp parallel for simd schedule(static) reduction(min : least) reduction(+ : square)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recon/domain/option_words.hpp"
+#include "recon/array/for_processors.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd {
@@ -206,8 +207,6 @@ struct SpikeCandidate {
 };
 
 constexpr double spike_factor = 100;  // of energies
-
-#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
 
 FHD_FOR_PROCESSORS void square(std::int64_t count, const Complex<float>* values, double* energy) {
 #pragma omp simd

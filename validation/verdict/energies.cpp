@@ -5,6 +5,8 @@
 #include <numbers>
 #include <utility>
 
+#include "recon/array/for_processors.hpp"
+
 namespace fhd::validation {
 namespace {
 
@@ -83,8 +85,6 @@ template <class Data>
   }
   return {{pv_re, pv_im}, {vr_re, vr_im}, vv};
 }
-
-#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
 
 FHD_FOR_PROCESSORS Energies energies_of_run(Index count, double scale, const Complex<float>* d,
                                             const Complex<float>* p) {

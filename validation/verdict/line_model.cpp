@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "recon/array/for_processors.hpp"
 #include "recon/array/linear_algebra.hpp"
 
 namespace fhd::validation {
@@ -64,8 +65,6 @@ std::vector<Index> places_of(const std::vector<double>& k) {
   }
   return places;
 }
-
-#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
 
 /// Returns sum_n x(n) conj y(n) of numbers whose parts lie apart.
 FHD_FOR_PROCESSORS LineValue product_of(const double* x_re, const double* x_im, const double* y_re,
