@@ -1,11 +1,13 @@
 #pragma once
 // The domain: what a scan is made of. Units and conventions are written here, once.
 //
-//   d_c(m) = sum_p S_c(p) rho(p) exp(-i [2 pi k_m . r_p + omega(p) t_m]) + noise
+//   d_c(m) = sum_p S_c(p) rho(p) exp(-i [2 pi k_m . r_p + omega(p) t_m + phi'(p, m)] - R(p) t_m) + noise
 //
 //   k_m    k-space position of sample m, cycles/FOV, |k| <= N/2 on every axis of N voxels
 //   r_p    voxel position in fractions of the FOV: (n - floor(N/2)) / N per axis, n = 0 ... N-1
 //   omega  off-resonance in rad/s, t in s from one moment on: README.md, "Off-resonance"
+//   phi'   phases of fields that are not linear in space: fields.hpp
+//   R      decay, 1/T2*, in 1/s
 //
 // Images are row-major [z][y][x], coils the slowest axis. A 2D scan has matrix size 1 in z.
 #include <array>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "recon/array/array.hpp"
+#include "recon/domain/fields.hpp"
 #include "recon/domain/geometry.hpp"
 #include "recon/domain/message.hpp"
 
@@ -67,6 +70,8 @@ struct Scan {
   std::optional<Calibration> calibration;  ///< maps are found from it, where it is, and not from the samples
   std::optional<Array<float>> field_map;   ///< off-resonance, rad/s, [z][y][x]
   Array<double> field_map_in_double{};     ///< as KSpace::in_double
+  std::optional<Array<float>> decay_per_s{};  ///< R >= 0, 1/s, [z][y][x]
+  std::optional<Fields> fields{};
   std::optional<Array<double>> sample_time_s;  ///< time of each sample (from when: README.md), s, [sample]
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< 0: not cropped on that axis
