@@ -165,8 +165,7 @@ void require_sets_can(const CoilSettings& settings, const CoilDecision& decision
                       RunLog& log) {
   const MapSetCount sets = settings.map_sets;
   if (sets == MapSetCount::one) return;
-  refuse_incompatible(
-      Features().with(Feature::map_sets).with(Feature::field_map, scan.field_map && scan.sample_time_s));
+  refuse_incompatible(Features().with(Feature::map_sets).with(Feature::field_map, has_field(scan)));
   if (decision.finds_maps) return;
   const std::string found = decision.maps_from_scan ? "one set, given with the scan" : "no maps in use";
   if (sets == MapSetCount::two)
@@ -256,7 +255,15 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Ru
   return prepared;
 }
 
+void require_encoding(const Scan& scan) {
+  if (scan.fields || scan.decay_per_s)
+    throw Error("the scan", "phases of k-space positions and a field map alone",
+                scan.fields ? "fields that are not linear in space" : "decay",
+                "leave them out, or sum the whole equation with fhd.Encoding in Python");
+}
+
 Preparation prepare(const Scan& measured, const Context& context, CalibrationCache& cache) {
+  require_encoding(measured);
   Preparation made{&measured};
   made.changed = prepare_matrix(measured, context, cache);
   made.differs = made.changed.has_value();

@@ -188,6 +188,7 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
       input.map_scale = 1 / model.map_unit;
       if (model.sense->sets() > 1) input.second_maps = scan.second_maps->values.data();
     }
+    if (scan.fields || scan.decay_per_s) input.full_equation = &scan;
     if (model.corrects_off_resonance) {
       input.field_map = &*scan.field_map;
       input.sample_time_s = &*scan.sample_time_s;
