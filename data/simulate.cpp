@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "data/full_equation.hpp"
 #include "recon/array/central_part.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/array/parallel_failure.hpp"
@@ -128,6 +129,10 @@ bool moves(const SimulationSettings& settings) {
   return settings.readouts_per_frame > 0 || settings.breaths > 0;
 }
 
+bool has_full_equation(const SimulationSettings& settings) {
+  return settings.add_fields || settings.decay_per_s > 0;
+}
+
 void check(const SimulationSettings& settings) {
   const auto require = [](bool good, const char* what, const char* expected, const std::string& found,
                           const char* remedy = "") {
@@ -143,6 +148,11 @@ void check(const SimulationSettings& settings) {
           short_number(settings.field_hz));
   require(settings.echo_times_s.empty() || settings.repetition_count <= 1, "simulated scan",
           "several repetitions or several echoes", "both", "leave one of them out");
+  require(is_in(settings.decay_per_s, 0, 1e5), "decay", "0 ... 100000 1/s",
+          short_number(settings.decay_per_s));
+  require(!has_full_equation(settings) || (!moves(settings) && settings.object_scale <= 1.08),
+          "simulated scan", "an object at rest within the field of view, for fields or decay", "another one",
+          "leave the motion or the scale out");
   require(is_in(settings.breaths, 0, 1000), "breaths", "0 ... 1000", short_number(settings.breaths));
   require(!(settings.breaths > 0 && settings.readouts_per_frame > 0), "simulated scan",
           "a chest that breathes or one that beats", "both", "leave one of them out");
@@ -405,7 +415,27 @@ Simulation measured(const SimulationSettings& settings, const Designs& designs, 
 
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
   const CoilKSpace kspace(subject.phantom, subject.coils);
+  Scan with_fields;  // as played
+  if (has_full_equation(settings)) {
+    with_fields.geometry = scan.geometry;
+    with_fields.trajectory = played.trajectory;
+    with_fields.sample_time_s = scan.sample_time_s;
+    with_fields.kspace.values = Array<Complex<float>>({1, played.trajectory.sample_count()});
+    if (settings.add_fields) settings.add_fields(with_fields);
+    if (with_fields.trajectory.sample_count() != played.trajectory.sample_count())
+      throw Error("simulated scan", "fields whose positions all lie within the matrix",
+                  std::to_string(with_fields.trajectory.sample_count()) + " of " +
+                      std::to_string(played.trajectory.sample_count()));
+    simulation.decay =
+        settings.decay_per_s > 0 ? decay_of(settings.decay_per_s, matrix_size) : Array<float>();
+  }
   const auto echo = [&](double shift_s) {
+    if (has_full_equation(settings)) {
+      auto time_s = *scan.sample_time_s;
+      for (double& t : time_s) t += shift_s;
+      return sampled_with_fields(subject.phantom, subject.coils, with_fields, subject.field,
+                                 settings.decay_per_s, time_s, voxel_count);
+    }
     if (moves(settings))
       return sampled_in_time(settings, subject, played, *scan.sample_time_s, shift_s, voxel_count);
     return echo_of(kspace, subject.field, played.trajectory, *scan.sample_time_s, shift_s,

@@ -1,6 +1,7 @@
 #pragma once
 // A multi-coil scan of a phantom, with the images that it should show.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -40,6 +41,10 @@ struct SimulationSettings {
   std::int64_t bins = 4;  ///< of equally many readouts, from expired to inspired
   bool with_maps = true;  ///< whether the scan has the sensitivity maps of its coils
   double field_hz = 0;    ///< off-resonance up to so much (WaveField), >= 0; 3D where slices are
+  /// Changes the positions and adds the fields of each slice, which has no values yet; null: all phases are k . r and
+  /// off-resonance.
+  std::function<void(Scan&)> add_fields{};
+  double decay_per_s = 0;  ///< R up to so much (decay_of)
   /// Times from the excitation to the centre of k-space; empty: one echo, excited as each readout begins.
   std::vector<double> echo_times_s{};
 };
@@ -51,6 +56,7 @@ struct Simulation {
   /// For each echo, how much later than those of `scan` the times of its samples are; {0} for one without a time.
   std::vector<double> echo_shifts_s{};
   Array<float> field_map;  ///< rad/s, [z][y][x]; empty where the field is even
+  Array<float> decay;      ///< R, 1/s, [z][y][x]; empty where there is none
   std::int64_t readout_count = 0, readout_length = 0;
   double dwell_s = 0;
   double undersampling = 1;             ///< as the trajectory came out

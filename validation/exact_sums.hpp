@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "recon/pipeline/context.hpp"
+#include "validation/field_phases.hpp"
 #include "validation/ordered_sum.hpp"
 #include "validation/phase_sums.hpp"
 
@@ -52,7 +53,10 @@ template <class T>
 class ExactSums {
  public:
   explicit ExactSums(const VerifierInput<T>& input)
-      : e_(input), samples_(input.trajectory.sample_count()), coils_(input.coil_count) {}
+      : e_(input), samples_(input.trajectory.sample_count()), coils_(input.coil_count), others_(input) {}
+
+  /// Returns the phases beside k . r, and decay.
+  const FieldPhases& others() const { return others_; }
 
   /// Returns the number of planes of the image: those of the matrix, for every set of maps.
   std::int64_t planes() const { return std::int64_t{e_.matrix_size[2]} * (e_.second_maps ? 2 : 1); }
@@ -136,7 +140,7 @@ class ExactSums {
   }
 
   /// Returns E^H u, [combination][z][y][x], of combinations u of these places, which are sorted by coil, as forward_of does.
-  /// Without off-resonance.
+  /// Where all phases are k . r.
   Array<Complex<T>> adjoint_of(const std::vector<Place>& places, const std::vector<Value>& factors) const {
     const std::int64_t nx = e_.matrix_size[0], lines = e_.matrix_size[1] * planes();
     Array<Complex<T>> seen({combinations, planes(), e_.matrix_size[1], nx});
@@ -170,11 +174,6 @@ class ExactSums {
     return (e_.maps_in_double ? value_in_double(e_.maps_in_double[i]) : value_in_double(e_.maps[i])) *
            e_.map_scale;
   }
-  /// Returns omega t in turns.
-  double off_resonance(std::int64_t p, std::int64_t m) const {
-    return static_cast<double>((*e_.field_map)[p]) * (*e_.sample_time_s)[m] / (2 * std::numbers::pi);
-  }
-
   /// Scratch for a block of samples.
   struct BlockOfSamples {
     BlockOfSamples(const VoxelIndices& index, std::int64_t rows) : d(rows, block), turns(block) {
@@ -205,12 +204,13 @@ class ExactSums {
     });
   }
 
-  /// Calls work(number, voxel) for the voxels at `index` with exp(i 2 pi k.r) of `count` <= block samples from `begin` on in
-  /// of_block.e, that of off-resonance included.
+  /// Calls work(number, voxel) for the voxels at `index` with exp(i phi) of `count` <= block samples from `begin` on in
+  /// of_block.e, decay included.
   template <class Work>
   void for_each_exponential(const VoxelIndices& index, std::int64_t begin, std::int64_t count,
                             BlockOfSamples& of_block, const Work& work) const {
     const int axes = e_.matrix_size[2] > 1 ? 3 : 2;
+    std::vector<double> basis(static_cast<std::size_t>(others_.term_count()));
     auto& [d, e, of_field, of_axes, turns] = of_block;
     for (int axis = 0; axis < axes; ++axis)
       for (std::size_t i = 0; i < index[axis].size(); ++i) {
@@ -228,12 +228,13 @@ class ExactSums {
       std::copy_n(of_axes[0].im(row[0]), count, e.im(0));
       for (int axis = 1; axis < axes; ++axis)
         multiply(count, of_axes[axis].re(row[axis]), of_axes[axis].im(row[axis]), e.re(0), e.im(0));
-      if (e_.field_map) {
-        for (std::int64_t j = 0; j < count; ++j)
-          turns[static_cast<std::size_t>(j)] = off_resonance(p, begin + j);
+      if (others_.term_count() > 0) {
+        others_.set_basis(p, 1, basis.data(), 1);
+        others_.set_turns_of_voxel(basis.data(), 1, begin, count, turns.data());
         set_exponentials(count, turns.data(), of_field.re(0), of_field.im(0));
         multiply(count, of_field.re(0), of_field.im(0), e.re(0), e.im(0));
       }
+      if (others_.decays()) others_.decay_voxel(p, begin, count, e.re(0), e.im(0));
       work(i, p);
     });
   }
@@ -280,20 +281,23 @@ class ExactSums {
     const std::int64_t width = of_x.length, place_count = static_cast<std::int64_t>(places.size());
     ComplexRows of_line(count, place_count), v(count, width), e(1, width);
     std::vector<double> turns(static_cast<std::size_t>(std::max(place_count, width)));
+    const std::int64_t terms = others_.term_count(), nx = e_.matrix_size[0];
+    std::vector<double> basis(static_cast<std::size_t>(terms * count * width));
+    for (std::int64_t line = 0; line < count && terms > 0; ++line)
+      others_.set_basis((first + line) * nx + x, width, basis.data() + line * width, count * width);
     for (std::int64_t line = 0; line < count; ++line)
       set_exponentials_of_line(first + line, places, turns.data(), of_line.re(line), of_line.im(line));
     for (std::int64_t i = 0; i < place_count; ++i) {
       const auto [coil, m] = places[static_cast<std::size_t>(i)];
       if (i == 0 || places[static_cast<std::size_t>(i - 1)].coil != coil) seen_by(coil, first, count, x, v);
       Value of_lines[4]{};
-      if (!e_.field_map) add_inner_products(v, 0, count, width, of_x.re(i), of_x.im(i), of_lines);
+      if (!others_.are_any()) add_inner_products(v, 0, count, width, of_x.re(i), of_x.im(i), of_lines);
       for (std::int64_t line = 0; line < count; ++line) {
-        if (e_.field_map) {
-          const std::int64_t p = (first + line) * e_.matrix_size[0] + x;
-          for (std::int64_t j = 0; j < width; ++j)
-            turns[static_cast<std::size_t>(j)] = -off_resonance(p + j, m);
+        if (others_.are_any()) {
+          others_.set_turns_of_sample(basis.data() + line * width, count * width, m, width, turns.data());
           set_exponentials(width, turns.data(), e.re(0), e.im(0));
           multiply(width, of_x.re(i), of_x.im(i), e.re(0), e.im(0));
+          if (others_.decays()) others_.decay_sample((first + line) * nx + x, m, width, e.re(0), e.im(0));
           add_inner_products(v, line, 1, width, e.re(0), e.im(0), of_lines + line);
         }
         sums[i] += of_lines[line] * Value(of_line.re(line)[i], of_line.im(line)[i]);
@@ -355,6 +359,7 @@ class ExactSums {
 
   const VerifierInput<T>& e_;
   std::int64_t samples_, coils_;
+  FieldPhases others_;
 };
 
 }  // namespace fhd::validation

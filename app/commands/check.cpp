@@ -11,6 +11,7 @@
 #include "app/batch/scans.hpp"
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
+#include "app/run/corrections.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/run/series_maps.hpp"
 #include "app/terminal/console.hpp"
@@ -72,7 +73,10 @@ int run(const CheckCommand& command) {
   DiagnosisSettings settings;
   settings.memory_bytes = machine_memory_bytes();
   settings.cost = [&](io::ScanFile& file) { return default_cost(file, settings.memory_bytes); };
-  settings.correct = [](io::ScanFile& file) { take_maps_from_series(file, MapsFrom::automatic, {}); };
+  settings.correct = [](io::ScanFile& file) {
+    take_maps_from_series(file, MapsFrom::automatic, {});
+    add_maxwell_terms(file, {});  // warns of them
+  };
   bool usable = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   const BatchList list = find_readable_scans(command.scans);

@@ -9,6 +9,7 @@
 #include "app/commands/commands.hpp"
 #include "app/options/own_options.hpp"
 #include "app/options/table.hpp"
+#include "app/run/corrections.hpp"
 #include "app/run/outputs.hpp"
 #include "app/run/recon_engine.hpp"
 #include "app/terminal/console.hpp"
@@ -16,6 +17,7 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/error.hpp"
+#include "recon/pipeline/prepare.hpp"
 
 namespace fhd::app {
 namespace {
@@ -84,6 +86,7 @@ int ForwardCommand::run() {
   const bool in_double = precision == "double";
   options.read_options.precision = in_double ? Precision::double_precision : Precision::single_precision;
   const auto file = io::open_scan(scan, options.read_options);
+  if (options.correction.concomitant_t) add_maxwell_terms(*file, options.correction.concomitant_t);
   const auto& summary = file->summary();
   print_scan(summary);
   const auto slices = parse_selection(options.selection.slices, summary.slice_count, "--slices"),

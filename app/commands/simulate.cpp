@@ -19,13 +19,18 @@
 #include "app/run/scan_cost.hpp"
 #include "app/terminal/console.hpp"
 #include "io/files/file_set.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
+#include "io/hdf5/hdf5_geometry.hpp"
 #include "io/result/formats.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/companion_files.hpp"
+#include "io/scan/fields_file.hpp"
 #include "io/scan/scan_file.hpp"
+#include "recon/trajectory/concomitant.hpp"
+#include "validation/verdict/readouts.hpp"
 
 namespace fhd::app {
 namespace {
@@ -35,8 +40,9 @@ namespace fs = std::filesystem;
 const std::vector<std::string> phantom_names{"shepp-logan", "resolution", "anatomy"};  // as data::PhantomKind
 
 struct SimulateCommand {
-  std::string output, phantom = phantom_names.front(), trajectory, matrix, girf;
-  int dimensions = 0;  ///< 0: not given
+  std::string output, phantom = phantom_names.front(), trajectory, matrix, girf, fields;
+  double concomitant_t = 0;  ///< 0: none
+  int dimensions = 0;        ///< 0: not given
   bool without_maps = false, prior = false, force = false;
   data::SimulationSettings settings;
 
@@ -85,6 +91,14 @@ void SimulateCommand::complete_settings() {
   if (!girf.empty())
     design.response =
         std::make_shared<GradientResponse>(of_input([&] { return io::read_gradient_response(girf); }));
+  if (fields.empty() && concomitant_t == 0) return;
+  settings.add_fields = [fields = fields, concomitant_t = concomitant_t](Scan& scan) {
+    if (!fields.empty())
+      io::put_fields(of_input([&] { return io::read_fields(fields, 0, 0, scan.kspace.sample_count()); }),
+                     fields, scan);
+    if (concomitant_t > 0)
+      scan = with_maxwell_terms(scan, validation::readout_starts(scan.trajectory), concomitant_t);
+  };
 }
 
 void SimulateCommand::print_summary(const data::Simulation& simulation) const {
@@ -139,6 +153,7 @@ bool is_simulated(const std::string& path) {
 std::vector<std::string> SimulateCommand::paths() const {
   std::vector<std::string> all{output + ".h5", output + ".truth.h5", output + ".truth.png"};
   if (settings.field_hz > 0) all.push_back(output + ".field.h5");
+  if (settings.decay_per_s > 0) all.push_back(output + ".r2star.h5");
   if (settings.breaths > 0) all.push_back(output + ".motion.txt");
   if (prior) all.push_back(output + ".prior.nii.gz");
   return all;
@@ -149,7 +164,8 @@ std::vector<std::string> SimulateCommand::paths() const {
 void SimulateCommand::require_replaceable() const {
   std::error_code status;
   for (const auto& path : paths()) {
-    if (!girf.empty()) require_no_input(path, {girf});
+    for (const auto& input : {girf, fields})
+      if (!input.empty()) require_no_input(path, {input});
     io::require_writable_folder(path);
     if (fs::is_directory(path, status))
       throw Error(path, "the name of a file", "a directory", "choose another name");
@@ -235,6 +251,22 @@ void write_truth(io::FileSet& files, const std::string& name, std::vector<data::
   io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
 }
 
+/// Writes the true map of decay, which is the same in all slices.
+void write_decay(io::FileSet& files, const std::string& path, const std::vector<data::Simulation>& slices,
+                 const std::vector<Geometry>& geometries) {
+  files.add(path);
+  auto file = io::hdf5::File::create(files.back().temporary(), path);
+  const auto& map = slices.front().decay;
+  const io::hdf5::Extents extents{std::ssize(slices), map.extent(0), map.extent(1), map.extent(2)};
+  file.create<float>("/r2star", extents);
+  for (std::int64_t slice = 0; slice < std::ssize(slices); ++slice)
+    file.write_block("/r2star", slices[static_cast<std::size_t>(slice)].decay, {slice});
+  file.write_attribute("/r2star", "unit", "1/s");
+  io::write_geometry(file, "/", geometries);
+  file.write_attribute("/", io::made_by_attribute, made_by_simulate);
+  file.close();
+}
+
 int SimulateCommand::run() {
   output = prefix_of(output);
   of_options([&] { complete_settings(); });
@@ -266,6 +298,7 @@ void SimulateCommand::write(io::ScanSeries& series, std::vector<data::Simulation
     for (const auto& slice : slices) maps.push_back(&slice.field_map);
     io::write_field_map(files, output + ".field.h5", maps, geometries, made_by_simulate);
   }
+  if (settings.decay_per_s > 0) write_decay(files, output + ".r2star.h5", slices, geometries);
   if (prior) {
     const auto path = output + ".prior.nii.gz";
     std::vector<Image> images;
@@ -325,6 +358,18 @@ void add_imperfections(CLI::App& app, SimulateCommand& command) {
   app.add_option("--field-hz", settings.field_hz,
                  "off-resonance, one smooth wave over the field of view, up to so many Hz; also writes "
                  "NAME.field.h5, the true map [0]");
+  app.add_option("--fields", command.fields,
+                 "measured fields that are not linear in space, as of 'fhd recon --fields'")
+      ->type_name("FILE");
+  app.add_option_function<std::string>(
+         "--concomitant",
+         [&](const std::string& text) { command.concomitant_t = number_of("--concomitant", text, 1e-3, 99); },
+         "concomitant (Maxwell) fields of the gradients at a field strength in T")
+      ->type_name("T");
+  add_number(app, "--r2star", settings.decay_per_s,
+             "decay, 1/T2* of 0 to so much in 1/s, one smooth wave over the field of view; also writes "
+             "NAME.r2star.h5, the true map [0]",
+             0, 1e5);
   app.add_option_function<std::string>(
          "--echo-times", [&](const std::string& text) { settings.echo_times_s = parse_echo_times(text); },
          "echoes of one scan, contrasts in one file: times from the excitation to the centre of k-space, in "

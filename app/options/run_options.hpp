@@ -28,6 +28,8 @@ struct ReadoutCorrection {
   double tone_frequency = 0;  ///< where given: Hz, or cycles/sample where the scan states no sample times
   std::array<double, 3> scale{1, 1, 1};  ///< factors of k-space positions along x, y, z
   std::string girf;                      ///< file of the gradients' impulse responses; empty: none
+  /// Field strength, T, with which Maxwell terms of the gradients are added; 0: that of the header; empty: none are.
+  std::optional<double> concomitant_t;
   /// Gradient delays that a scan does not state (recon/trajectory/gradient_delays.hpp): ignored, found in it, or given.
   enum class Delays { off, automatic, given } delays = Delays::off;
   std::array<double, 3> delay_samples{};  ///< where given

@@ -31,7 +31,8 @@ constexpr unsigned making = in_recon | in_batch,
 
 // --- Rows of one kind. A field is a function from RunOptions to the field, which reads and sets it.
 
-#define FHD_FIELD(member) [](auto& o) -> auto& { return o.member; }
+#define FHD_FIELD(member) \
+  [](auto& o) -> auto& { return o.member; }
 
 template <class Field>
 using ValueOf = std::remove_cvref_t<std::invoke_result_t<Field, RunOptions&>>;
@@ -152,6 +153,14 @@ void set_tone(RunOptions& o, const std::string& text) {
 }
 
 void set_trajectory_scale(RunOptions& o, const std::string& text) { o.correction.scale = parse_scale(text); }
+
+void set_concomitant(RunOptions& o, const std::string& text) {
+  double tesla = 0;
+  if (text != "auto" && (!parse_number(text, tesla) || !(tesla > 0 && tesla < 100)))
+    throw Error("--concomitant", "auto, or the field strength in T", "'" + text + "'",
+                did_you_mean(text, {"auto"}));
+  o.correction.concomitant_t = tesla;
+}
 
 void set_noise_map(RunOptions& o, const std::string& text) {
   NoiseMapRequest request;
@@ -323,53 +332,59 @@ Rows solution() {
 }
 
 Rows coils_and_trajectory() {
-  return {choice("--coils", FHD_FIELD(chosen.coils.maps),
-                 "sensitivity maps: of the file, or found here (joint: with an image, where calibration is "
-                 "thin); auto: the file's, else espirit for cg; none: root of the sum of squares"),
-          choice("--maps-from", FHD_FIELD(maps_from),
-                 "find the maps from one volume, or from all repetitions together, which take turns in what "
-                 "they sample; auto: from all where one does not tell them",
-                 {"auto", "series", "volume"})
-              .in(making | in_plan),
-          choice("--map-sets", FHD_FIELD(chosen.coils.map_sets),
-                 "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; "
-                 "auto: where they are"),
-          choice("--whiten", FHD_FIELD(chosen.coils.whitening),
-                 "coils by their noise; auto: noise readouts; edge: without these the edge of k-space"),
-          OptionRow{"--compress", "N|SHARE|auto|off",
-                    "virtual coils: a number, a share of energy such as 0.99, off, or auto: above 12 coils",
-                    set_compression}
-              .shows([](const RunOptions&) { return "auto"; }),
-          flag("--allow-folding", FHD_FIELD(chosen.coils.allow_folding),
-               "solve regularly undersampled Cartesian scans without maps or reference too: the image folds"),
-          choice("--partial-fourier", FHD_FIELD(solver.partial_fourier),
-                 "Cartesian scans that leave out most of one side of k-space; phase: an image that is real "
-                 "but for the phase of the centre of k-space, where that is smooth"),
-          choice("--surroundings", FHD_FIELD(chosen.outside_fov),
-                 "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs "
-                 "a larger matrix and crops it"),
-          OptionRow{"--trajectory-correction", "auto|off|X,Y[,Z]",
-                    "gradients that play later than the trajectory says: auto: by as much as the centre of "
-                    "k-space shows; or delays in samples along x, y and z; or off",
-                    set_trajectory_correction}
-              .shows([](const RunOptions&) { return "off"; }),
-          OptionRow{"--trajectory-scale", "X,Y,Z",
-                    "factors of k-space positions, for gradients that play less or more than the trajectory "
-                    "says: N, X,Y or X,Y,Z [1]",
-                    set_trajectory_scale},
-          text("--omit-readouts", FHD_FIELD(correction.omitted_readouts), "LIST",
-               "readouts of each volume to leave out, from 0, as a run without this option counts them, such "
-               "as 0-3,7"),
-          text("--omit-coils", FHD_FIELD(correction.omitted_coils), "LIST",
-               "coils to leave out, from 0, such as 0-3,7"),
-          OptionRow{"--remove-tone", "auto|HZ",
-                    "take a tone of one frequency (zipper, interference) off the samples: auto: where they "
-                    "show one; or that at a frequency in Hz, or in cycles/sample where the scan states no "
-                    "sample times",
-                    set_tone},
-          text("--girf", FHD_FIELD(correction.girf), "FILE",
-               "impulse responses of the gradients, which turn the trajectory into the one that was "
-               "played: HDF5 with /girf [axis][frequency] and /frequency_hz")};
+  return {
+      choice("--coils", FHD_FIELD(chosen.coils.maps),
+             "sensitivity maps: of the file, or found here (joint: with an image, where calibration is "
+             "thin); auto: the file's, else espirit for cg; none: root of the sum of squares"),
+      choice("--maps-from", FHD_FIELD(maps_from),
+             "find the maps from one volume, or from all repetitions together, which take turns in what "
+             "they sample; auto: from all where one does not tell them",
+             {"auto", "series", "volume"})
+          .in(making | in_plan),
+      choice("--map-sets", FHD_FIELD(chosen.coils.map_sets),
+             "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; "
+             "auto: where they are"),
+      choice("--whiten", FHD_FIELD(chosen.coils.whitening),
+             "coils by their noise; auto: noise readouts; edge: without these the edge of k-space"),
+      OptionRow{"--compress", "N|SHARE|auto|off",
+                "virtual coils: a number, a share of energy such as 0.99, off, or auto: above 12 coils",
+                set_compression}
+          .shows([](const RunOptions&) { return "auto"; }),
+      flag("--allow-folding", FHD_FIELD(chosen.coils.allow_folding),
+           "solve regularly undersampled Cartesian scans without maps or reference too: the image folds"),
+      choice("--partial-fourier", FHD_FIELD(solver.partial_fourier),
+             "Cartesian scans that leave out most of one side of k-space; phase: an image that is real "
+             "but for the phase of the centre of k-space, where that is smooth"),
+      choice("--surroundings", FHD_FIELD(chosen.outside_fov),
+             "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs "
+             "a larger matrix and crops it"),
+      OptionRow{"--trajectory-correction", "auto|off|X,Y[,Z]",
+                "gradients that play later than the trajectory says: auto: by as much as the centre of "
+                "k-space shows; or delays in samples along x, y and z; or off",
+                set_trajectory_correction}
+          .shows([](const RunOptions&) { return "off"; }),
+      OptionRow{"--trajectory-scale", "X,Y,Z",
+                "factors of k-space positions, for gradients that play less or more than the trajectory "
+                "says: N, X,Y or X,Y,Z [1]",
+                set_trajectory_scale},
+      text("--omit-readouts", FHD_FIELD(correction.omitted_readouts), "LIST",
+           "readouts of each volume to leave out, from 0, as a run without this option counts them, such "
+           "as 0-3,7"),
+      text("--omit-coils", FHD_FIELD(correction.omitted_coils), "LIST",
+           "coils to leave out, from 0, such as 0-3,7"),
+      OptionRow{"--remove-tone", "auto|HZ",
+                "take a tone of one frequency (zipper, interference) off the samples: auto: where they "
+                "show one; or that at a frequency in Hz, or in cycles/sample where the scan states no "
+                "sample times",
+                set_tone},
+      text("--girf", FHD_FIELD(correction.girf), "FILE",
+           "impulse responses of the gradients, which turn the trajectory into the one that was "
+           "played: HDF5 with /girf [axis][frequency] and /frequency_hz"),
+      OptionRow{"--concomitant", "auto|NUMBER",
+                "phases of concomitant (Maxwell) fields, from the gradients that the trajectory tells and "
+                "the field strength in T; auto: that of the header [not part of the model]",
+                set_concomitant}
+          .in(reconstructing | in_forward)};
 }
 
 Rows missing_facts() {
@@ -416,7 +431,16 @@ Rows outside_pieces() {
           .in(making),
       OptionRow{"--field-map", "FILE", field_map, set_field_map_file}.in(reading & ~making),
       choice("--field-map-unit", FHD_FIELD(read_options.outside.field_map_unit), "of --field-map",
-             {"rad/s", "hz"})};
+             {"rad/s", "hz"}),
+      text("--r2star", FHD_FIELD(read_options.outside.decay), "FILE",
+           "decay, 1/T2* in 1/s: NIfTI or HDF5 (/r2star), as --field-map"),
+      text("--fields", FHD_FIELD(read_options.outside.fields), "FILE",
+           "measured fields that are not linear in space: HDF5 (/field_coefficients [term][sample] in "
+           "rad/m^n, "
+           "/field_basis), of MatMRI, or text with a line for each sample; x, y, z among them replace the "
+           "trajectory"),
+      text("--gradient-coefficients", FHD_FIELD(read_options.outside.gradient_coefficients), "FILE",
+           "spherical harmonics of gradients that are not linear: Siemens .grad")};
 }
 
 /// How much reading files of others may cost (io/reader). The rows hold for the process and set no field.

@@ -15,11 +15,13 @@
 #include "io/scan/companion_files.hpp"
 #include "io/scan/scan_file.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_axes.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "recon/pipeline/tone.hpp"
+#include "recon/trajectory/concomitant.hpp"
 #include "recon/trajectory/gradient_response.hpp"
 #include "validation/verdict/readouts.hpp"
 #include "validation/verdict/tone_search.hpp"
@@ -197,6 +199,18 @@ std::string in_words(const Tone& tone, double dwell_s) {
                      frequency, 100 * tone.share, 100 * tone.share_uncertainty);
 }
 
+/// Returns the field strength of the header. Throws Error where it states none.
+double stated_field_strength_t(const io::ScanSummary& summary) {
+  const double tesla = summary.acquisition.field_strength_t;
+  if (!(tesla > 0))
+    throw Error("--concomitant auto", "a field strength in the header of " + summary.path, "none",
+                "give it in T: " + option_words("concomitant", "0.55"));
+  return tesla;
+}
+
+/// Returns the sign with which the program sees phases of the magnet: Siemens's signal is exp(+i phase).
+double sign_of_phases(const io::ScanSummary& summary) { return io::is_siemens(summary.acquisition) ? -1 : 1; }
+
 /// Takes off the tone that a volume shows, or one of a given frequency; of its calibration the one that this shows.
 void add_tone(io::ScanFile& file, const ReadoutCorrection& correction) {
   using Asked = ReadoutCorrection::Tone;
@@ -223,6 +237,33 @@ void add_tone(io::ScanFile& file, const ReadoutCorrection& correction) {
 
 }  // namespace
 
+void add_maxwell_terms(io::ScanFile& file, std::optional<double> field_strength_t) {
+  const auto& summary = file.summary();
+  const double stated_t = summary.acquisition.field_strength_t, sign = sign_of_phases(summary);
+  if (!field_strength_t) {
+    if (!(stated_t > 0) || !summary.has_sample_time || summary.has_fields) return;
+    file.add([=](Scan& scan, io::VolumeContext& context) {
+      if (context.repetition > 0) return;
+      const auto starts = validation::readout_starts(scan.trajectory, context.readout_length);
+      if (auto found = warning_of_maxwell_terms(scan, starts, stated_t))
+        scan.messages.push_back(std::move(*found));
+    });
+    return;
+  }
+  const double tesla = *field_strength_t > 0 ? *field_strength_t : stated_field_strength_t(summary);
+  file.editable_summary().has_fields = true;
+  file.add([=](Scan& scan, io::VolumeContext& context) {
+    const auto starts = validation::readout_starts(scan.trajectory, context.readout_length);
+    scan = with_maxwell_terms(std::move(scan), starts, tesla, sign);
+    scan.messages.push_back(
+        {"concomitant", Severity::note,
+         fmt::format(
+             "Maxwell terms of the gradients at {:g} T are part of the model: up to {:.2g} rad within the "
+             "field of view",
+             tesla, largest_maxwell_phase(scan, starts, tesla))});
+  });
+}
+
 void correct_readouts(const std::vector<io::ScanFile*>& files, const ReadoutCorrection& correction,
                       BeyondMatrix leaves) {
   using Delays = ReadoutCorrection::Delays;
@@ -233,15 +274,17 @@ void correct_readouts(const std::vector<io::ScanFile*>& files, const ReadoutCorr
     add_tone(*file, correction);
     add_scale(*file, correction.scale, leaves);
     add_girf(*file, correction.girf, leaves);
-    if (correction.delays == Delays::off) continue;
-    if (!delays.valid()) delays = std::async(std::launch::deferred, delays_of, *file, correction).share();
-    add_correction(
-        *file, leaves,
-        [delays, leaves](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
-          const auto& [found, remark] = delays.get();
-          scan.messages.push_back({codes::delays, Severity::note, remark});
-          return with_delays(std::move(scan), starts, found, of_calibration, leaves);
-        });
+    if (correction.delays != Delays::off) {
+      if (!delays.valid()) delays = std::async(std::launch::deferred, delays_of, *file, correction).share();
+      add_correction(
+          *file, leaves,
+          [delays, leaves](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
+            const auto& [found, remark] = delays.get();
+            scan.messages.push_back({codes::delays, Severity::note, remark});
+            return with_delays(std::move(scan), starts, found, of_calibration, leaves);
+          });
+    }
+    add_maxwell_terms(*file, correction.concomitant_t);
   }
 }
 

@@ -25,6 +25,11 @@ namespace fhd::app {
 void correct_readouts(const std::vector<io::ScanFile*>& files, const ReadoutCorrection& correction,
                       BeyondMatrix leaves = BeyondMatrix::samples);
 
+/// Adds Maxwell terms at a field strength in T, or that of the header for 0, to the fields of each volume. Without a field
+/// strength it adds a warning where the header states one and they would exceed 0.5 rad. Throws Error where the header states
+/// none; reading a volume does where its trajectory does not tell the gradients.
+void add_maxwell_terms(io::ScanFile& file, std::optional<double> field_strength_t);
+
 inline constexpr double default_smoothing_voxels = 2;
 
 /// One of a scan's volumes, of every slice.

@@ -30,12 +30,15 @@ bool have_equal_maps(const Scan& a, const Scan& b) {
                                  are_equal(a.sensitivity_maps->in_double, b.sensitivity_maps->in_double));
 }
 
+/// Returns whether a volume has phases or decay of its own.
+bool has_own_field(const Scan& volume) { return volume.field_map || volume.decay_per_s || volume.fields; }
+
 bool are_alike(const Scan& a, const Scan& b) {
   return a.geometry.matrix_size == b.geometry.matrix_size &&
          a.kspace.values.shape() == b.kspace.values.shape() &&
          a.kspace.in_double.empty() == b.kspace.in_double.empty() &&
          are_equal(a.trajectory.k, b.trajectory.k) && a.cropped_matrix_size == b.cropped_matrix_size &&
-         !a.field_map && !b.field_map && have_equal_maps(a, b);
+         !has_own_field(a) && !has_own_field(b) && have_equal_maps(a, b);
 }
 
 /// Returns whether a volume is zero because the scan has no readout of it: it has no calibration either.
@@ -98,6 +101,7 @@ Scan in_order_of(const Scan& reference, Scan volume) {
   volume.kspace.values = columns_of(volume.kspace.values, order);
   if (!volume.kspace.in_double.empty()) volume.kspace.in_double = columns_of(volume.kspace.in_double, order);
   if (volume.sample_time_s) volume.sample_time_s = columns_of(*volume.sample_time_s, order);
+  if (volume.fields) volume.fields->coefficients = columns_of(volume.fields->coefficients, order);
   return volume;
 }
 
@@ -105,8 +109,8 @@ bool SliceSeries::holds(const Scan& volume) const {
   if (are_alike(reference, volume)) return true;
   return found_from_series(reference) && found_from_series(volume) &&
          reference.geometry.matrix_size == volume.geometry.matrix_size &&
-         reference.cropped_matrix_size == volume.cropped_matrix_size && !reference.field_map &&
-         !volume.field_map &&
+         reference.cropped_matrix_size == volume.cropped_matrix_size && !has_own_field(reference) &&
+         !has_own_field(volume) &&
          are_equal(reference.calibration->kspace.values, volume.calibration->kspace.values);
 }
 

@@ -206,6 +206,7 @@ std::string certificate_line(const Certificate& c) {
   if (c.forward_error >= 0)
     line = fmt::format("F error {:.1e}, F^H {:.1e}, F^H F {:.1e}", c.forward_error, c.adjoint_error,
                        c.normal_error);
+  if (c.worst_error >= 0) line += fmt::format(", worst {:.1e}", c.worst_error);
   line += fmt::format(" (asked {:.0e}) at {} voxels", c.requested, c.voxels);
   if (c.samples > 0) line += fmt::format(" and {} samples", c.samples);
   if (c.true_residual >= 0)

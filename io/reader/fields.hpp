@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "io/result/results.hpp"
+#include "io/scan/fields_file.hpp"
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/pulseq/sequence.hpp"
 #include "io/scan/scan_file.hpp"
@@ -42,6 +43,7 @@ FHD_MEMBERS(Fields, functions, coefficients, axes, displacement_mm)
 FHD_MEMBERS(Scan, geometry, trajectory, kspace, sensitivity_maps, noise, calibration, field_map,
             field_map_in_double, decay_per_s, fields, sample_time_s, cropped_matrix_size, readout_numbers,
             physiology_stamps, messages, second_maps)
+FHD_MEMBERS(MeasuredFields, fields, is_about_isocentre)
 FHD_MEMBERS(Image, values, geometry, in_double)
 FHD_MEMBERS_BUT(stored, ImageSeries, repetition_count, slice_count, images)
 FHD_MEMBERS(mrd::MeasurementKind, has_noise, is_noise_alone, id, noise_measurements, coil_count)
@@ -57,9 +59,10 @@ FHD_MEMBERS(AcquisitionInfo, patient_name, patient_id, patient_birth_date, patie
 FHD_MEMBERS_BUT(stamps, ScanSummary, path, format, coil_count, samples_per_scan, readout_length, slice_count,
                 repetition_count, repetition_counters, slice_counters, slice_geometries, echo_times_s,
                 repetition_time_s, readout_time_s, states_directions, cartesian, has_sensitivity_maps,
-                has_field_map, has_sample_time, follows_sequence, time_origin, geometry, unit_geometry,
-                outside_pieces, acquisition, facts, inferred, missing)
-FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit)
+                has_field_map, has_sample_time, has_decay, has_fields, follows_sequence, time_origin,
+                geometry, unit_geometry, outside_pieces, acquisition, facts, inferred, missing)
+FHD_MEMBERS(OutsidePieces, trajectory, sensitivity_maps, noise, field_map, field_map_unit, decay, fields,
+            gradient_coefficients)
 FHD_MEMBERS(pulseq::SequenceDescription, facts, remarks)
 FHD_MEMBERS(ReadOptions, matrix_size, fov_mm, trajectory_unit, trajectory_axes, precision, zeros_are_measured,
             anonymous, group, outside)

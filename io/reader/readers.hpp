@@ -7,6 +7,7 @@
 #include "io/page/report_page.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/companion_files.hpp"
+#include "io/scan/fields_file.hpp"
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/pulseq/sequence.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -39,10 +40,10 @@ struct ReaderList {
 };
 
 /// Both processes number the functions by this list. The first argument of each is the path of the file.
-using Readers =
-    ReaderList<&read_image_here, &read_nifti_volume_here, &read_gradient_response_here,
-               &read_number_table_here, &facts_of_hdf5_here, &text_in_hdf5_here, &result_text_here,
-               &copy_ismrmrd_here, &mrd::kind_of_measurement_here, &pulseq::describe_sequence_here>;
+using Readers = ReaderList<&read_image_here, &read_nifti_volume_here, &read_gradient_response_here,
+                           &read_number_table_here, &read_fields_here, &facts_of_hdf5_here,
+                           &text_in_hdf5_here, &result_text_here, &copy_ismrmrd_here,
+                           &mrd::kind_of_measurement_here, &pulseq::describe_sequence_here>;
 
 /// Has in_reader() (io/files/in_reader.hpp) use reader processes.
 void register_readers();

@@ -43,6 +43,7 @@ static void to_json(Json& json, const Certificate& c) {
           {"forward_error", checked(c.forward_error)},
           {"adjoint_error", checked(c.adjoint_error)},
           {"normal_error", checked(c.normal_error)},
+          {"worst_error", checked(c.worst_error)},
           {"adjointness", checked(c.adjointness)},
           {"true_residual", checked(c.true_residual)},
           {"solver_residual", checked(c.solver_residual)},

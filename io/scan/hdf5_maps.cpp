@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "io/scan/fields_file.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/domain/option_words.hpp"
@@ -66,9 +67,13 @@ MapReader::MapReader(const hdf5::File& file, ScanSummary& summary)
       has_noise_(holds(file, noise_name)),
       has_calibration_(holds(file, calibration_name)),
       has_field_(holds(file, field_name)),
-      has_times_(holds(file, time_name)) {
+      has_times_(holds(file, time_name)),
+      has_decay_(holds(file, decay_name)),
+      has_fields_(holds(file, fields_name)) {
   summary.has_sensitivity_maps = has_maps_;
   summary.has_field_map = has_field_;
+  summary.has_decay = has_decay_;
+  summary.has_fields = has_fields_;
   for (const auto& [is_there, name] :
        {std::pair(has_noise_, noise_name), std::pair(has_calibration_, calibration_name)})
     if (is_there) summary.facts.emplace_back(name + 1, "yes");
@@ -96,7 +101,7 @@ void MapReader::read(const hdf5::File& file, const std::array<int, 3>& n, std::i
                      std::int64_t repetition, Precision precision, Scan& scan) {
   if (has_times_) scan.sample_time_s = times(file, slice, repetition, scan.kspace.sample_count());
   const bool reads_noise = has_noise_ && !scan.noise;
-  if (!has_maps_ && !reads_noise && !has_calibration_ && !has_field_) return;
+  if (!has_maps_ && !reads_noise && !has_calibration_ && !has_field_ && !has_decay_ && !has_fields_) return;
   const hdf5::LibraryLock lock;
   if (has_maps_)
     scan.sensitivity_maps = read_sensitivity_maps(file, scan.kspace.coil_count(), n, slice, precision);
@@ -107,6 +112,12 @@ void MapReader::read(const hdf5::File& file, const std::array<int, 3>& n, std::i
     map.read({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{}, precision,
              scan.field_map.emplace(), scan.field_map_in_double);
   }
+  if (has_decay_) {
+    const auto map = file.dataset(decay_name);
+    scan.decay_per_s =
+        map.read<float>({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{});
+  }
+  if (has_fields_) put_fields(read_stored_fields(file, slice, repetition), file.subject(fields_name), scan);
 }
 
 std::vector<std::string> lost_calibration(const ScanSeries& series) {
@@ -142,6 +153,11 @@ void write_maps(hdf5::File& file, const ScanSeries& series) {
         file, field_name, series, Shared::by_repetitions,
         [](const Scan& scan) -> auto& { return *scan.field_map; },
         [](const Scan& scan) -> auto& { return scan.field_map_in_double; });
+  if (all_have(decay_name, &Scan::decay_per_s))
+    write_volumes(
+        file, decay_name, series, Shared::by_repetitions,
+        [](const Scan& scan) -> auto& { return *scan.decay_per_s; });
+  if (all_have(fields_name, &Scan::fields) && !first.fields->functions.empty()) write_fields(file, series);
   if (!all_have(time_name, &Scan::sample_time_s)) return;
   const bool same = std::ranges::all_of(series.scans, [&](const Scan& scan) {
     return std::ranges::equal(*first.sample_time_s, *scan.sample_time_s);
@@ -154,7 +170,8 @@ void write_maps(hdf5::File& file, const ScanSeries& series) {
 
 void copy_maps(const hdf5::File& from, hdf5::File& to) {
   for (const char* name :
-       {noise_name, maps_name, field_name, time_name, calibration_name, calibration_trajectory_name}) {
+       {noise_name, maps_name, field_name, time_name, calibration_name, calibration_trajectory_name,
+        decay_name, fields_name, "/field_basis", "/field_axes", "/field_centre", "/field_sign"}) {
     if (!holds(from, name)) continue;
     const auto dataset = from.open_dataset(name);
     hdf5::check(H5Ocopy(dataset.get(), ".", to.id(), name, H5P_DEFAULT, H5P_DEFAULT), from.subject(name),

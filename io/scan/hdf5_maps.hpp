@@ -7,6 +7,8 @@
 //   /calibration       complex  [coil][sample], or [slice][coil][sample]: a reference for the maps alone, with
 //   /calibration_trajectory  real  [3][sample], or [slice][3][sample], cycles/FOV of the image
 //   /field_map         real     [z][y][x], or [slice][z][y][x], off-resonance in rad/s
+//   /r2star            real     as /field_map: decay, 1/T2*, in 1/s
+//   /field_coefficients         and what belongs to it: fields_file.hpp
 //   /sample_time_s     real     [sample], or [repetition][slice][sample], s
 //     attribute origin text     from when: "the excitation" (so without it too), "the start of each readout", or
 //                               other words for a moment that is not known (README.md, "Off-resonance")
@@ -42,7 +44,7 @@ class MapReader {
   Array<double> times(const hdf5::File& file, std::int64_t slice, std::int64_t repetition,
                       std::int64_t samples);
 
-  bool has_maps_, has_noise_, has_calibration_, has_field_, has_times_;
+  bool has_maps_, has_noise_, has_calibration_, has_field_, has_times_, has_decay_, has_fields_;
   std::mutex mutex_;
   std::optional<Array<double>> common_times_;
 };
@@ -54,7 +56,8 @@ SensitivityMaps read_sensitivity_maps(const hdf5::File& file, std::int64_t coils
                                       Precision precision);
 Array<Complex<float>> read_noise(const hdf5::File& file, std::int64_t coils);
 
-constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map";
+constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map",
+               decay_name = "/r2star";
 
 /// How the volumes of a series share a dataset.
 enum class Shared { by_all, by_repetitions, by_none };

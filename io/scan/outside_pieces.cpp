@@ -16,6 +16,9 @@
 //                     /field_map, on the voxels of the scan, or interpolated likewise where its attributes
 //                     (hdf5_geometry.hpp) say that it lies elsewhere. In rad/s, or in Hz (OutsidePieces::field_map_unit).
 //                     Needs the times of the samples.
+//   decay             as a field map, with /r2star, in 1/s.
+//   fields            fields_file.hpp.
+//   gradient coefficients  gradient_file.hpp.
 //
 // Pieces of several slices hold them in the order of the slice counters of the scan.
 #include <fmt/format.h>
@@ -33,6 +36,8 @@
 #include "io/hdf5/hdf5_geometry.hpp"
 #include "io/scan/cfl_file.hpp"
 #include "io/scan/companion_files.hpp"
+#include "io/scan/fields_file.hpp"
+#include "io/scan/gradient_file.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/pulseq/sequence_volumes.hpp"
@@ -356,34 +361,43 @@ Correction open_outside_noise(const ReadOptions& options, ScanSummary& summary) 
   };
 }
 
-// --- Field map
+// --- Field map and decay
 
-/// Puts a field map in its place, times `factor`, and returns what was done beside it.
-using PutFieldMap = std::function<std::string(Scan&, std::int64_t slice, double factor)>;
+/// A map of real numbers at the voxels of the scan.
+struct MapPiece {
+  const char *dataset, *words;  ///< "/field_map", "a field map"
+  const std::string& path;
+};
 
-PutFieldMap interpolated_map(const std::string& path, Volume map, const ScanSummary& summary) {
+/// The values of a map at the voxels of a scan, and what was done beside taking them.
+struct MapValues {
+  Array<double> values{};
+  std::string how{};
+};
+using MapOfScan = std::function<MapValues(const Scan&, std::int64_t slice)>;
+
+MapOfScan interpolated_map(const MapPiece& piece, Volume map, const ScanSummary& summary) {
+  const std::string path = piece.path, words = piece.words;
   const auto volume = std::make_shared<const Volume>(std::move(map));
   for (int axis = 0; axis < 3; ++axis)
     if (summary.geometry.matrix_size[axis] > 1 && !(summary.geometry.fov_mm[axis] > 0))
-      throw Error(path, "a known FOV of " + summary.path + ", to find its voxels in the field map",
+      throw Error(path, "a known FOV of " + summary.path + ", to find its voxels in " + words,
                   "none along " + std::string(1, "xyz"[axis]),
                   "give it with " + option_words("fov-mm", "X,Y,Z"));
-  return [=, of_scan = summary.path](Scan& scan, std::int64_t, double factor) {
+  return [=, of_scan = summary.path](const Scan& scan, std::int64_t) {
     const auto seen = interpolated_at_voxels(*volume, shown_geometry(scan), path);
     const auto inside = seen.values.size() - seen.voxels_outside;
     if (2 * inside < seen.values.size())
-      throw Error(path, "a field map of the same place: at least half of the voxels of " + of_scan,
+      throw Error(path, words + " of the same place: at least half of the voxels of " + of_scan,
                   fmt::format("{} of {}", inside, seen.values.size()),
                   "check the place (of NIfTI: sform, qform) of the one and position, directions and FOV of "
                   "the other ('fhd info')");
-    auto [omega, outside] = interpolated_at_voxels(*volume, scan.geometry, path);
-    for (float& value : omega) value = static_cast<float>(value * factor);
-    const auto count = omega.size();
-    scan.field_map = std::move(omega);
-    std::string how = ", interpolated at the voxels";
+    const auto [values, outside] = interpolated_at_voxels(*volume, scan.geometry, path);
+    MapValues found{converted<double>(values), ", interpolated at the voxels"};
     if (outside > 0)
-      how += fmt::format("; {} of {} lie outside of it and have its nearest value", outside, count);
-    return how;
+      found.how +=
+          fmt::format("; {} of {} lie outside of it and have its nearest value", outside, values.size());
+    return found;
   };
 }
 
@@ -403,11 +417,11 @@ bool have_voxels_of(const ScanSummary& scan, const std::vector<Geometry>& map) {
   return true;
 }
 
-/// Returns the field map of an HDF5 file that says where it lies, if that is not on the voxels of the scan; else nothing.
-std::optional<Volume> volume_elsewhere(const std::string& path, const ScanSummary& scan) {
-  const auto file = hdf5::File::open(path);
-  if (!holds(file, field_name) || !file.has_attribute("/", "fov_mm")) return {};
-  const auto map = file.dataset(field_name);
+/// Returns the map of an HDF5 file that says where it lies, if that is not on the voxels of the scan; else nothing.
+std::optional<Volume> volume_elsewhere(const MapPiece& piece, const ScanSummary& scan) {
+  const auto file = hdf5::File::open(piece.path);
+  if (!holds(file, piece.dataset) || !file.has_attribute("/", "fov_mm")) return {};
+  const auto map = file.dataset(piece.dataset);
   auto n = map.extents();
   if (n.size() == 3) n.insert(n.begin(), 1);
   const auto fits = [](std::int64_t extent) { return extent >= 1 && extent <= largest_matrix; };
@@ -433,44 +447,96 @@ std::optional<Volume> volume_elsewhere(const std::string& path, const ScanSummar
   return volume;
 }
 
-PutFieldMap open_hdf5_map(const ReadOptions& options, const ScanSummary& summary) {
+MapOfScan open_hdf5_map(const MapPiece& piece, const ScanSummary& summary) {
   const auto& n = summary.geometry.matrix_size;
-  const auto& path = options.outside.field_map;
-  if (auto volume = volume_elsewhere(path, summary))
-    return interpolated_map(path, std::move(*volume), summary);
+  if (auto volume = volume_elsewhere(piece, summary))
+    return interpolated_map(piece, std::move(*volume), summary);
+  const auto expected =
+      fmt::format("{}: {} [z][y][x], or a NIfTI image (.nii, .nii.gz)", piece.words, piece.dataset);
   const auto file = std::make_shared<hdf5::File>(
-      open_agreeing(path, field_name, "a field map: /field_map [z][y][x], or a NIfTI image (.nii, .nii.gz)",
-                    {n[2], n[1], n[0]}, "the matrix", summary,
-                    "give a field map on these voxels, or one that says where it lies: a NIfTI image, or the "
-                    "file of 'fhd fieldmap'"));
-  return [file, precision = options.precision](Scan& scan, std::int64_t slice, double factor) {
-    const auto map = file->dataset(field_name);
-    auto omega = map.read<double>(scan.geometry.image_shape(),
-                                  map.extents().size() == 4 ? hdf5::Extents{slice} : hdf5::Extents{});
-    for (double& value : omega) value *= factor;
-    scan.field_map = converted<float>(omega);
-    if (precision == Precision::double_precision) scan.field_map_in_double = std::move(omega);
-    return std::string();
+      open_agreeing(piece.path, piece.dataset, expected.c_str(), {n[2], n[1], n[0]}, "the matrix", summary,
+                    fmt::format("give {} on these voxels, or one that says where it lies: a NIfTI image, or "
+                                "the file of 'fhd fieldmap'",
+                                piece.words)));
+  return [file, dataset = piece.dataset](const Scan& scan, std::int64_t slice) {
+    const auto map = file->dataset(dataset);
+    return MapValues{map.read<double>(scan.geometry.image_shape(),
+                                      map.extents().size() == 4 ? hdf5::Extents{slice} : hdf5::Extents{})};
   };
+}
+
+/// Opens a map, which needs the times of the samples.
+MapOfScan open_map(const MapPiece& piece, const ScanSummary& summary) {
+  const auto& path = piece.path;
+  if (!summary.has_sample_time)
+    throw Error(
+        path, fmt::format("sample times in {}, without which {} cannot be used", summary.path, piece.words),
+        "none", "write them into an fhd HDF5 file ('fhd convert' makes one) as /sample_time_s, [sample], s");
+  const bool is_nifti = path.ends_with(".nii") || path.ends_with(".nii.gz");
+  return is_nifti ? interpolated_map(piece, read_nifti_volume(path), summary) : open_hdf5_map(piece, summary);
 }
 
 Correction open_outside_field_map(const ReadOptions& options, ScanSummary& summary) {
   const auto& path = options.outside.field_map;
-  if (!summary.has_sample_time)
-    throw Error(path, "sample times in " + summary.path + ", without which no field map can be used", "none",
-                "write them into an fhd HDF5 file ('fhd convert' makes one) as /sample_time_s, [sample], s");
-  const bool is_nifti = path.ends_with(".nii") || path.ends_with(".nii.gz");
-  const auto put =
-      is_nifti ? interpolated_map(path, read_nifti_volume(path), summary) : open_hdf5_map(options, summary);
+  const auto map = open_map({field_name, "a field map", path}, summary);
   const bool in_hz = options.outside.field_map_unit == FieldMapUnit::hz;
   const auto remark = fmt::format("the field map was taken from {}{}, in {}", path,
                                   in_place_of(summary.has_field_map), in_hz ? "Hz" : "rad/s");
   summary.has_field_map = true;
+  const bool in_double = options.precision == Precision::double_precision && !path.ends_with(".nii") &&
+                         !path.ends_with(".nii.gz");
   return [=, of_scan = summary](Scan& scan, VolumeContext& context) {
-    scan.field_map_in_double = {};
-    const auto how = put(scan, slice_by_counter(of_scan, context.slice), in_hz ? 2 * std::numbers::pi : 1);
+    auto [omega, how] = map(scan, slice_by_counter(of_scan, context.slice));
+    for (double& value : omega) value *= in_hz ? 2 * std::numbers::pi : 1;
+    scan.field_map = converted<float>(omega);
+    scan.field_map_in_double = in_double && how.empty() ? std::move(omega) : Array<double>();
     scan.messages.push_back({"field_map", Severity::note, remark + how});
     note_time_origin(of_scan, scan);
+  };
+}
+
+Correction open_outside_decay(const ReadOptions& options, ScanSummary& summary) {
+  const auto& path = options.outside.decay;
+  const auto map = open_map({decay_name, "a map of decay", path}, summary);
+  const auto remark =
+      fmt::format("the map of decay was taken from {}{}, in 1/s", path, in_place_of(summary.has_decay));
+  summary.has_decay = true;
+  return [=, of_scan = summary](Scan& scan, VolumeContext& context) {
+    const auto [rates, how] = map(scan, slice_by_counter(of_scan, context.slice));
+    scan.decay_per_s = converted<float>(rates);
+    scan.messages.push_back({"decay", Severity::note, remark + how});
+    note_time_origin(of_scan, scan);
+  };
+}
+
+// --- Fields
+
+Correction open_outside_fields(const ReadOptions& options, ScanSummary& summary) {
+  const auto path = options.outside.fields;
+  static_cast<void>(read_fields(path, 0, 0, summary.samples_per_scan));
+  summary.has_fields = true;
+  return [=, of_scan = summary](Scan& scan, VolumeContext& context) {
+    put_fields(read_fields(path, slice_by_counter(of_scan, context.slice), context.repetition,
+                           scan.kspace.sample_count()),
+               path, scan);
+    if (scan.kspace.sample_count() != of_scan.samples_per_scan) context.readout_length = 0;
+  };
+}
+
+Correction open_gradient_coefficients(const ReadOptions& options, ScanSummary& summary) {
+  const auto& path = options.outside.gradient_coefficients;
+  const auto harmonics = read_gradient_harmonics(path);
+  summary.has_fields = true;
+  return [=](Scan& scan, VolumeContext&) {
+    if (!scan.fields) scan.fields.emplace();
+    auto& moved = scan.fields->displacement_mm;
+    moved = displacement_of(harmonics, scan.geometry, scan.fields->axes);
+    float farthest = 0;
+    for (const float value : moved) farthest = std::max(farthest, std::abs(value));
+    scan.messages.push_back(
+        {"gradient_coefficients", Severity::note,
+         fmt::format("gradients are not linear, as {} says: places move by up to {:.2g} mm along an axis",
+                     path, farthest)});
   };
 }
 
@@ -495,6 +561,9 @@ void add_outside_pieces(ScanFile& file, const ReadOptions& options) {
   add(outside.sensitivity_maps, open_outside_maps);
   add(outside.noise, open_outside_noise);
   add(outside.field_map, open_outside_field_map);
+  add(outside.decay, open_outside_decay);
+  add(outside.fields, open_outside_fields);
+  add(outside.gradient_coefficients, open_gradient_coefficients);
   summary.outside_pieces = outside.given();
   for (const auto& [what, path] : summary.outside_pieces) summary.facts.emplace_back(what + " from", path);
 }

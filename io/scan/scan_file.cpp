@@ -22,7 +22,10 @@ std::vector<std::pair<std::string, std::string>> OutsidePieces::given() const {
   std::vector<std::pair<std::string, std::string>> pieces{{"trajectory", trajectory},
                                                           {"sensitivity maps", sensitivity_maps},
                                                           {"noise", noise},
-                                                          {"field map", field_map}};
+                                                          {"field map", field_map},
+                                                          {"decay", decay},
+                                                          {"fields", fields},
+                                                          {"gradient coefficients", gradient_coefficients}};
   std::erase_if(pieces, [](const auto& piece) { return piece.second.empty(); });
   return pieces;
 }

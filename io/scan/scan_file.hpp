@@ -48,6 +48,7 @@ enum class FieldMapUnit { rad_per_s, hz };
 struct OutsidePieces {
   std::string trajectory, sensitivity_maps, noise, field_map;
   FieldMapUnit field_map_unit = FieldMapUnit::rad_per_s;  ///< of `field_map`
+  std::string decay, fields, gradient_coefficients;
   /// Returns name and path of each piece that is given.
   std::vector<std::pair<std::string, std::string>> given() const;
 };
@@ -118,7 +119,8 @@ struct ScanSummary {
   double readout_time_s = 0;      ///< from one readout to the next, if each is an excitation; 0: not known
   bool states_directions = true;  ///< of the axes in the patient; else those of `geometry` are assumed
   bool cartesian = false;         ///< every sample lies on an integer k-space position
-  bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
+  bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false, has_decay = false,
+       has_fields = false;
   bool follows_sequence =
       false;  ///< positions and times are of the Pulseq sequence OutsidePieces::trajectory
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some

@@ -226,6 +226,8 @@ Sentences lost_parts(const Scan& scan, bool with_field_map_and_times) {
       !scan.kspace.in_double.empty() || (scan.sensitivity_maps && !scan.sensitivity_maps->in_double.empty());
   if (in_double) say(lost, "Values are rounded to single precision.");
   if (with_field_map_and_times && scan.field_map) say(lost, "The field map is not written.");
+  if (scan.decay_per_s) say(lost, "The map of decay is not written.");
+  if (scan.fields) say(lost, "The fields are not written.");
   if (scan.noise) say(lost, "The noise is not written.");
   if (scan.calibration) say(lost, "The separate calibration readouts are not written.");
   if (with_field_map_and_times && scan.sample_time_s) say(lost, "The sample times are not written.");

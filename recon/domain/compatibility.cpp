@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "recon/domain/option_words.hpp"
+#include "recon/domain/scan.hpp"
 #include "recon/error.hpp"
 
 namespace fhd {
@@ -28,7 +29,7 @@ constexpr Name names[] = {{"a method other than cg", "method"},
                           {"frames", ""},
                           {"", "noise-map"},
                           {"", "noise-map", "exact"},
-                          {"a field map", ""},
+                          {"a field map or fields or decay", ""},
                           {"several GPUs or processes for one volume", ""},
                           {"", "field-map", "auto"},
                           {"", "maps"},
@@ -90,6 +91,10 @@ std::string name_of(Feature feature) {
   }
   const auto kind = static_cast<std::size_t>(feature) - static_cast<std::size_t>(Feature::sparse);
   return option_words("regularizer", names_of(SparseKind{})[kind]);
+}
+
+bool has_field(const Scan& scan) {
+  return scan.fields || ((scan.field_map || scan.decay_per_s) && scan.sample_time_s);
 }
 
 Features features_of(const Settings& settings) {

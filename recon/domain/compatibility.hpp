@@ -24,7 +24,7 @@ enum class Feature {
   frames,
   noise_map,
   exact_noise_map,
-  field_map,
+  field_map,          ///< or fields, or decay: phases that are not k . r alone
   several_processes,  ///< or GPUs, for one volume
   echo_field_map,     ///< a field map that is made of the echoes of the scan
   given_maps,         ///< sensitivity maps from a file of their own
@@ -50,6 +50,10 @@ class Features {
  private:
   std::bitset<feature_count> bits_;
 };
+
+struct Scan;
+/// Returns whether a scan has phases beside k . r, or decay, that are part of its encoding.
+bool has_field(const Scan& scan);
 
 /// Returns the features that the settings ask for.
 Features features_of(const Settings& settings);

@@ -54,7 +54,10 @@ struct Certificate {
   double forward_error = -1;             ///< of F rho
   double adjoint_error = -1;             ///< of F^H d
   double normal_error = -1;              ///< of F^H F rho as the solver applied it (Toeplitz)
-  double adjointness = -1;               ///< |<F rho, d> - <rho, F^H d>| / (|F rho| |d|)
+  /// The largest error of a single voxel or sample, also of those where an approximation of the phases is worst: where they
+  /// and off-resonance are largest, and at the edge of the object; < 0 where all phases are k . r.
+  double worst_error = -1;
+  double adjointness = -1;  ///< |<F rho, d> - <rho, F^H d>| / (|F rho| |d|)
   /// |F^H(d - F rho) - lambda W^H W rho| / |F^H d| without the Toeplitz form, or a little more: the residual
   /// with it, of all voxels, and how far the exact one is from that at the voxels checked.
   double true_residual = -1;

@@ -125,6 +125,86 @@ bool are_within(double most, std::int64_t count, const double* numbers) {
   return others == 0;
 }
 
+/// Throws Error unless each of three directions is a unit vector at right angles to the others.
+void require_directions(const std::array<std::array<double, 3>, 3>& axes, const std::string& name) {
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b) {
+      double product = 0;
+      for (int i = 0; i < 3; ++i) product += axes[a][i] * axes[b][i];
+      if (!(std::abs(product - (a == b)) <= 0.01))
+        throw Error(name, "unit vectors at right angles, in LPS", "others");
+    }
+}
+
+/// Returns the largest value of each function at the centre, edges and corners of the field of view.
+std::vector<double> largest_values(const Fields& fields, Geometry geometry) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (geometry.matrix_size[axis] > 1) geometry.matrix_size[axis] = 3, geometry.fov_mm[axis] *= 1.5;
+  const auto positions = positions_in_magnet_m(geometry, fields);
+  const auto points = positions.extent(1);
+  std::vector<double> largest;
+  for (const auto function : fields.functions) {
+    auto& value = largest.emplace_back(0);
+    for (std::int64_t p = 0; p < points; ++p)
+      value = std::max(
+          value,
+          std::abs(value_of(function, {positions[p], positions[points + p], positions[2 * points + p]})));
+  }
+  return largest;
+}
+
+/// Throws Error where a term reaches phases that no scan has; lengths in mm in place of m are the usual reason.
+void require_usual_phases(const Fields& fields, const Geometry& geometry, const std::string& name) {
+  constexpr double most = 1e5;
+  const auto largest = largest_values(fields, geometry);
+  const auto samples = fields.coefficients.extent(1);
+  for (std::size_t term = 0; term < largest.size(); ++term) {
+    const auto* const row = fields.coefficients.data() + static_cast<std::int64_t>(term) * samples;
+    double coefficient = 0;
+    for (std::int64_t m = 0; m < samples; ++m) coefficient = std::max(coefficient, std::abs(row[m]));
+    const double phase = coefficient * largest[term];
+    if (phase <= most) continue;
+    const auto function = fields.functions[term];
+    const int order = order_of(function);
+    const double of_metres = phase / std::pow(1000, std::max(order, 1));
+    const bool is_usual = of_metres >= 1e-3 && of_metres <= 1e3;
+    throw Error(name + " of " + names_of(function)[static_cast<std::size_t>(function)],
+                "phases up to " + number(most) + " rad within the field of view", number(phase) + " rad",
+                (is_usual ? number(of_metres) + " rad would be usual: were mm given for m? Their unit is "
+                          : "their unit is ") +
+                    (order == 0 ? "rad" : "rad/m^" + std::to_string(order)));
+  }
+}
+
+void require_fields(const Scan& scan, const std::string& subject) {
+  const auto& [functions, coefficients, axes, displacement_mm] = *scan.fields;
+  const auto name = subject + ": field coefficients";
+  for (const auto function : functions)
+    if (static_cast<std::size_t>(function) >= names_of(function).size())
+      throw Error(name, "functions of the table, 0 ... " + std::to_string(names_of(function).size() - 1),
+                  std::to_string(static_cast<int>(function)));
+  require_directions(axes, subject + ": axes of the fields");
+  if (!displacement_mm.empty()) {
+    const Shape image = scan.geometry.image_shape();
+    require_shape(displacement_mm, {3, image[0], image[1], image[2]}, subject + ": displacement");
+    require_finite(displacement_mm, subject + ": displacement");
+  }
+  if (functions.empty()) return;
+  require_shape(coefficients, {static_cast<std::int64_t>(functions.size()), scan.kspace.sample_count()},
+                name);
+  require_finite(coefficients, name);
+  require_usual_phases(*scan.fields, scan.geometry, name);
+}
+
+void require_decay(const Scan& scan, const std::string& name) {
+  require_shape(*scan.decay_per_s, scan.geometry.image_shape(), name);
+  require_finite(*scan.decay_per_s, name);
+  const float least = *std::min_element(scan.decay_per_s->begin(), scan.decay_per_s->end());
+  if (least < 0) throw Error(name, "1/T2* >= 0 in 1/s", number(least));
+  if (!scan.sample_time_s)
+    throw Error(name, "the times of the samples, without which no decay can be used", "none");
+}
+
 }  // namespace
 
 void require_positions(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
@@ -160,6 +240,8 @@ void Scan::validate(const std::string& subject) const {
     require_shape(*sample_time_s, {kspace.sample_count()}, subject + ": sample times");
     require_finite(*sample_time_s, subject + ": sample times");
   }
+  if (decay_per_s) require_decay(*this, subject + ": decay");
+  if (fields) require_fields(*this, subject);
   for (int axis = 0; axis < 3; ++axis)
     if (cropped_matrix_size[axis] < 0 || cropped_matrix_size[axis] > geometry.matrix_size[axis])
       throw Error(subject + ": matrix to crop to",

@@ -68,6 +68,8 @@ Scan in_order(const AxisOrder& order, Scan scan) {
   }
   if (scan.field_map) reshape(*scan.field_map, image);
   reshape(scan.field_map_in_double, image);
+  if (scan.decay_per_s) reshape(*scan.decay_per_s, image);
+  if (scan.fields) reshape(scan.fields->displacement_mm, {3, image[0], image[1], image[2]});
   return scan;
 }
 

@@ -18,6 +18,8 @@
 
 namespace fhd {
 
+struct Scan;
+
 // Services for a reconstruction that change nothing in its image: a cache, a second image, and a check that shares no
 // code with it (validation/certificate).
 
@@ -43,6 +45,7 @@ struct VerifierInput {
   std::int64_t coil_count = 1;
   const Array<float>* field_map = nullptr;       ///< rad/s, [z][y][x]; null where it is not part of E
   const Array<double>* sample_time_s = nullptr;  ///< s, [sample]
+  const Scan* full_equation = nullptr;           ///< with the fields and the decay of E; null: there are none
   const Array<double>* weights = nullptr;        ///< [sample], that multiply the samples of E^H d; null: 1
 
   Array<Complex<T>> image{};        ///< rho, [z][y][x]

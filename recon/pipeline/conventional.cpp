@@ -68,7 +68,10 @@ std::vector<Image> conventional_images(Measurements<T>& data, const std::optiona
   const bool is_last = data.volume_count() == 1;           // further volumes will ask for the transform again
   if (gridded && is_last) operators.release_transforms();  // density compensation is what is worth keeping
   if (gridded) weights = &operators.density(log);
-  verify_first_image(images, data, weights, operators.promised_accuracy(), context);
+  const double promised =
+      std::max(operators.promised_accuracy(),
+               fields && !fields->is_exact() ? field_accuracy(transform_settings(context.settings)) : 0.0);
+  verify_first_image(images, data, weights, fields.has_value(), promised, context);
 
   const Shape coil_images{data.scan.kspace.coil_count(), images.extent(1), images.extent(2),
                           images.extent(3)};

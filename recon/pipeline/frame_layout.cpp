@@ -136,6 +136,12 @@ Scan with_samples(const Scan& scan, const std::vector<std::int64_t>& samples) {
   }
   if (scan.noise) part.noise.emplace(view_of(*scan.noise));
   if (scan.field_map) part.field_map.emplace(view_of(*scan.field_map));
+  if (scan.decay_per_s) part.decay_per_s.emplace(view_of(*scan.decay_per_s));
+  if (scan.fields) {
+    const auto& [functions, coefficients, axes, displacement_mm] = *scan.fields;
+    part.fields.emplace(Fields{functions, columns_of(coefficients, samples), axes});
+    if (!displacement_mm.empty()) part.fields->displacement_mm = view_of(displacement_mm);
+  }
   if (scan.sample_time_s) part.sample_time_s.emplace(columns_of(*scan.sample_time_s, samples));
   return part;
 }

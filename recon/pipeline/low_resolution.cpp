@@ -45,10 +45,17 @@ Scan at_low_resolution(const Scan& scan, const std::array<int, 3>& matrix_size,
   low.kspace.values = columns_of(scan.kspace.values, samples);
   if (scan.sensitivity_maps)
     low.sensitivity_maps.emplace().values = smaller_maps(scan.sensitivity_maps->values, matrix_size);
-  if (scan.field_map) {
+  const auto smaller = [&](const Array<float>& map) {
     const auto image = scan.geometry.image_shape();
-    const auto omega = one_of(*scan.field_map, Shape{1, image[0], image[1], image[2]}, 0);
-    low.field_map = smaller_maps(omega, matrix_size).reshaped(low.geometry.image_shape());
+    return smaller_maps(one_of(map, Shape{1, image[0], image[1], image[2]}, 0), matrix_size)
+        .reshaped(low.geometry.image_shape());
+  };
+  if (scan.field_map) low.field_map = smaller(*scan.field_map);
+  if (scan.decay_per_s) low.decay_per_s = smaller(*scan.decay_per_s);
+  if (scan.fields) {
+    const auto& [functions, coefficients, axes, displacement_mm] = *scan.fields;
+    low.fields.emplace(Fields{functions, columns_of(coefficients, samples), axes});
+    if (!displacement_mm.empty()) low.fields->displacement_mm = smaller_maps(displacement_mm, matrix_size);
   }
   if (scan.sample_time_s) low.sample_time_s = columns_of(*scan.sample_time_s, samples);
   return low;

@@ -14,9 +14,10 @@
 #include "recon/coils/noise.hpp"
 #include "recon/domain/compatibility.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/encoding/field_phase.hpp"
+#include "recon/encoding/field_phase.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/prepare.hpp"
-#include "recon/transform/direct/direct.hpp"
 
 namespace fhd {
 namespace {
@@ -98,22 +99,17 @@ KSpace with_noise(const KSpace& kspace, const Array<Complex<float>>& noise) {
 
 /// Returns the samples of a point of magnitude 1 at voxel x, y, z of the scan.
 KSpace samples_of_point(const Scan& scan, const std::array<int, 3>& voxel) {
-  const auto& n = scan.geometry.matrix_size;
-  const std::int64_t samples = scan.trajectory.sample_count(), coils = scan.kspace.coil_count(),
-                     voxels = scan.geometry.voxel_count(), at = row_major(voxel, n);
-  const bool in_field = scan.field_map && scan.sample_time_s;
-  Array<double> point({in_field ? 4 : 3, 1}), positions({in_field ? 4 : 3, samples});
-  for (int axis = 0; axis < 3; ++axis) point[axis] = double(voxel[axis] - n[axis] / 2) / n[axis];
-  std::copy_n(scan.trajectory.k.data(), 3 * samples, positions.data());
-  if (in_field) {
-    point[3] = (*scan.field_map)[at] / (2 * std::numbers::pi);
-    std::copy_n(scan.sample_time_s->data(), samples, positions.data() + 3 * samples);
-  }
-  Array<Complex<double>> seen({coils, 1});
+  const std::int64_t coils = scan.kspace.coil_count(), voxels = scan.geometry.voxel_count(),
+                     at = row_major(voxel, scan.geometry.matrix_size);
+  PhaseTerms terms = all_terms(scan);
+  terms.basis = columns_of(terms.basis, std::vector{at});
+  if (!terms.decay_per_s.empty()) terms.decay_per_s = columns_of(terms.decay_per_s, std::vector{at});
+  Array<Complex<double>> seen({coils, 1, 1, 1}), samples({coils, scan.trajectory.sample_count()});
   for (std::int64_t coil = 0; coil < coils; ++coil)
     seen[coil] =
         scan.sensitivity_maps ? Complex<double>(scan.sensitivity_maps->values[coil * voxels + at]) : 1.0;
-  return {converted<Complex<float>>(general_sum(point, positions, -1, seen))};
+  make_phase_transform<double>(terms, {1, 1, 1}, Device::cpu())->forward(seen, samples);
+  return {converted<Complex<float>>(samples)};
 }
 
 /// Returns the centre, and half of the way from there to every face.

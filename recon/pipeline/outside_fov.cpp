@@ -325,6 +325,8 @@ bool looks_beyond_fov(const Settings& settings) {
 std::string bound_to_fov(const Scan& scan, const Settings& settings) {
   if (decide_coils_of(scan, settings).maps_from_scan)
     return "its sensitivity maps end there; " + option_words("coils", "espirit") + " finds larger ones";
+  if (scan.decay_per_s || (scan.fields && !scan.fields->displacement_mm.empty()))
+    return "its map of decay or of displacement ends there";
   return scan.field_map ? "its field map ends there" : "";
 }
 

@@ -10,6 +10,7 @@
 #include "recon/array/central_part.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/array/fft.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/frame_layout.hpp"
@@ -82,7 +83,8 @@ MissingSide missing_side(const Trajectory& trajectory, const std::array<int, 3>&
 }
 
 MissingSide missing_side(const Scan& scan) {
-  if (scan.field_map) throw refusal("a scan without a field map", "one with it", "leave one of them out");
+  if (scan.field_map || has_field(scan))
+    throw refusal("a scan without a field map, fields or decay", "one with it", "leave one of them out");
   if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
     throw refusal("sensitivity maps, or one coil",
                   std::to_string(scan.kspace.coil_count()) + " coils without maps",

@@ -5,6 +5,7 @@
 
 #include "recon/array/fft.hpp"
 #include "recon/array/linear_algebra.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/pipeline/noise_map.hpp"
 
 namespace fhd {
@@ -88,8 +89,8 @@ std::vector<double> variances_of(Array<Complex<double>> system, const Array<Comp
 
 void require_lattice(const Scan& scan, bool has_maps) {
   const std::int64_t coils = scan.kspace.coil_count();
-  if (scan.field_map && scan.sample_time_s)
-    throw Error(subject, "a scan without a field map", "one with it", remedy);
+  if (has_field(scan))
+    throw Error(subject, "a scan without a field map, fields or decay", "one with it", remedy);
   if (!has_maps && coils > 1)
     throw Error(subject, "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
                 remedy);

@@ -44,10 +44,11 @@ void check_solution(Solution<T>& solution, const Model<T>& model, const Measurem
                     TrajectoryOperators<T>& operators, const Context& context);
 
 /// Verifies a method without a system to solve by the first volume: the first of its coil images [coil][z][y][x] against
-/// F^H (w d); `weights` is [sample], or null for 1.
+/// F^H (w d); `weights` is [sample], or null for 1. `in_fields`: F has the field map and the fields of the scan.
 template <class T>
 void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
-                        const Array<double>* weights, double promised_accuracy, const Context& context);
+                        const Array<double>* weights, bool in_fields, double promised_accuracy,
+                        const Context& context);
 
 /// Noise in the place of the samples of a scan, as the searches by the noise ask for it (risk.hpp).
 template <class T>

@@ -89,6 +89,7 @@ void keep_samples(Scan& scan, const std::vector<std::int64_t>& kept) {
   scan.kspace.values = columns_of(scan.kspace.values, kept);
   scan.kspace.in_double = columns_of(scan.kspace.in_double, kept);
   if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, kept);
+  if (scan.fields) scan.fields->coefficients = columns_of(scan.fields->coefficients, kept);
 }
 
 Scan inside_matrix(Scan scan, std::int64_t length, const std::string& cause) {

@@ -20,6 +20,8 @@ class Certificate(TypedDict):
     """of F^H d"""
     normal_error: Optional[float]
     """of F^H F rho as the solver applied it"""
+    worst_error: Optional[float]
+    """of a single voxel or sample, also where phases beside k . r are largest"""
     adjointness: Optional[float]
     """|<F rho, d> - <rho, F^H d>| / (|F rho| |d|)"""
     true_residual: Optional[float]

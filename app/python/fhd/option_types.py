@@ -38,6 +38,13 @@ class FileOptions(TypedDict, total=False):
     """noise for whitening: ISMRMRD (readouts flagged as noise, else all), HDF5 (/noise), or BART .cfl"""
     field_map_unit: Literal["rad/s", "hz"] | None
     """of `field_map` [rad/s]"""
+    r2star: Path | None
+    """decay, 1/T2* in 1/s: NIfTI or HDF5 (/r2star), as `field_map`"""
+    fields: Path | None
+    """measured fields that are not linear in space: HDF5 (/field_coefficients [term][sample] in rad/m^n, /field_basis),
+    of MatMRI, or text with a line for each sample; x, y, z among them replace the trajectory"""
+    gradient_coefficients: Path | None
+    """spherical harmonics of gradients that are not linear: Siemens .grad"""
     trust_input: bool | None
     """read files in this process, without limits of memory and time: for files of your own"""
     input_memory: float | None
@@ -164,6 +171,9 @@ class ArrayOptions(TypedDict, total=False):
     girf: Path | None
     """impulse responses of the gradients, which turn the trajectory into the one that was played: HDF5 with /girf
     [axis][frequency] and /frequency_hz"""
+    concomitant: float | Literal["auto"] | None
+    """phases of concomitant (Maxwell) fields, from the gradients that the trajectory tells and the field strength in T;
+    auto: that of the header [not part of the model]"""
 
 
 class ReadOptions(FileOptions, total=False):

@@ -331,7 +331,7 @@ TEST(NoiseMap, is_refused_before_the_work_where_that_is_known) {
   EXPECT_CONTAINS(refused({0}, no_maps, scan), "expected sensitivity maps, or one coil, found 8 coils");
   scan.field_map.emplace(scan.geometry.image_shape());
   scan.sample_time_s.emplace(Shape{scan.kspace.sample_count()});
-  EXPECT_CONTAINS(refused({0}, {}, scan), "expected a scan without a field map");
+  EXPECT_CONTAINS(refused({0}, {}, scan), "expected a scan without a field map, fields or decay");
   scan.noise->fill_zero();
   EXPECT_CONTAINS(refused({4}, {}, scan), "found noise readouts of zeros");
 }

@@ -224,8 +224,9 @@ TEST(PartialFourier, refuses_scans_that_it_does_not_fit) {
                                                 "leave out --coils none");
   Scan with_field(partial.scan);
   with_field.field_map = partial.field_map;
-  EXPECT_EQ(line_of(with_field, {by_phase()}),
-            subject + "a scan without a field map, found one with it; leave one of them out");
+  EXPECT_EQ(
+      line_of(with_field, {by_phase()}),
+      subject + "a scan without a field map, fields or decay, found one with it; leave one of them out");
   Scan shifted(partial.scan);
   for (auto& k : shifted.trajectory.k) k *= 0.99;
   EXPECT_EQ(
