@@ -74,7 +74,7 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const devic
     plan.available_bytes = device::memory_use(gpu.device).free_bytes;
     rates = measure_rates(gpu.device);
   } catch (const Error& error) {
-    rates = assumed_gpu_rates();
+    rates = assumed_rates(gpu.device);
     plan.assumed_rates = true;
     plan.refusal = error.what();
   }

@@ -14,15 +14,11 @@ void for_each_with_coils(Device device, std::int64_t count, const F& f) {
   for_each_index(device, count, f, 1 << 11);
 }
 
-/// S(c, p) of maps [coil][voxel], turned where a field map says so: S(c, p) turn(p).
+/// S(c, p) of maps [coil][voxel].
 template <class T>
 struct MapValues {
   const Complex<T>* maps;
-  const Complex<T>* turn;  ///< [voxel], or null
   std::int64_t size, voxels;
-  FHD_HOST_DEVICE Complex<T> at(std::int64_t i, std::int64_t p) const {
-    return turn == nullptr ? maps[i] : turn[p] * maps[i];
-  }
 };
 
 /// coil_images(c, p) = S(c, p) image(p), or that much more where it `adds`
@@ -36,7 +32,7 @@ struct ApplyMaps {
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
     const Complex<T> rho = image[p];
     for (std::int64_t i = p; i < s.size; i += s.voxels)
-      coil_images[i] = adds ? coil_images[i] + s.at(i, p) * rho : s.at(i, p) * rho;
+      coil_images[i] = adds ? coil_images[i] + s.maps[i] * rho : s.maps[i] * rho;
   }
 };
 
@@ -50,7 +46,7 @@ struct CombineCoils {
   bool adds;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
     Complex<T> sum;
-    for (std::int64_t i = p; i < s.size; i += s.voxels) sum += conj(s.at(i, p)) * coil_images[i];
+    for (std::int64_t i = p; i < s.size; i += s.voxels) sum += conj(s.maps[i]) * coil_images[i];
     image[p] = adds ? image[p] + sum : sum;
   }
 };
@@ -257,35 +253,37 @@ struct InverseSpectrum {
   }
 };
 
-/// turn(p) = exp(-i omega(p) time), the angle in double
+/// turn(p) = exp(-i sum over l of kappa_l b_l(p) - R(p) time), the angle in double; decay null for R = 0
 template <class T>
-struct TurnAtTime {
-  static constexpr const char* name = "turning by the field map";
-  const float* omega;
+struct TurnByFields {
+  static constexpr const char* name = "turning by fields";
+  const double *basis, *kappa, *decay;  ///< [term][voxel], [term], [voxel]
+  std::int64_t terms, voxels;
   double time_s;
   Complex<T>* turn;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
-    const double angle = -static_cast<double>(omega[p]) * time_s;
-    turn[p] = Complex<T>(Complex<double>(std::cos(angle), std::sin(angle)));
+    double angle = 0;
+    for (std::int64_t l = 0; l < terms; ++l) angle -= kappa[l] * basis[l * voxels + p];
+    const double size = decay == nullptr ? 1 : std::exp(-decay[p] * time_s);
+    turn[p] = Complex<T>(Complex<double>(size * std::cos(angle), size * std::sin(angle)));
   }
 };
 
-/// Samples of a time segment: out(c, m) += b(m) samples(c, m), or, the adjoint, out(c, m) = conj(b(m))
-/// samples(c, m)
-template <class T, bool adjoint>
-struct WeightSamples {
-  static constexpr const char* name =
-      adjoint ? "weighting samples for a time segment" : "adding the samples of a time segment";
-  const Complex<T>*weights, *samples;
-  std::int64_t size, sample_count;
-  Complex<T>* out;
-  FHD_HOST_DEVICE void operator()(std::int64_t m) const {
-    const Complex<T> b = adjoint ? conj(weights[m]) : weights[m];
-    for (std::int64_t i = m; i < size; i += sample_count)
-      if constexpr (adjoint)
-        out[i] = b * samples[i];
+/// to(c, i) = f(i) from(c, i), or that much more where it `adds`; with conj(f(i)) where it `conjugates`. i is a voxel or a
+/// sample.
+template <class T, bool conjugates, bool adds>
+struct MultiplyEach {
+  static constexpr const char* name = "multiplying by factors";
+  const Complex<T>*factors, *from;
+  std::int64_t size, count;
+  Complex<T>* to;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const {
+    const Complex<T> f = conjugates ? conj(factors[i]) : factors[i];
+    for (std::int64_t at = i; at < size; at += count)
+      if constexpr (adds)
+        to[at] += f * from[at];
       else
-        out[i] += b * samples[i];
+        to[at] = f * from[at];
   }
 };
 

@@ -1,9 +1,9 @@
 #include "recon/encoding/sense.hpp"
 
 #include <algorithm>
-#include <numbers>
 
 #include "recon/array/trace.hpp"
+#include "recon/encoding/field_phase.hpp"
 #include "recon/encoding/functors.hpp"
 #include "recon/transform/direct/direct.hpp"
 
@@ -29,35 +29,6 @@ Array<Complex<T>> coil_images_of(const Array<Complex<T>>& image, const Scan& sca
   return coil_images;
 }
 
-/// Voxels as points of four axes, x, y, z and omega / 2 pi, [axis][voxel]: k and time are those of the samples.
-Array<double> voxel_points(const Scan& scan) {
-  const auto [nx, ny, nz] = scan.geometry.matrix_size;
-  const std::int64_t voxels = scan.geometry.voxel_count();
-  Array<double> points({4, voxels});
-  const auto omega = [&](std::int64_t p) {
-    return scan.field_map_in_double.empty() ? static_cast<double>((*scan.field_map)[p])
-                                            : scan.field_map_in_double[p];
-  };
-  std::int64_t p = 0;
-  for (int z = 0; z < nz; ++z)
-    for (int y = 0; y < ny; ++y)
-      for (int x = 0; x < nx; ++x, ++p) {
-        points[p] = static_cast<double>(x - nx / 2) / nx;
-        points[voxels + p] = static_cast<double>(y - ny / 2) / ny;
-        points[2 * voxels + p] = static_cast<double>(z - nz / 2) / nz;
-        points[3 * voxels + p] = omega(p) / (2 * std::numbers::pi);
-      }
-  return points;
-}
-
-Array<double> sample_points(const Scan& scan) {
-  const auto& k = scan.trajectory.k;
-  Array<double> points({4, k.extent(1)});
-  std::copy(k.begin(), k.end(), points.begin());
-  std::copy(scan.sample_time_s->begin(), scan.sample_time_s->end(), points.begin() + k.size());
-  return points;
-}
-
 }  // namespace
 
 double image_bytes(const TransformSizes& sizes) {
@@ -69,14 +40,14 @@ double image_bytes(const TransformSizes& sizes) {
 template <class T>
 void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
                 Array<Complex<T>>& coil_images) {
-  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
+  const MapValues<T> s{maps.data(), maps.size(), image.size()};
   for_each_with_coils(image.device(), s.voxels, ApplyMaps<T>{s, image.data(), coil_images.data()});
 }
 
 template <class T>
 void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                    Array<Complex<T>>& image) {
-  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
+  const MapValues<T> s{maps.data(), maps.size(), image.size()};
   for_each_with_coils(image.device(), s.voxels, CombineCoils<T>{s, coil_images.data(), image.data(), false});
 }
 
@@ -121,28 +92,28 @@ SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> trans
 }
 
 template <class T>
-void SenseEncoding<T>::to_coils(const Complex<T>* image, const Complex<T>* turn, std::int64_t first,
-                                std::int64_t count, Complex<T>* coil_images) const {
+void SenseEncoding<T>::to_coils(const Complex<T>* image, std::int64_t first, std::int64_t count,
+                                Complex<T>* coil_images) const {
   const std::int64_t voxels = this->image().size();
   for (std::int64_t set = 0; set < sets(); ++set) {
-    const MapValues<T> s{maps(set).data() + first * voxels, turn, count * voxels, voxels};
+    const MapValues<T> s{maps(set).data() + first * voxels, count * voxels, voxels};
     for_each_with_coils(device(), voxels, ApplyMaps<T>{s, image + set * voxels, coil_images, set > 0});
   }
 }
 
 template <class T>
-void SenseEncoding<T>::from_coils(const Complex<T>* coil_images, const Complex<T>* turn, std::int64_t first,
-                                  std::int64_t count, bool adds, Complex<T>* image) const {
+void SenseEncoding<T>::from_coils(const Complex<T>* coil_images, std::int64_t first, std::int64_t count,
+                                  bool adds, Complex<T>* image) const {
   const std::int64_t voxels = this->image().size();
   for (std::int64_t set = 0; set < sets(); ++set) {
-    const MapValues<T> s{maps(set).data() + first * voxels, turn, count * voxels, voxels};
+    const MapValues<T> s{maps(set).data() + first * voxels, count * voxels, voxels};
     for_each_with_coils(device(), voxels, CombineCoils<T>{s, coil_images, image + set * voxels, adds});
   }
 }
 
 template <class T>
-void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Complex<T>* turn,
-                              const Array<Complex<T>>& images, Array<Complex<T>>& samples) const {
+void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
+                              Array<Complex<T>>& samples) const {
   const trace::Span span("E", "operator");
   const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size(),
                      all = images.size() / domain().size();
@@ -150,7 +121,7 @@ void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Comple
     for (std::int64_t coil = 0; coil < coils; coil += coils_at_once_) {
       const std::int64_t count = std::min(images_at_once_, all - first);
       for (std::int64_t i = 0; i < count; ++i)
-        to_coils(images.data() + (first + i) * domain().size(), turn, coil, coils_at_once_,
+        to_coils(images.data() + (first + i) * domain().size(), coil, coils_at_once_,
                  coil_images_.data() + i * of_part);
       auto part = part_of(samples, first * coils + coil, count * coils_at_once_);
       transform.forward(together(count * coils_at_once_), part);
@@ -159,7 +130,7 @@ void SenseEncoding<T>::encode(const FourierTransform<T>& transform, const Comple
 
 template <class T>
 void SenseEncoding<T>::combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
-                               const Complex<T>* turn, bool adds, Array<Complex<T>>& images) const {
+                               Array<Complex<T>>& images) const {
   const trace::Span span("E^H", "operator");
   const std::int64_t coils = maps_.extent(0), of_part = coils_at_once_ * image().size(),
                      all = images.size() / domain().size();
@@ -169,7 +140,7 @@ void SenseEncoding<T>::combine(const FourierTransform<T>& transform, const Array
       auto coil_images = together(count * coils_at_once_);
       transform.adjoint(part_of(samples, first * coils + coil, count * coils_at_once_), coil_images);
       for (std::int64_t i = 0; i < count; ++i)
-        from_coils(coil_images_.data() + i * of_part, turn, coil, coils_at_once_, adds || coil > 0,
+        from_coils(coil_images_.data() + i * of_part, coil, coils_at_once_, coil > 0,
                    images.data() + (first + i) * domain().size());
     }
 }
@@ -179,9 +150,11 @@ Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan
   require_shape(image, scan.geometry.image_shape(), "image");
   auto coil_images = coil_images_of(image, scan);
   const std::int64_t coils = coil_images.extent(0);
-  if (scan.field_map && scan.sample_time_s) {
-    const auto values = std::move(coil_images).reshaped({coils, image.size()});
-    return converted<Complex<T>>(general_sum(voxel_points(scan), sample_points(scan), -1, values));
+  if (has_off_resonance(scan) || has_fields(scan)) {
+    const auto transform = make_phase_transform<double>(all_terms(scan), scan.geometry.matrix_size, device);
+    Array<Complex<double>> samples(transform->samples_shape(coils), device);
+    transform->forward(converted<Complex<double>>(coil_images).to(device), samples);
+    return converted<Complex<T>>(samples);
   }
   const auto transform =
       make_direct_transform<T>(scan.trajectory, scan.geometry.matrix_size, device, {GpuSums::accurate});

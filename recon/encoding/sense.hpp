@@ -31,26 +31,12 @@ void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image);
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
 
-/// E of a scan: image [z][y][x] -> samples [coil][sample], or, with SenseEncoding, a stack of images [image][z][y][x] ->
-/// [image and coil][sample]. One thread at a time calls the encodings of one transform, and the normal operators made of them
-/// (linear_operator.hpp).
-template <class T>
-class Encoding : public LinearOperator<T> {
- public:
-  /// Its own.
-  virtual const FourierTransform<T>& transform() const = 0;
-  void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const final {
-    forward_through(transform(), image, samples);
-  }
-  /// forward with another transform of the same trajectory, matrix and device in the place of its own.
-  virtual void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
-                               Array<Complex<T>>& samples) const = 0;
-};
-
-/// E = F S. Images of two sets of maps are [set and z][y][x]; each coil is transformed once. Of samples that a group of
+/// E = F S: image [z][y][x] -> samples [coil][sample], or a stack of images [image][z][y][x] -> [image and coil][sample]; F is
+/// any transform of the samples, with fields or without. One thread at a time calls the encodings of one transform, and the normal
+/// operators made of them (linear_operator.hpp). Images of two sets of maps are [set and z][y][x]; each coil is transformed once. Of samples that a group of
 /// processes shares, forward gives the part of this process, adjoint the image of all.
 template <class T>
-class SenseEncoding final : public Encoding<T> {
+class SenseEncoding final : public LinearOperator<T> {
  public:
   /// `maps` is [coil][z][y][x] on the device of the transform; one coil of ones when the scan has no maps.
   /// `coils_at_once` coils (a divisor of all; 0: all) are transformed together: fewer take less memory. Of a stack,
@@ -69,27 +55,25 @@ class SenseEncoding final : public Encoding<T> {
   std::int64_t coils_at_once() const { return coils_at_once_; }
   std::int64_t images_at_once() const { return images_at_once_; }
   const std::shared_ptr<const ProcessGroup>& group() const { return group_; }
-  const FourierTransform<T>& transform() const override { return *transform_; }
-  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
-                       Array<Complex<T>>& samples) const override {
-    encode(transform, nullptr, images, samples);
+  const FourierTransform<T>& transform() const { return *transform_; }
+  void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
+    encode(*transform_, images, samples);
   }
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
-    combine(*transform_, samples, nullptr, false, images);
+    combine(*transform_, samples, images);
     sum_over(*group_, images);
   }
-  /// Applies the encoding with another transform, and with S_c(p) turn(p) in place of S_c(p): turn [z][y][x] on the device,
-  /// null for ones. The adjoint, of the samples of this process, is added to the images where it `adds`.
-  void encode(const FourierTransform<T>& transform, const Complex<T>* turn, const Array<Complex<T>>& images,
+  /// Applies the encoding with another transform of the same sizes and device; the adjoint of the samples of this process.
+  void encode(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
               Array<Complex<T>>& samples) const;
-  void combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples, const Complex<T>* turn,
-               bool adds, Array<Complex<T>>& images) const;
-  /// coil_images = sum over sets of S_c image, of `count` coils from `first` on, turned as `encode` says.
-  void to_coils(const Complex<T>* image, const Complex<T>* turn, std::int64_t first, std::int64_t count,
+  void combine(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
+               Array<Complex<T>>& images) const;
+  /// coil_images = sum over sets of S_c image, of `count` coils from `first` on.
+  void to_coils(const Complex<T>* image, std::int64_t first, std::int64_t count,
                 Complex<T>* coil_images) const;
   /// image = sum over these coils of conj(S_c) coil_images, or that much more where it `adds`.
-  void from_coils(const Complex<T>* coil_images, const Complex<T>* turn, std::int64_t first,
-                  std::int64_t count, bool adds, Complex<T>* image) const;
+  void from_coils(const Complex<T>* coil_images, std::int64_t first, std::int64_t count, bool adds,
+                  Complex<T>* image) const;
 
  private:
   /// Coils, or images with their coils, that are transformed together: a view of coil_images_.
@@ -112,10 +96,10 @@ double image_bytes(const TransformSizes& sizes);
 OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& sizes, std::int64_t coils,
                         std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
 
-/// Returns the samples that an image should give, d_c(m) = sum_p S_c(p) rho(p) exp(-i [2 pi k_m . r_p + omega(p) t_m]), as
-/// [coil][sample] on the host: no time segments, no gridding. `image` is [z][y][x] of the matrix of the scan, on the host;
-/// its k-space does not count. A scan without maps has one coil of sensitivity 1. omega counts where the scan has a field
-/// map and sample times: these sums run on the CPU in double, all others on `device`. Relative error <= 1e-12 in double.
+/// Returns the samples that an image should give by the full equation of domain/scan.hpp, as [coil][sample] on the host: exact
+/// sums on `device`, no factors, no gridding. `image` is [z][y][x] of the matrix of the scan, on the host; its k-space does not
+/// count. A scan without maps has one coil of sensitivity 1. With phases beyond k . r or decay the sums are in double. Relative
+/// error <= 1e-12 in double.
 template <class T>
 Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan, Device device);
 

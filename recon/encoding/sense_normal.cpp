@@ -25,9 +25,9 @@ std::shared_ptr<const HermitianOperator<T>> map_sets_normal(std::shared_ptr<cons
        coil_images = std::move(coil_images), products = std::move(products),
        together](const auto& in, auto& out) mutable {
         for (std::int64_t coil = 0; coil < sense->range()[0]; coil += together) {
-          sense->to_coils(in.data(), nullptr, coil, together, coil_images.data());
+          sense->to_coils(in.data(), coil, together, coil_images.data());
           of_coil->forward_each(coil_images, products);
-          sense->from_coils(products.data(), nullptr, coil, together, coil > 0, out.data());
+          sense->from_coils(products.data(), coil, together, coil > 0, out.data());
         }
       });
 }

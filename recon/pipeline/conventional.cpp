@@ -40,12 +40,12 @@ void compensate_density(Measurements<T>& data, TrajectoryOperators<T>& operators
 }  // namespace
 
 template <class T>
-std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperators<T>& operators,
-                                       const Context& context) {
+std::vector<Image> conventional_images(Measurements<T>& data, const std::optional<FieldModel>& fields,
+                                       TrajectoryOperators<T>& operators, const Context& context) {
   RunLog& log = context.log;
   const bool gridded = is_method<ConventionalGridding>(context.settings),
              adjoint = is_method<PlainAdjoint>(context.settings);
-  planned_coils_at_once(data.scan, operators.settings(), {}, context);
+  planned_coils_at_once(data.scan, operators.settings(), fields, context);
   if (gridded) compensate_density(data, operators, context);
   copy_to_device(data.samples, context);
   const ScaledMaps<T> maps = maps_of<T>(data.scan, context);
@@ -54,7 +54,8 @@ std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperator
   Array<double> of_positions;
   const Array<double>* weights = nullptr;  // w of F^H (w d), [sample]
   if (gridded || adjoint) {
-    const auto& transform = operators.transform();
+    auto transform = operators.transform();
+    if (fields) transform = transform_in_fields<T>(*fields, transform);
     images = Array<Complex<T>>(transform->images_shape(data.samples.extent(0)), context.device());
     log.stage(gridded ? "gridded adjoint" : "FhD", [&] { transform->adjoint(data.samples, images); });
   } else {
@@ -99,9 +100,9 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
     const auto weights = converted<Complex<T>>(density).to(context.device());
     Array<Complex<T>> weighted(data.samples.shape(), context.device());
     for_each_with_coils(context.device(), weights.size(),
-                        WeightSamples<T, true>{weights.data(), data.samples.data(), weighted.size(),
-                                               weights.size(), weighted.data()});
-    model.sense->combine(*operators.transform_of(transform), weighted, nullptr, false, images);
+                        MultiplyEach<T, false, false>{weights.data(), data.samples.data(), weighted.size(),
+                                                      weights.size(), weighted.data()});
+    model.sense->combine(*operators.transform_of(transform), weighted, images);
     for (std::int64_t v = 0; v < data.volume_count(); ++v) {
       auto one = one_of(images, image, v);
       divide_by_squares(model.maps(), one);
@@ -116,12 +117,12 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
   return result;
 }
 
-#define FHD_INSTANTIATE(T)                                                                          \
-  template Array<Complex<T>> combined<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, bool); \
-  template std::vector<Image> gridded_images<T>(const Model<T>&, const Measurements<T>&,            \
-                                                TrajectoryOperators<T>&, const Context&);           \
-  template std::vector<Image> conventional_images<T>(Measurements<T>&, TrajectoryOperators<T>&,     \
-                                                     const Context&);
+#define FHD_INSTANTIATE(T)                                                                               \
+  template Array<Complex<T>> combined<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, bool);      \
+  template std::vector<Image> gridded_images<T>(const Model<T>&, const Measurements<T>&,                 \
+                                                TrajectoryOperators<T>&, const Context&);                \
+  template std::vector<Image> conventional_images<T>(Measurements<T>&, const std::optional<FieldModel>&, \
+                                                     TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -15,10 +15,10 @@ Array<Complex<T>> combined(const Array<Complex<T>>& coil_images, const Array<Com
                            bool divides = true);
 
 /// Makes the image of each volume. ConventionalGridding, CartesianFft: combined coil images. PlainAdjoint: sum conj(S) F^H
-/// d with maps. The samples are weighted in place, and go to the device.
+/// d with maps, F with the fields. The samples are weighted in place, and go to the device.
 template <class T>
-std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperators<T>& operators,
-                                       const Context& context);
+std::vector<Image> conventional_images(Measurements<T>& data, const std::optional<FieldModel>& fields,
+                                       TrajectoryOperators<T>& operators, const Context& context);
 
 /// Makes the conventional image of each volume with the samples and maps of a model, sum conj(S) F^H (w d) / sum |S|^2, w
 /// the density compensation: what ConventionalGridding makes. None unless Services::gridded_accuracy asks for them, or for

@@ -5,8 +5,14 @@
 
 #include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/encoding/field_transform.hpp"
+#include "recon/encoding/sense.hpp"
 #include "recon/error.hpp"
+#include "recon/pipeline/machine_rates.hpp"
+#include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
+#include "recon/transform/phase/phase_backends.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
 
 namespace fhd {
 
@@ -131,10 +137,10 @@ bool needs_largest_eigenvalue(const LeastSquares& method) {
   return !is_of_mean || !std::holds_alternative<IdentityPenalty>(method.regularizer);
 }
 
-bool uses_preconditioner(const LeastSquares& method, bool corrects_off_resonance) {
+bool uses_preconditioner(const LeastSquares& method, bool has_fields) {
   const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
   return method.preconditioner == PreconditionerKind::automatic && method.normal == NormalKind::toeplitz &&
-         !corrects_off_resonance && !(of_largest && of_largest->share == 0 && method.sparse.empty()) &&
+         !has_fields && !(of_largest && of_largest->share == 0 && method.sparse.empty()) &&
          // On a lattice there is no density to even out, and the side that is missing would count as its inverse.
          method.partial_fourier == PartialFourier::off;
 }
@@ -148,8 +154,35 @@ Device device_for(const Settings& settings, Device device) {
   return is_method<CartesianFft>(settings) ? Device::cpu() : device;
 }
 
-double off_resonance_accuracy(const LeastSquares& method) {
-  return std::max(method.transform.accuracy, 1e-6);
+double field_accuracy(const TransformSettings& transform) { return std::max(transform.accuracy, 1e-6); }
+
+/// Returns the work of E^H E with so many terms.
+static Work work_of_factors(const FieldSizes& of, const TransformSettings& plain, std::int64_t terms) {
+  const auto transform = cost_of(plain, of.sizes);
+  const FieldCost cost(*transform, of.sizes, terms);
+  return cost.forward(of.coils) + cost.adjoint(of.coils);
+}
+
+std::int64_t most_factors(const FieldSizes& of, const TransformSettings& asked,
+                          const TransformSettings& plain) {
+  if (asked.kind == TransformKind::direct) return 0;
+  if (asked.kind == TransformKind::gridded) return most_field_terms;
+  constexpr double affordable_s = 30, fewest = 4;  // of one product with E^H E, by exact sums
+  const MachineRates rates = assumed_rates(of.sizes.device);
+  const double exact = rates.seconds(2 * PhaseCost(of.sizes, 0).forward(of.coils)),
+               worth = exact / rates.seconds(work_of_factors(of, plain, 1));
+  if (worth < fewest) return 0;
+  return exact > affordable_s ? most_field_terms
+                              : static_cast<std::int64_t>(std::min<double>(worth, most_field_terms));
+}
+
+std::int64_t most_toeplitz_terms(const FieldSizes& of, const TransformSettings& plain, std::int64_t terms) {
+  const MachineRates rates = assumed_rates(of.sizes.device);
+  const OperatorCost one = toeplitz_cost(of.sizes.matrix_size, of.coils, of.sizes.precision, of.sizes.device);
+  constexpr double most_bytes = 4e9;
+  const double worth = rates.seconds(work_of_factors(of, plain, terms)) / rates.seconds(one.forward),
+               bytes = static_cast<double>(one.bytes) + image_bytes(of.sizes) * static_cast<double>(of.coils);
+  return static_cast<std::int64_t>(std::min({worth, most_bytes / bytes, double(most_field_terms)}));
 }
 
 }  // namespace fhd

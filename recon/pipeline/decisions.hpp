@@ -125,7 +125,7 @@ TransformSettings verdict_transform(const Settings& settings, const TransformSet
 /// Without lambda, or with a penalty below `least_penalty` of the mean eigenvalue, it would go first where the samples
 /// leave the image open (the corners of k-space of a radial scan), from which few iterations keep it.
 inline constexpr double least_penalty = 1e-3;
-bool uses_preconditioner(const LeastSquares& method, bool corrects_off_resonance);
+bool uses_preconditioner(const LeastSquares& method, bool has_fields);
 
 // --- Where ---
 
@@ -134,9 +134,21 @@ Device device_for(const Settings& settings, Device device);
 /// Returns the iterations of conjugate gradient between looks at the residual, for which a GPU waits.
 inline int residual_interval(Device device) { return device.is_cuda() ? 5 : 1; }
 
-// --- Off-resonance ---
+// --- Fields ---
 
-/// Returns the relative error of the time segments.
-double off_resonance_accuracy(const LeastSquares& method);
+/// Returns the worst error of factors of fields.
+double field_accuracy(const TransformSettings& transform);
+inline constexpr std::int64_t most_field_terms = 512;
+struct FieldSizes {
+  TransformSizes sizes;
+  std::int64_t coils = 1;
+};
+/// Returns the most terms of factors, with `plain` for each, that are worth it beside exact sums, by assumed rates: 0: exact sums,
+/// where they are asked for or cheaper than some terms; all where the gridded transform is asked for or exact sums would take too
+/// long.
+std::int64_t most_factors(const FieldSizes& of, const TransformSettings& asked,
+                          const TransformSettings& plain);
+/// Returns the most Toeplitz operators that are worth it, by time and memory, beside E and E^H with so many terms.
+std::int64_t most_toeplitz_terms(const FieldSizes& of, const TransformSettings& plain, std::int64_t terms);
 
 }  // namespace fhd

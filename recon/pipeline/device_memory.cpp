@@ -25,17 +25,18 @@ std::size_t unestimated_bytes(const Scan& scan, const Context& context) {
 }
 
 /// Returns the sizes of a scan with its coils as prepared, as far as arrays on the device of each process depend on them.
-ScanSizes sizes_as_prepared(const Scan& scan, const std::optional<OffResonance>& off_resonance,
+ScanSizes sizes_as_prepared(const Scan& scan, const std::optional<FieldModel>& fields,
                             const ProcessGroup& processes) {
   ScanSizes sizes;
   sizes.matrix_size = scan.geometry.matrix_size;
   sizes.samples.all = share_of(scan.trajectory.sample_count(), processes).size();
   sizes.coils = scan.kspace.coil_count();
   sizes.has_maps = scan.sensitivity_maps.has_value();
-  if (off_resonance) {
+  if (fields) {
     sizes.has_field_map = sizes.has_sample_time = true;
-    sizes.time_segments = static_cast<int>(off_resonance->segments.time_s.size());
-    sizes.difference_segments = static_cast<int>(off_resonance->differences.time_s.size());
+    sizes.sums_exactly = fields->is_exact();
+    sizes.time_segments = static_cast<int>(fields->factors.count());
+    sizes.difference_segments = static_cast<int>(fields->differences.count());
   }
   return sizes;
 }
@@ -72,7 +73,7 @@ std::size_t fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std:
 }
 
 std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& transform,
-                                   const std::optional<OffResonance>& off_resonance, const Context& context) {
+                                   const std::optional<FieldModel>& fields, const Context& context) {
   if (context.device().is_cpu()) return 0;
   // The plan includes what is cached from the scan before.
   device::reset_peak_memory(context.device());
@@ -82,7 +83,7 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   how.companion = context.services.gridded_accuracy.has_value();
   const std::size_t unestimated = unestimated_bytes(scan, context), all = use.free_bytes + use.used_bytes;
   context.log.report.device_planned_bytes =
-      unestimated + fit_device_memory(sizes_as_prepared(scan, off_resonance, context.processes()), how,
+      unestimated + fit_device_memory(sizes_as_prepared(scan, fields, context.processes()), how,
                                       all - std::min(all, unestimated));
   if (scan.sensitivity_maps && least_squares(context.settings) && how.coils_at_once > 0 &&
       how.coils_at_once < scan.kspace.coil_count())
@@ -92,12 +93,12 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
 }
 
 void require_memory_of_frames(const Scan& scan, const FrameLayout& layout, const TransformSettings& transform,
-                              const std::optional<OffResonance>& off_resonance, const Context& context) {
+                              const std::optional<FieldModel>& fields, const Context& context) {
   const Device device = context.device();
   EstimateSettings how = settings_as_prepared(transform, context);
   how.frames = sizes_of(layout);
   how.images = 0;  // files are written later
-  const Estimate made = estimate(sizes_as_prepared(scan, off_resonance, SingleProcess()), how);
+  const Estimate made = estimate(sizes_as_prepared(scan, fields, SingleProcess()), how);
   const std::size_t needed = (device.is_cpu() ? made.host : made.device).peak_bytes();
   std::size_t available = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   if (device.is_cuda()) {

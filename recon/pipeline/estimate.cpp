@@ -7,7 +7,7 @@
 
 #include "recon/coils/maps.hpp"
 #include "recon/domain/text.hpp"
-#include "recon/encoding/off_resonance.hpp"
+#include "recon/encoding/field_transform.hpp"
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/frames.hpp"
@@ -16,6 +16,7 @@
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "recon/transform/gridded/gridded_cost.hpp"
+#include "recon/transform/phase/phase_backends.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
 namespace fhd {
@@ -32,12 +33,6 @@ constexpr double lambda_search_solves = 14;
 int expected_segments(double turns) {
   return static_cast<int>(std::min(256.0, std::round(turns + 2.6 + 4.3 * std::sqrt(std::min(turns, 4.0)))));
 }
-/// Returns the sum of the numbers of segments that are tried.
-double numbers_up_to(int segments, double turns) {
-  const double before = std::min(std::floor(turns), double(segments));
-  return (segments * (segments + 1.0) - before * (before + 1.0)) / 2;
-}
-
 Work copied(double bytes) { return {WorkUnit::byte, bytes}; }
 /// Returns the bytes of a complex number of the scan: in single precision, and in double as well.
 double held_bytes(bool in_double) { return in_double ? 24 : 8; }
@@ -87,6 +82,13 @@ class Walk {
     return {scan_.matrix_size, scan_.samples, how_.settings.precision, device_};
   }
   bool uses_maps() const { return out_.coil_decision.uses_maps(); }
+  bool has_fields() const { return segments_ > 0 || scan_.sums_exactly; }
+  /// Returns the cost of the transform of E without factors.
+  std::unique_ptr<TransformCost> transform_cost() const {
+    constexpr double bytes_of_item = 8 * 16;  // of some 16 terms
+    if (scan_.sums_exactly) return std::make_unique<PhaseCost>(transform_sizes(), bytes_of_item);
+    return cost_of(transform_, transform_sizes());
+  }
   double coils() const { return out_.coils; }
   /// Returns the coils that are solved together.
   std::int64_t channels() const { return uses_maps() ? out_.coils : 1; }
@@ -161,7 +163,7 @@ class Walk {
     transform_.kind = out_.transform.kind;
     if (method_ == nullptr) return;
     out_.solves = uses_maps() ? 1 : coils();
-    if (scan_.has_field_map && scan_.has_sample_time) {
+    if (scan_.has_field_map && scan_.has_sample_time && !scan_.sums_exactly) {
       const bool toeplitz = method_->normal == NormalKind::toeplitz, known = scan_.time_segments > 0;
       const double turns = scan_.field_turns.value_or(2);
       segments_ = known ? scan_.time_segments : expected_segments(turns);
@@ -182,7 +184,7 @@ class Walk {
     }
     out_.most_iterations = method_->iterations;
     out_.iterations =
-        std::min(method_->iterations, expected_iterations(*method_, segments_ > 0, samples_per_unknown));
+        std::min(method_->iterations, expected_iterations(*method_, has_fields(), samples_per_unknown));
     out_.assumptions.push_back(name_of(decide_solver(*method_)) + std::string(" is expected to take ") +
                                std::to_string(out_.iterations) + " iterations to " +
                                short_number(method_->tolerance) + " and takes at most " +
@@ -227,7 +229,7 @@ class Walk {
   }
 
   void solve() {
-    const auto transform = cost_of(transform_, transform_sizes());
+    const auto transform = transform_cost();
     out_.between.work += times_ * transform->making();
     arrays().hold(transform->bytes());
     if (!uses_maps()) arrays().hold((1 + coils()) * image_ + samples_ * element_);
@@ -248,7 +250,7 @@ class Walk {
     };
     arrays().hold(sense.bytes);
     if (segments_ > 0) return segmented_model(transform);
-    if (method_->normal == NormalKind::explicit_product) {
+    if (method_->normal == NormalKind::explicit_product || scan_.sums_exactly) {
       arrays().hold(values());
       return sense.forward + sense.adjoint;
     }
@@ -267,22 +269,19 @@ class Walk {
     return toeplitz_cost(scan_.matrix_size, coils, how_.settings.precision, device_, how_.coils_at_once);
   }
 
-  /// Returns the same with a field map.
+  /// Returns the same with factors of fields.
   Work segmented_model(const TransformCost& transform) {
-    // Least squares of every distinct sample time with more and more segments, from the turns on, over 256 frequencies, or
-    // 512 differences.
-    const double times = scan_.readout_length > 0 ? scan_.readout_length : std::min(samples_, 4096.0);
-    constexpr double phasor_s = 2e-8;
-    const double turns = scan_.field_turns.value_or(2);
-    const double phasors =
-        512 * numbers_up_to(segments_, turns) + 1024 * numbers_up_to(differences_, 2 * turns);
-    stage("time segments", {}, {}, times * phasors * phasor_s / omp_get_max_threads() / times_);
-    const OperatorCost encoding =
-        off_resonance_cost(transform, transform_sizes(), channels(), how_.coils_at_once, segments_);
-    arrays().hold(encoding.bytes);
+    // Pivots among some 1,500 columns of 512 places.
+    constexpr double of_term = 2.0 * 1500 * 512;
+    stage("time segments", {}, Work(WorkUnit::algebra, (segments_ + differences_) * of_term));
+    const FieldCost in_fields(transform, transform_sizes(), segments_);
+    const OperatorCost encoding = sense_cost(in_fields, transform_sizes(), channels(), how_.coils_at_once);
+    arrays().hold(static_cast<double>(in_fields.bytes() - transform.bytes()) +
+                  static_cast<double>(encoding.bytes));
+    arrays().hold_briefly(8 * voxels_);  // the field map, in double
     host().hold((segments_ + differences_) * samples_ * 16.0);
-    if (method_->normal == NormalKind::explicit_product) {
-      arrays().hold(values());
+    if (differences_ == 0) {
+      arrays().hold(values() + static_cast<double>(encoding.scratch_bytes));
       return encoding.forward + encoding.adjoint;
     }
     const OperatorCost toeplitz = toeplitz_of(channels());
@@ -323,7 +322,7 @@ class Walk {
     const double kept = std::min(limits.iterations, limits.kept_residuals);
     const bool searches = std::holds_alternative<FromNoise>(method_->lambda);
     arrays().hold(conjugate_gradient_bytes(unknowns(), limits, how_.settings.precision, device_, 1,
-                                           uses_preconditioner(*method_, segments_ > 0)));
+                                           uses_preconditioner(*method_, has_fields())));
     const Work solve =
         (out_.iterations + 1) * (normal + vectors(std::min<double>(out_.iterations, kept) / 2));
     out_.iteration = times_ * (normal + vectors(kept));
@@ -337,7 +336,7 @@ class Walk {
   /// Adds the image that ADMM starts from, and its iterations with some of conjugate gradient in each.
   void run_admm(const Work& normal) {
     const double image = unknowns() * element_;
-    const bool preconditioned = uses_preconditioner(*method_, segments_ > 0);
+    const bool preconditioned = uses_preconditioner(*method_, has_fields());
     const auto terms = sparse_terms_cost(method_->sparse, scan_.matrix_size);
     out_.host.hold_briefly(unknowns() * (8 + element_));
     ConjugateGradientSettings first{.iterations = first_image_iterations(preconditioned)};
@@ -433,7 +432,7 @@ class Walk {
                   2 * (segments_ * (image_ + samples_ * element_) + samples_ * coils() * element_));
       out_.host.hold((segments_ + operators) * (all_samples + samples_) * 16);
     }
-    if (uses_preconditioner(*method_, segments_ > 0))
+    if (uses_preconditioner(*method_, has_fields()))
       memory.hold(preconditioner_cost(transform_sizes(), channels(), device_).bytes);
     if (components > 0) memory.hold((2 * frames + 3 * images) * image_);
     if (in_pairs) memory.hold(0.5 * images * (images + 1) * (of_operator + q));

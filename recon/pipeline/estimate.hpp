@@ -34,8 +34,9 @@ struct ScanSizes {
   FieldFactors resolved = own_field;          ///< resolved_field, of this matrix
   bool is_enlarged = false;                   ///< this matrix holds what lies beyond the FOV
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
-  /// Time segments of E and of E^H E; 0: not known, they depend on the values of the field map.
+  /// Terms of the factors of E and of E^H E; 0: not known, they depend on the values of the field map; none by exact sums.
   int time_segments = 0, difference_segments = 0;
+  bool sums_exactly = false;  ///< the phases of fields
   /// Turns between the slowest and the fastest voxel of the field map from the first sample to the last.
   std::optional<double> field_turns{};
 
@@ -107,7 +108,7 @@ struct Estimate {
 };
 
 /// Returns the iterations of the solver without a limit.
-int expected_iterations(const LeastSquares& method, bool corrects_off_resonance, double samples_per_unknown);
+int expected_iterations(const LeastSquares& method, bool has_fields, double samples_per_unknown);
 /// Adds up all steps. Throws Error when the settings ask for what the scan does not have.
 Estimate estimate(const ScanSizes& scan, const EstimateSettings& how);
 

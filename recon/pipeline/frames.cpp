@@ -46,8 +46,8 @@ class FrameSystems {
         layout_(layout),
         transform_(transform),
         context_(context),
-        off_resonance_(off_resonance_of(scan, context)) {
-    require_memory_of_frames(scan, layout, transform, off_resonance_, context);
+        fields_(field_model_of(scan, transform_, context)) {
+    require_memory_of_frames(scan, layout, transform_, fields_, context);
   }
   Images images() {
     RunLog& log = context_.log;
@@ -81,26 +81,23 @@ class FrameSystems {
   struct Frame {
     Scan scan;
     TrajectoryOperators<T> operators;
-    std::optional<OffResonance> off_resonance{};  ///< the segments of its samples
+    std::optional<FieldModel> fields{};  ///< those of its samples
 
     Frame(const FrameSystems& all, std::int64_t number)
         : scan(frame_of(all.scan_, all.layout_, number)),
           operators(scan.trajectory, scan.geometry.matrix_size, all.transform_, all.context_.execution,
                     all.context_.services.trajectory_cache) {
-      if (!all.off_resonance_) return;
-      const auto samples = all.layout_.samples_of(number);
-      const auto part = [&](const TimeSegments& of_scan) {
-        return TimeSegments{of_scan.time_s, columns_of(of_scan.weights, samples), of_scan.error};
-      };
-      off_resonance = {part(all.off_resonance_->segments), part(all.off_resonance_->differences)};
+      if (all.fields_) fields = all.fields_->of_samples(all.layout_.samples_of(number));
     }
     /// Makes E, with a view of the maps.
     std::shared_ptr<const SenseEncoding<T>> sense(const Array<Complex<T>>& maps) {
       return std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(maps));
     }
-    std::shared_ptr<const Encoding<T>> encoding(std::shared_ptr<const SenseEncoding<T>> sense) const {
-      if (!off_resonance) return sense;
-      return make_off_resonance_encoding<T>(std::move(sense), *scan.field_map, off_resonance->segments);
+    /// Makes E with the fields.
+    std::shared_ptr<const SenseEncoding<T>> encoding(const Array<Complex<T>>& maps) {
+      if (!fields) return sense(maps);
+      return std::make_shared<SenseEncoding<T>>(transform_in_fields<T>(*fields, operators.transform()),
+                                                view_of(maps));
     }
   };
 
@@ -123,7 +120,7 @@ class FrameSystems {
   void adjoint(Frame& frame, std::int64_t number, const Array<Complex<T>>& sorted,
                Array<Complex<T>>& stack) const {
     auto one = one_of(stack, image_, number);
-    frame.encoding(frame.sense(model_.maps()))->adjoint(of_frame(sorted, number), one);
+    frame.encoding(model_.maps())->adjoint(of_frame(sorted, number), one);
   }
   /// Returns the shape of the images that are sought: of all frames, or of the components of the subspace.
   Shape unknowns() const {
@@ -133,13 +130,14 @@ class FrameSystems {
   /// Makes E^H E of a frame with the maps of the model.
   Operator normal_of(Frame& frame) {
     Operator made;
-    if (frame.off_resonance) {
+    if (frame.fields && frame.fields->differences.count() == 0)
+      return explicit_normal<T>(frame.encoding(model_.maps()));
+    if (frame.fields) {
       const auto kernel = [&](const Array<double>& weights) {
         return frame.operators.weighted_point_spread(&weights);
       };
-      context_.log.stage("Q", [&] {
-        made = make_off_resonance_normal<T>(kernel, model_.turned_maps, frame.off_resonance->differences);
-      });
+      context_.log.stage(
+          "Q", [&] { made = make_field_normal<T>(kernel, model_.turned_maps, frame.fields->differences); });
     } else {
       const auto& q = frame.operators.point_spread(context_.log);
       context_.log.stage("transfer function",
@@ -155,13 +153,13 @@ class FrameSystems {
     Array<double> circulant;
     std::vector<Array<Complex<T>>> pairs;
     if (!courses.empty()) subspace_ = std::make_shared<Subspace<T>>(courses, context_.device());
-    const bool in_pairs = subspace_ && !off_resonance_ && takes_pairs(courses.extent(0), count_);
+    const bool in_pairs = subspace_ && !fields_ && takes_pairs(courses.extent(0), count_);
     for (std::int64_t number = 0; number < count_; ++number) {
       Frame frame(*this, number);
       auto& operators = frame.operators;
-      if (number == 0) model_ = make_model<T>(frame.scan, frame.off_resonance, 0, 1, operators, context_);
+      if (number == 0) model_ = make_model<T>(frame.scan, frame.fields, 0, 1, operators, context_);
       normals_.push_back(number == 0 ? model_.problem.normal : normal_of(frame));
-      if (number == 0 && !frame.off_resonance)
+      if (number == 0 && !frame.fields)
         log.diagnostic_images.point_spread = central_plane(operators.point_spread(log));
       if (in_pairs)
         log.stage("transfer function",
@@ -333,7 +331,9 @@ class FrameSystems {
     Frame frame(*this, number);
     model_.problem.normal = normals_[number];
     model_.sense = frame.sense(maps);
-    model_.encoding = frame.encoding(model_.sense);
+    if (frame.fields && !frame.fields->is_exact())
+      model_.factors = held_factors<T>(frame.fields->terms, frame.fields->factors, context_.device());
+    model_.encoding = frame.encoding(maps);
     const Measurements<T> data{frame.scan, {&frame.scan.kspace}, of_frame(samples, number), {unit}};
     Solution<T> found{one_of(solution.images, stack, number),
                       one_of(solution.right_hand_sides, stack, number)};
@@ -360,9 +360,9 @@ class FrameSystems {
 
   const Scan& scan_;
   const FrameLayout& layout_;
-  const TransformSettings& transform_;
+  TransformSettings transform_;
   const Context& context_;
-  std::optional<OffResonance> off_resonance_;  ///< of all samples of the scan
+  std::optional<FieldModel> fields_;  ///< those of all samples of the scan
   Shape image_ = scan_.geometry.image_shape();
   std::int64_t count_ = layout_.frames;
   Model<T> model_{};                 ///< of the first: maps, terms, and the circulant that is the mean of all

@@ -27,7 +27,8 @@ struct MachineRates {
 /// Measures a device, in about a tenth of a second: how long its own work takes and, on a CPU, how much longer other
 /// processes make it.
 MachineRates measure_rates(Device device);
-/// Returns the rates of one H100 (validation/results), for a machine whose GPU is not at hand.
-MachineRates assumed_gpu_rates();
+/// Returns the rates of one H100 (validation/results), for a machine whose GPU is not at hand, or of some two cores: for decisions
+/// that are the same on every machine.
+MachineRates assumed_rates(Device device);
 
 }  // namespace fhd

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <tuple>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/encoding/field_phase.hpp"
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/encoding/sense_normal.hpp"
 #include "recon/pipeline/decisions.hpp"
@@ -26,30 +28,49 @@ Array<Complex<T>> ones_for(const Geometry& geometry, Device device) {
   return ones.to(device);
 }
 
-/// Sets E and E^H E with the field map of the scan, in time segments.
+/// Returns the voxels that a coil sees; empty: all.
+std::vector<bool> seen_voxels(const Scan& scan) {
+  if (!scan.sensitivity_maps || scan.second_maps) return {};
+  const auto& maps = scan.sensitivity_maps->values;
+  const std::int64_t voxels = scan.geometry.voxel_count();
+  std::vector<bool> seen(voxels);
+  for (std::int64_t i = 0; i < maps.size(); ++i)
+    if (norm(maps.data()[i]) > 0) seen[i % voxels] = true;
+  return seen;
+}
+
+void note_fields(const FieldModel& fields, bool is_map_alone, const Context& context) {
+  const auto& [factors, differences] = std::tie(fields.factors, fields.differences);
+  if (fields.is_exact()) return context.log.note("full_equation", "full equation: exact sums");
+  const auto count = [](const PhaseFactors& of) { return std::to_string(of.count()); };
+  std::string text = is_map_alone ? "off-resonance: " + count(factors) + " time segments"
+                                  : "full equation: " + count(factors) + " terms";
+  if (differences.count() > 0) text += ", " + count(differences) + " for the Toeplitz operator";
+  text += is_map_alone ? ", error " : ", worst error ";
+  text += short_number(std::max(factors.worst_error, differences.worst_error));
+  if (!is_map_alone) text += ", root mean square " + short_number(factors.rms_error);
+  context.log.note(is_map_alone ? "off_resonance" : "full_equation", text);
+}
+
+/// Sets E and E^H E with the fields of the scan.
 template <class T>
-void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int64_t coils_at_once,
-                  TrajectoryOperators<T>& operators, const Context& context, Model<T>& model) {
-  const auto& segments = off_resonance.segments;
-  const auto& differences = off_resonance.differences;
-  model.corrects_off_resonance = true;
-  model.encoding = make_off_resonance_encoding<T>(model.sense, *scan.field_map, segments);
-  std::string note = "off-resonance: " + std::to_string(segments.time_s.size()) + " time segments";
-  if (differences.time_s.empty()) {
+void use_fields(const FieldModel& fields, std::int64_t coils_at_once, TrajectoryOperators<T>& operators,
+                const Context& context, Model<T>& model) {
+  model.has_fields = true;
+  if (!fields.is_exact()) model.factors = held_factors<T>(fields.terms, fields.factors, context.device());
+  model.encoding = std::make_shared<SenseEncoding<T>>(
+      model.factors ? make_field_transform<T>(operators.transform(), model.factors)
+                    : transform_in_fields<T>(fields, operators.transform()),
+      view_of(model.maps()), coils_at_once);
+  if (fields.differences.count() == 0) {
     model.problem.normal = explicit_normal<T>(model.encoding);
-  } else {
-    note += ", " + std::to_string(differences.time_s.size()) + " for the Toeplitz operator";
-    const auto kernel = [&](const Array<double>& weights) {
-      return operators.weighted_point_spread(&weights);
-    };
-    context.log.stage("Q", [&] {
-      model.turned_maps = turned_maps(model.maps(), *scan.field_map, differences);
-      model.problem.normal =
-          make_off_resonance_normal<T>(kernel, model.turned_maps, differences, coils_at_once);
-    });
+    return;
   }
-  context.log.note("off_resonance",
-                   note + ", error " + short_number(std::max(segments.error, differences.error)));
+  const auto kernel = [&](const Array<double>& weights) { return operators.weighted_point_spread(&weights); };
+  context.log.stage("Q", [&] {
+    model.turned_maps = turned_maps(model.maps(), fields.terms, fields.differences);
+    model.problem.normal = make_field_normal<T>(kernel, model.turned_maps, fields.differences, coils_at_once);
+  });
 }
 
 /// Sets E^H E of `encoding`: as a Toeplitz operator, with its circulant, or explicitly.
@@ -128,33 +149,84 @@ void add_sparse_terms(const LeastSquares& method, Device device, Model<T>& model
 
 }  // namespace
 
-std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& context) {
-  const auto is_zero = [](float omega) { return omega == 0; };
-  if (!scan.field_map || std::all_of(scan.field_map->begin(), scan.field_map->end(), is_zero))
+FieldModel FieldModel::of_samples(const std::vector<std::int64_t>& samples) const {
+  const auto part = [&](const PhaseFactors& of) {
+    return PhaseFactors{of.coefficients, of.time_s,
+                        of.count() > 0 ? columns_of(of.weights, samples) : Array<Complex<double>>(),
+                        of.worst_error, of.rms_error};
+  };
+  return {{columns_of(terms.coefficients, samples), terms.basis, terms.decay_per_s,
+           terms.sample_time_s.empty() ? Array<double>() : columns_of(terms.sample_time_s, samples)},
+          part(factors),
+          part(differences)};
+}
+
+std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& transform,
+                                         const Context& context) {
+  const bool is_full = has_fields(scan);
+  if (!is_full && !has_off_resonance(scan)) {
+    if (scan.field_map && !scan.sample_time_s)
+      context.log.note(
+          "off_resonance",
+          "the field map of the scan is not used: the scan does not say when its samples were taken");
     return std::nullopt;
+  }
   const auto* method = least_squares(context.settings);
-  if (method == nullptr)
-    context.log.note("off_resonance", "the field map of the scan is not used: only " +
-                                          option_words("method", "cg") + " corrects off-resonance");
-  else if (!scan.sample_time_s)
-    context.log.note(
-        "off_resonance",
-        "the field map of the scan is not used: the scan does not say when its samples were taken");
-  if (method == nullptr || !scan.sample_time_s) return std::nullopt;
-  OffResonance result;
-  const double accuracy = off_resonance_accuracy(*method);
-  context.log.stage("time segments", [&] {
-    result.segments = time_segments(*scan.field_map, *scan.sample_time_s, accuracy);
-    if (method->normal == NormalKind::toeplitz)
-      result.differences = difference_time_segments(*scan.field_map, *scan.sample_time_s, accuracy);
+  if (method == nullptr && !is_method<PlainAdjoint>(context.settings)) {
+    context.log.note("off_resonance", "the field map and the fields of the scan are not used: only " +
+                                          option_words("method", "cg") + " and adjoint correct for them");
+    return std::nullopt;
+  }
+  const TransformSettings asked = transform_settings(context.settings);
+  const double accuracy = field_accuracy(asked);
+  const FieldSizes sizes{{scan.geometry.matrix_size,
+                          {scan.trajectory.sample_count()},
+                          context.settings.precision,
+                          context.device()},
+                         scan.kspace.coil_count()};
+  FieldModel fields;
+  context.log.stage(is_full ? "factors" : "time segments", [&] {
+    fields.terms = field_terms(scan);
+    const auto seen = seen_voxels(scan);
+    const std::int64_t most = is_full ? most_factors(sizes, asked, transform) : most_field_terms;
+    auto found = most > 0 ? field_factors(fields.terms, seen, accuracy, most) : std::nullopt;
+    if (found) fields.factors = std::move(*found);
+    if (!found || method == nullptr || method->normal != NormalKind::toeplitz) return;
+    const std::int64_t most_differences =
+        is_full ? most_toeplitz_terms(sizes, transform, fields.factors.count()) : most_field_terms;
+    if (auto differences = difference_factors(fields.terms, seen, accuracy, most_differences))
+      fields.differences = std::move(*differences);
   });
-  return result;
+  if (fields.is_exact()) {
+    if (!is_full || asked.kind == TransformKind::gridded)
+      throw Error(is_full ? "fields" : "off-resonance",
+                  "phases that " + std::to_string(most_field_terms) + " terms can follow",
+                  short_number(largest_phase(fields.terms)) + " rad",
+                  is_full
+                      ? "check the unit of the coefficients (rad/m, rad/m^2, not mm), or sum exactly with " +
+                            option_words("transform", "direct")
+                      : "check the unit of the field map (rad/s) and of the sample times (s)");
+    fields.terms = all_terms(scan);
+    require_phase_terms(fields.terms, scan.geometry.matrix_size);
+    transform.kind = TransformKind::direct;
+  }
+  note_fields(fields, !is_full, context);
+  return fields;
 }
 
 template <class T>
-Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
-                    std::int64_t coils_at_once, std::int64_t images_at_once,
-                    TrajectoryOperators<T>& operators, const Context& context) {
+std::shared_ptr<const FourierTransform<T>> transform_in_fields(
+    const FieldModel& fields, std::shared_ptr<const FourierTransform<T>> plain) {
+  if (!fields.is_exact()) {
+    const Device device = plain->device();
+    return make_field_transform<T>(std::move(plain), held_factors<T>(fields.terms, fields.factors, device));
+  }
+  return make_phase_transform<T>(fields.terms, plain->matrix_size(), plain->device());
+}
+
+template <class T>
+Model<T> make_model(const Scan& scan, const std::optional<FieldModel>& fields, std::int64_t coils_at_once,
+                    std::int64_t images_at_once, TrajectoryOperators<T>& operators, const Context& context) {
   const LeastSquares& method = *least_squares(context.settings);
   Model<T> model;
   model.has_maps = scan.sensitivity_maps.has_value();
@@ -164,8 +236,8 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   model.sense = std::make_shared<SenseEncoding<T>>(
       operators.transform(), std::move(maps.values), coils_at_once, images_at_once,
       second_maps_of<T>(scan, maps.unit, context), context.execution.processes);
-  if (off_resonance) {
-    use_segments(scan, *off_resonance, coils_at_once, operators, context, model);
+  if (fields) {
+    use_fields(*fields, coils_at_once, operators, context, model);
   } else {
     model.encoding = model.sense;
     use_normal(coils_at_once, operators, context, model);
@@ -218,11 +290,13 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   return stacked_normal(std::move(of_each));
 }
 
-#define FHD_INSTANTIATE(T)                                                                           \
-  template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, \
-                                                                            double);                 \
-  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,     \
-                                  std::int64_t, TrajectoryOperators<T>&, const Context&);
+#define FHD_INSTANTIATE(T)                                                                                   \
+  template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double,         \
+                                                                            double);                         \
+  template Model<T> make_model<T>(const Scan&, const std::optional<FieldModel>&, std::int64_t, std::int64_t, \
+                                  TrajectoryOperators<T>&, const Context&);                                  \
+  template std::shared_ptr<const FourierTransform<T>> transform_in_fields<T>(                                \
+      const FieldModel&, std::shared_ptr<const FourierTransform<T>>);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "recon/encoding/off_resonance.hpp"
+#include "recon/encoding/field_transform.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/solve/problem.hpp"
@@ -12,14 +12,16 @@ namespace fhd {
 
 template <class T>
 struct Model {
-  std::shared_ptr<const Encoding<T>> encoding;
+  std::shared_ptr<const SenseEncoding<T>> encoding;
   /// The first quadratic term is the regularizer; its weight, lambda, is chosen later, as those of sparse terms.
   Problem<T> problem;
-  std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps of all sets, or one coil of ones
-  double map_unit = 1;    ///< the maps of the scan are those of `sense` times this, a power of two
-  bool has_maps = false;  ///< of the scan, or ones
-  bool corrects_off_resonance = false;
-  /// The maps of Toeplitz operators of time segments; else null.
+  /// Without fields: with the maps of all sets, or one coil of ones.
+  std::shared_ptr<const SenseEncoding<T>> sense;
+  double map_unit = 1;      ///< the maps of the scan are those of `sense` times this, a power of two
+  bool has_maps = false;    ///< of the scan, or ones
+  bool has_fields = false;  ///< of E, or a field map
+  std::shared_ptr<const HeldFactors<T>> factors{};  ///< of E; null: none, or exact sums
+  /// The maps of Toeplitz operators of factors; else null.
   std::shared_ptr<const TurnedMaps<T>> turned_maps{};
   /// Eigenvalues of E^H E, of the maps as they are here: the largest, where it is needed before the solution, else 0; the
   /// mean, of the first set.
@@ -38,19 +40,28 @@ struct Model {
   const Array<Complex<T>>& maps() const { return sense->maps(); }
 };
 
-/// The time segments of a scan whose field map is used: of E and of E^H E (Toeplitz).
-struct OffResonance {
-  TimeSegments segments, differences;
+/// How E and E^H E of a scan hold what is not k . r: exact sums, or factors.
+struct FieldModel {
+  PhaseTerms terms;                   ///< all of them for exact sums, else those beyond k . r
+  PhaseFactors factors, differences;  ///< none: exact sums; no Toeplitz form
+  bool is_exact() const { return factors.count() == 0; }
+  /// Returns the same for some of the samples.
+  FieldModel of_samples(const std::vector<std::int64_t>& samples) const;
 };
-/// Finds the time segments; nothing where the scan has no field map, or where it is not used, which a note explains.
-std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& context);
+/// Finds the factors, or decides for exact sums, whose `transform` is then direct; nothing where the scan has neither a field map
+/// nor fields, or where the method does not use them, which a note explains. Throws Error where neither is affordable.
+std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& transform,
+                                         const Context& context);
+/// Returns the transform of E: `plain`, with the factors, or exact sums.
+template <class T>
+std::shared_ptr<const FourierTransform<T>> transform_in_fields(
+    const FieldModel& fields, std::shared_ptr<const FourierTransform<T>> plain);
 
 /// Makes the model. `coils_at_once`: of operators on a GPU, a divisor of the coils; 0: all. `images_at_once`: volumes that
 /// are solved together.
 template <class T>
-Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
-                    std::int64_t coils_at_once, std::int64_t images_at_once,
-                    TrajectoryOperators<T>& operators, const Context& context);
+Model<T> make_model(const Scan& scan, const std::optional<FieldModel>& fields, std::int64_t coils_at_once,
+                    std::int64_t images_at_once, TrajectoryOperators<T>& operators, const Context& context);
 
 /// Returns M^-1 of the system with this weight of its quadratic term, and with A^H A of every sparse term times a penalty;
 /// null where conjugate gradient goes without.

@@ -12,6 +12,7 @@
 #include "recon/coils/calibration.hpp"
 #include "recon/coils/maps.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/encoding/field_phase.hpp"
 #include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/machine_rates.hpp"
@@ -27,7 +28,7 @@ namespace fhd {
 // Iterations of conjugate gradient bring the residual of a spectrum between lambda and (1 + ratio) lambda down to the
 // tolerance in sqrt(1 + ratio) ln(2 / tolerance) / 2 steps (Shewchuk (1994), 9); the circulant preconditioner narrows the
 // spectrum, less where k-space has gaps. ADMM was measured.
-int expected_iterations(const LeastSquares& method, bool corrects_off_resonance, double samples_per_unknown) {
+int expected_iterations(const LeastSquares& method, bool has_fields, double samples_per_unknown) {
   const double tolerance = std::max(method.tolerance, 1e-8);
   if (decide_solver(method) == SolverKind::admm) {
     const bool in_time = std::any_of(method.sparse.begin(), method.sparse.end(),
@@ -39,8 +40,7 @@ int expected_iterations(const LeastSquares& method, bool corrects_off_resonance,
   if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&method.lambda)) ratio = 2 / of_mean->share;
   if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda))
     ratio = of_largest->share > 0 ? 1 / of_largest->share : 1e6;
-  if (uses_preconditioner(method, corrects_off_resonance))
-    ratio /= std::clamp(8 * samples_per_unknown, 1.5, 6.0);
+  if (uses_preconditioner(method, has_fields)) ratio /= std::clamp(8 * samples_per_unknown, 1.5, 6.0);
   return static_cast<int>(std::min(1e9, std::ceil(std::sqrt(1 + ratio) * std::log(2 / tolerance) / 2)));
 }
 
@@ -60,6 +60,7 @@ ScanSizes sizes_of(const Scan& scan) {
   sizes.has_maps = scan.sensitivity_maps.has_value();
   sizes.has_field_map = scan.field_map.has_value();
   sizes.has_sample_time = scan.sample_time_s.has_value();
+  if (has_fields(scan)) sizes.has_field_map = sizes.has_sample_time = true;
   if (scan.field_map && scan.sample_time_s && scan.field_map->size() > 0 && scan.sample_time_s->size() > 0) {
     const auto [slow, fast] = std::minmax_element(scan.field_map->begin(), scan.field_map->end());
     const auto [begin, end] = std::minmax_element(scan.sample_time_s->begin(), scan.sample_time_s->end());
@@ -289,7 +290,7 @@ std::vector<std::pair<std::string, double*>> MachineRates::fields() {
   return list;
 }
 
-MachineRates assumed_gpu_rates() {
+MachineRates assumed_rates(Device device) {
   // validation/results/2026-11-20-h100*.md: 6.9e12 pairs/s and a 15th of that in double precision, gridding
   // at some 5e10 kernel points/s, 2e12 FFT operations/s, HBM at 1e12 bytes/s.
   MachineRates rates;
@@ -297,6 +298,14 @@ MachineRates assumed_gpu_rates() {
     rates.of(unit, single) = of_single;
     rates.of(unit, in_double) = of_double;
   };
+  if (device.is_cpu()) {
+    set(WorkUnit::pair, 2e-11, 4e-11);
+    set(WorkUnit::fft, 1e-10, 2e-10);
+    set(WorkUnit::kernel_point, 3e-10, 6e-10);
+    set(WorkUnit::byte, 1e-10, 0);
+    set(WorkUnit::region, 5e-6, 0);
+    return rates;
+  }
   set(WorkUnit::pair, 1 / 6.9e12, 15 / 6.9e12);
   set(WorkUnit::matrix_product, 1 / 5e13, 1 / 5e12);
   set(WorkUnit::fft, 1 / 2e12, 1 / 1e12);

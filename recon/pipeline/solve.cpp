@@ -53,6 +53,16 @@ void run_solver(Model<T>& model, Solution<T>& solution, bool from_zero, const Co
   });
 }
 
+/// Computes E images with another transform of the trajectory; exact sums of fields have no other.
+template <class T>
+void encode_with(const TransformSettings& settings, const Model<T>& model, TrajectoryOperators<T>& operators,
+                 const Array<Complex<T>>& images, Array<Complex<T>>& samples) {
+  if (model.has_fields && !model.factors) return model.encoding->forward(images, samples);
+  auto transform = operators.transform_of(settings);
+  if (model.factors) transform = make_field_transform<T>(transform, model.factors);
+  model.encoding->encode(*transform, images, samples);
+}
+
 /// Computes E images, with the transform that predictions are made with.
 template <class T>
 void predict_samples(const Model<T>& model, TrajectoryOperators<T>& operators, Solution<T>& solution,
@@ -61,9 +71,8 @@ void predict_samples(const Model<T>& model, TrajectoryOperators<T>& operators, S
   solution.predicted = Array<Complex<T>>(samples, context.device());
   if (predicts_by_gridding(context.settings, transform.kind))
     transform = {TransformKind::gridded, prediction_accuracy};
-  context.log.stage("data residual", [&] {
-    model.encoding->forward_through(*operators.transform_of(transform), solution.images, solution.predicted);
-  });
+  context.log.stage("data residual",
+                    [&] { encode_with(transform, model, operators, solution.images, solution.predicted); });
 }
 
 /// Computes |F rho - d| / |d| of every volume, over all processes; F rho becomes the difference.
@@ -133,7 +142,7 @@ void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const M
       const std::lock_guard lock(mutex);
       const auto settings = verdict_transform(context.settings, operators.settings());
       Array<Complex<T>> seen(model.encoding->range(), context.device());
-      model.encoding->forward_through(*operators.transform_of(settings), of.to(context.device()), seen);
+      encode_with(settings, model, operators, of.to(context.device()), seen);
       return seen.to(Device::cpu());
     };
   }
@@ -189,11 +198,12 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
       if (model.sense->sets() > 1) input.second_maps = scan.second_maps->values.data();
     }
     if (scan.fields || scan.decay_per_s) input.full_equation = &scan;
-    if (model.corrects_off_resonance) {
+    if (model.has_fields && scan.field_map && scan.sample_time_s) {
       input.field_map = &*scan.field_map;
       input.sample_time_s = &*scan.sample_time_s;
-      input.requested = std::max(input.requested, off_resonance_accuracy(*least_squares(context.settings)));
     }
+    if (model.factors)
+      input.requested = std::max(input.requested, field_accuracy(transform_settings(context.settings)));
     const auto number = static_cast<std::int64_t>(volume);
     input.image = one_of(images, image, number);
     input.predicted = one_of(predicted, samples, number);

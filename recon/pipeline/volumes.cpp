@@ -9,6 +9,7 @@
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/encoding/field_phase.hpp"
 #include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/device_memory.hpp"
@@ -145,6 +146,10 @@ FHD_INSTANTIATE(double)
 TransformSettings decided_transform(const Scan& scan, const Context& context) {
   TransformSettings transform = transform_settings(context.settings);
   if (transform.kind != TransformKind::automatic) return transform;
+  if (has_fields(scan)) {  // the transform of factors; field_model_of decides whether sums are exact
+    transform.kind = TransformKind::gridded;
+    return transform;
+  }
   const std::int64_t count = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
   const TransformDecision decision =
       decide_transform(context.settings, context.device(), scan.geometry.matrix_size, count, coils, [&] {
@@ -195,23 +200,22 @@ TrajectoryOperators<T>& operators_of(const Scan& scan, const TransformSettings& 
 
 /// Makes sure that the cache holds the model of the scan, and takes the samples to the device.
 template <class T>
-void take_model(Measurements<T>& data, std::optional<OffResonance>& off_resonance,
-                TrajectoryOperators<T>& operators, const std::shared_ptr<const Preparation>& series,
-                const Context& context, Cache<T>& cache) {
+void take_model(Measurements<T>& data, std::optional<FieldModel>& fields, TrajectoryOperators<T>& operators,
+                const std::shared_ptr<const Preparation>& series, const Context& context, Cache<T>& cache) {
   if (cache.model && (!series || cache.model_of != series)) cache.model.reset();
   const std::int64_t coils_at_once =
-      cache.model ? 0 : planned_coils_at_once(data.scan, operators.settings(), off_resonance, context);
+      cache.model ? 0 : planned_coils_at_once(data.scan, operators.settings(), fields, context);
   copy_to_device(data.samples, context);
   if (cache.model) return;
   const std::int64_t volumes = series && coils_at_once == 0 ? series->volumes_at_once : 1;
-  cache.model = make_model(data.scan, off_resonance, coils_at_once, volumes, operators, context);
+  cache.model = make_model(data.scan, fields, coils_at_once, volumes, operators, context);
   cache.model_of = series;
   auto& largest = cache.model->largest_eigenvalue;
   if (series && !(largest > 0))  // of the operators alone: the same whichever volumes come first
     context.log.stage("largest eigenvalue",
                       [&] { largest = largest_eigenvalue(*cache.model->problem.normal); });
-  if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
-  if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz)
+  if (fields) fields->factors.weights = fields->differences.weights = {};
+  if (!fields && least_squares(context.settings)->normal == NormalKind::toeplitz)
     context.log.diagnostic_images.point_spread = central_plane(operators.point_spread(context.log));
 }
 
@@ -266,19 +270,19 @@ template <class T>
 Images images_of(const Scan& scan, std::vector<const KSpace*> volumes,
                  const std::shared_ptr<const Preparation>& series, const Context& context, Cache<T>& cache) {
   RunLog& log = context.log;
-  const TransformSettings transform = decided_transform(scan, context);
+  TransformSettings transform = decided_transform(scan, context);
+  auto fields = field_model_of(scan, transform, context);
   describe_settings(transform, context);
   Measurements<T> data = measurements_of<T>(scan, std::move(volumes), context);
   note_openness(scan, context);
   if (scan.sensitivity_maps)
     log.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
-  auto off_resonance = off_resonance_of(scan, context);
   auto& operators = operators_of(scan, transform, context, cache);
   Images result;
   if (least_squares(context.settings) == nullptr) {
-    result.images = conventional_images(data, operators, context);
+    result.images = conventional_images(data, fields, operators, context);
   } else {
-    take_model(data, off_resonance, operators, series, context, cache);
+    take_model(data, fields, operators, series, context, cache);
     auto solved = solve(*cache.model, data, operators, context);
     result.solved = std::move(solved.volumes);
     result.gridded = gridded_images(*cache.model, data, operators, context);

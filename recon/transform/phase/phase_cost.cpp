@@ -23,10 +23,12 @@ double PhaseCost::factor_bytes() const {
 }
 
 Work PhaseCost::forward(std::int64_t coils) const {
-  // On two cores a pair of any phase takes as long as about 20 pairs of a sum on a grid, and one for each coil.
-  constexpr double pairs_of_grid = 20;
-  const double pairs = voxels() * static_cast<double>(sizes_.samples.all);
-  return Work(WorkUnit::pair, pairs * (pairs_of_grid + static_cast<double>(coils)), sizes_.precision);
+  // A pair of any phase takes as long as about 20 pairs of a sum on a grid on two cores, and one for each coil; on a GPU 4, and a
+  // fifth for each coil.
+  const double pairs = voxels() * static_cast<double>(sizes_.samples.all),
+               of_grid = sizes_.device.is_cpu() ? 20.0 + static_cast<double>(coils)
+                                                : 4 + 0.2 * static_cast<double>(coils);
+  return Work(WorkUnit::pair, pairs * of_grid, sizes_.precision);
 }
 
 std::size_t PhaseCost::scratch_bytes(std::int64_t coils) const {
