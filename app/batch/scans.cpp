@@ -81,9 +81,13 @@ class Lister {
     std::error_code status;
     for (fs::directory_iterator entry(folder, status), end; !status && entry != end; entry.increment(status))
       if (looks_like_scan(entry->path())) inside.push_back(entry->path().string());
-    if (status && status != std::errc::permission_denied)  // else it fails as a scan, with the reason
+    if (status && status != std::errc::permission_denied)
       throw Error(folder, "a folder that can be read to its end", status.message());
-    if (inside.empty()) return add_scan(folder, false);
+    if (status) return add_scan(folder, false);  // fails with the reason
+    if (inside.empty())
+      throw Error(folder, "a folder with scans in it",
+                  "none: .h5, .mrd, .cfl with its trajectory, or Siemens .dat",
+                  "name the scans, or the folder in which they are");
     std::sort(inside.begin(), inside.end());
     for (const auto& path : inside) add_scan(path, true);
     list_.notes.push_back(fmt::format("{}: {} files in it that may be scans", folder, inside.size()));

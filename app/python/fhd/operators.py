@@ -4,8 +4,8 @@
 
 k in cycles per field of view. No hidden scale: `A.H` is the exact conjugate transpose, of `NUFFT` to its accuracy.
 Arrays of numpy, CuPy and torch are read and written where they lie; the result is of the same library, device and
-precision. Leading axes are batches. With torch, results are differentiable with respect to the image, the samples and the
-trajectory.
+precision. Leading axes are batches. With torch, results are differentiable with respect to the image, the samples, and the
+trajectory or the phases (coefficients and basis of `Encoding`).
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ class _Map:
     def _product(self, values: Any) -> Any:
         raise NotImplementedError
 
+    def parameters(self) -> Sequence[Any]:
+        """Return what the map is made of; torch tensors among these that require a gradient get one."""
+        return ()
+
     @overload
     def __matmul__(self, values: NDArray[Any]) -> NDArray[np.complexfloating[Any, Any]]: ...
 
@@ -62,10 +66,12 @@ class Operator(_Map):
     _native: Any
     _normal: Union[Toeplitz, _Explicit, None] = None
 
-    @property
-    def trajectory(self) -> Any:
-        """The positions in cycles per field of view; a torch tensor that requires a gradient gets one. None: it has no such."""
-        return None
+    def gradient(self, number: int, image: Any, samples: Any) -> Any:
+        """Return the derivative of Re<samples, A image> with respect to the parameter of this number."""
+        raise NotImplementedError
+
+    def _learns(self) -> bool:
+        return any(requires_grad(parameter) for parameter in self.parameters())
 
     def values(self, values: Any, is_adjoint: bool = False) -> Any:
         """Return A image, or A^H samples, without a record for gradients."""
@@ -80,7 +86,7 @@ class Operator(_Map):
 
     def apply(self, values: Any, is_adjoint: bool = False) -> Any:
         """Return the same, differentiable in torch."""
-        if requires_grad(values) or requires_grad(self.trajectory):
+        if requires_grad(values) or self._learns():
             from fhd import autograd
 
             return autograd.apply(self, values, is_adjoint)
@@ -110,28 +116,11 @@ class Operator(_Map):
     @property
     def normal(self) -> Union[Toeplitz, _Explicit]:
         """A^H A, by its point spread (Toeplitz) where the trajectory needs no gradient; kept once it is made."""
-        if requires_grad(self.trajectory):
+        if self._learns():
             return _Explicit(self)
         if self._normal is None:
             self._normal = self._toeplitz()
         return self._normal
-
-    def positions(self, like: Any) -> list[Any]:
-        """Return the positions of the voxels in fractions of the field of view: for each column of the trajectory
-        an array, of the library, precision and device of the complex array `like`, that multiplies an image."""
-        positions: list[Any] = []
-        for column in range(len(self.shape)):
-            axis = len(self.shape) - 1 - column
-            count = self.shape[axis]
-            places = (np.arange(count) - count // 2) / count
-            places = places.reshape([-1 if i == axis else 1 for i in range(len(self.shape))])
-            if library(like) == "torch":
-                import torch
-
-                positions.append(torch.as_tensor(places, device=like.device).to(like.real.dtype))
-            else:
-                positions.append(places.astype(like.real.dtype))
-        return positions
 
     def as_scipy(self, dtype: Any = np.complex128) -> Any:
         """Return a scipy.sparse.linalg.LinearOperator between flat vectors of `dtype`."""
@@ -178,7 +167,40 @@ class _Explicit(_Map):
         return f"<A^H A of {self._operator!r}>"
 
 
-class _Transform(Operator):
+class _AtPositions(Operator):
+    """An operator of a trajectory in cycles per field of view."""
+
+    @property
+    def trajectory(self) -> Any:
+        raise NotImplementedError
+
+    def parameters(self) -> Sequence[Any]:
+        return (self.trajectory,)
+
+    def gradient(self, number: int, image: Any, samples: Any) -> Any:
+        from fhd import autograd
+
+        return autograd.gradient_of_positions(self, image, samples)
+
+    def positions(self, like: Any) -> list[Any]:
+        """Return the positions of the voxels in fractions of the field of view: for each column of the trajectory
+        an array, of the library, precision and device of the complex array `like`, that multiplies an image."""
+        positions: list[Any] = []
+        for column in range(len(self.shape)):
+            axis = len(self.shape) - 1 - column
+            count = self.shape[axis]
+            places = (np.arange(count) - count // 2) / count
+            places = places.reshape([-1 if i == axis else 1 for i in range(len(self.shape))])
+            if library(like) == "torch":
+                import torch
+
+                positions.append(torch.as_tensor(places, device=like.device).to(like.real.dtype))
+            else:
+                positions.append(places.astype(like.real.dtype))
+        return positions
+
+
+class _Transform(_AtPositions):
     def __init__(
         self, trajectory: Any, shape: Union[int, Sequence[int]], accuracy: Optional[float], unit: Optional[str], fov_mm: Any
     ):
@@ -254,7 +276,7 @@ class NUFFT(_Transform):
         return f"gridded to {self._accuracy:g}"
 
 
-class Sense(Operator):
+class Sense(_AtPositions):
     """E = F S: an image seen by every coil, then transformed.
 
     transform: an NDFT or NUFFT. maps: sensitivities, [coil] and the shape of the image. Samples are [coil][sample].
@@ -328,6 +350,17 @@ class Encoding(Operator):
             values = _maps_of(maps, self.shape)
             self._native, self._coils = _native.Sense(self._native, values), len(values)
             self.sample_shape = (self._coils, *samples)
+
+    def parameters(self) -> Sequence[Any]:
+        return self._arguments[:2]
+
+    def gradient(self, number: int, image: Any, samples: Any) -> Any:
+        from fhd import autograd
+
+        coefficients, basis = self._arguments[:2]
+        if number == 0:
+            return autograd.gradient_of_coefficients(self, basis, image, samples)
+        return autograd.gradient_of_basis(self, coefficients, image, samples)
 
     def __reduce__(self) -> Any:
         *given, decay, times = self._arguments

@@ -50,12 +50,13 @@ def require_gradients(function, *inputs):
             assert abs(gradient.reshape(-1)[i] - found) <= 1e-6 * gradient.abs().max()
 
 
-def test_encodings_have_gradients_of_image_and_samples():
-    coefficients, basis = 5 * torch.rand(3, SAMPLES, dtype=torch.float64), torch.rand(3, *SHAPE, dtype=torch.float64)
-    a = fhd.Encoding(coefficients, basis, SHAPE, MAPS)
-    require_gradients(lambda x: a @ x, normal(*SHAPE))
-    require_gradients(lambda d: a.H @ d, normal(COILS, SAMPLES))
-    require_gradients(lambda x: a.normal @ x, normal(*SHAPE))
+def test_encodings_have_gradients_of_image_samples_coefficients_and_basis():
+    decay, times = torch.rand(*SHAPE, dtype=torch.float64), torch.rand(SAMPLES, dtype=torch.float64)
+    make = lambda kappa, b: fhd.Encoding(kappa, b, SHAPE, MAPS, decay_per_s=decay, sample_time_s=times)  # noqa: E731
+    phases = 5 * torch.rand(3, SAMPLES, dtype=torch.float64), torch.rand(3, *SHAPE, dtype=torch.float64)
+    require_gradients(lambda x, *phases: make(*phases) @ x, normal(2, *SHAPE), *phases)
+    require_gradients(lambda d, *phases: make(*phases).H @ d, normal(COILS, SAMPLES), *phases)
+    require_gradients(lambda x, *phases: make(*phases).normal @ x, normal(*SHAPE), *phases)
 
 
 @pytest.mark.parametrize("name", ["ndft", "sense"])
