@@ -195,21 +195,21 @@ std::string likeliest_two(const std::vector<Finding>& sources) {
   return words;
 }
 
-/// Returns the share of what is left over that a signal explains which changes with the readouts, by a factor for each, or
-/// for each group of them near the centre of k-space; 0: little.
-double varying_share(const Verdict& v) {
-  constexpr double of_groups = 0.45;
-  if (const auto* signal = change_of(v, "signal"); signal && signal->share > varying_limit)
-    return signal->share;
+/// Returns what the likeliest of the ordinary sources explains, if that is a signal which changes with time and much is left
+/// over; 0: it is another, or explains little.
+double share_of_contrast(const Verdict& v) {
+  constexpr double much = 0.45;
   if (v.ordinary.empty() || v.unexplained <= unexplained_limit) return 0;
   const Finding& likeliest = v.ordinary.front();
-  return likeliest.code == "signal" && likeliest.share > of_groups ? likeliest.share : 0;
+  return likeliest.code == "signal" && likeliest.share > much ? likeliest.share : 0;
 }
 
 /// Makes the data unexplained, or, where a gain for each readout would explain them and no other cause is known, an
 /// average.
 void alarm(Verdict& v) {
-  if (const double share = varying_share(v); share > 0 && (!v.cause || v.cause->code == "signal")) {
+  const auto* signal = change_of(v, "signal");
+  const double share = signal && signal->share > varying_limit ? signal->share : share_of_contrast(v);
+  if (share > 0 && (!v.cause || v.cause->code == "signal")) {
     v.judgement = Judgement::varies;
     v.sentence = fmt::format(
         "the signal changes from readout to readout (contrast, or a drift), and one image is its average: "
@@ -232,9 +232,9 @@ void alarm(Verdict& v) {
 
 /// Decides where no cause is known and the solver has converged.
 void decide_by_what_is_left(Verdict& v) {
-  const double limit = std::max(unexplained_limit, v.ordinary_limit);
-  const bool varies = !(v.unexplained <= unexplained_limit) && varying_share(v) > 0;
-  if (is_too_much_noise(v) || !(v.unexplained <= limit) || varies) return alarm(v);
+  if (is_too_much_noise(v) || !(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit)) ||
+      share_of_contrast(v) > 0)
+    return alarm(v);
   if (v.tested < 0.5 && v.unexplained <= unexplained_limit) {
     v.judgement = Judgement::untested;
     v.sentence =
