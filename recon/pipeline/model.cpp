@@ -173,8 +173,10 @@ std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& tr
   }
   const auto* method = least_squares(context.settings);
   if (method == nullptr && !is_method<PlainAdjoint>(context.settings)) {
-    context.log.note("off_resonance", "the field map and the fields of the scan are not used: only " +
-                                          option_words("method", "cg") + " and adjoint correct for them");
+    context.log.note(is_full ? "full_equation" : "off_resonance",
+                     std::string(is_full ? "the fields of the scan are not used: only "
+                                         : "the field map of the scan is not used: only ") +
+                         option_words("method", "cg") + " and " + option_words("method", "adjoint") + " do");
     return std::nullopt;
   }
   const TransformSettings asked = transform_settings(context.settings);

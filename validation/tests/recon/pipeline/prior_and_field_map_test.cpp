@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "data/simulate.hpp"
+#include "recon/encoding/sense.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
@@ -149,9 +150,50 @@ TEST(FieldMap, is_said_to_be_unused_without_sample_times_or_another_method) {
     return tests::tells(report.messages, "the field map of the scan is not used");
   };
   EXPECT_FALSE(mentions(reconstruct(scan, Settings{}).report));
+  EXPECT_FALSE(mentions(reconstruct(scan, {PlainAdjoint{}}).report));
   EXPECT_TRUE(mentions(reconstruct(scan, {ConventionalGridding{}}).report));
   scan.sample_time_s.reset();
   EXPECT_TRUE(mentions(reconstruct(scan, Settings{}).report));
+}
+
+/// Fields of second and third order of some 3 rad at the edge, off-resonance and decay.
+TEST(Fields, are_corrected_by_factors_and_by_exact_sums) {
+  const FieldMapCase c;
+  Scan scan = c.resonant;
+  scan.geometry.position_mm = {0, 0, 50};
+  scan.field_map = c.field_map;
+  scan.decay_per_s = Array<float>(scan.geometry.image_shape());
+  std::fill(scan.decay_per_s->begin(), scan.decay_per_s->end(), 20.0F);
+  const std::int64_t samples = scan.trajectory.sample_count();
+  scan.fields =
+      Fields{{FieldFunction::xy, FieldFunction::x2_y2, FieldFunction::zx2_zy2}, Array<double>({3, samples})};
+  const double radius_m = 1e-3 * scan.geometry.fov_mm[0] / 2;
+  for (std::int64_t l = 0; l < 3; ++l)
+    for (std::int64_t m = 0; m < samples; ++m)
+      scan.fields->coefficients[l * samples + m] =
+          3 / std::pow(radius_m, l < 2 ? 2 : 3) * std::sin(300 * (*scan.sample_time_s)[m] + double(l));
+  const auto image = converted<Complex<double>>(c.simulation.band_limited.values);
+  scan.kspace.values = FieldMapCase::with_noise(exact_samples(image, scan, Device::cpu()));
+  const auto made = [&](const Scan& of, TransformKind kind) {
+    LeastSquares method{.lambda = OfLargestEigenvalue{1e-5}, .iterations = 60};
+    method.transform.kind = kind, method.transform.accuracy = 1e-4;
+    return reconstruct(of, {method});
+  };
+  const auto error = [&](const Reconstruction& of) {
+    return error_of(of.image, c.simulation.band_limited.values);
+  };
+  const double without = error(made(c.resonant, TransformKind::automatic));
+  const auto fast = made(scan, TransformKind::gridded), exact = made(scan, TransformKind::direct);
+  EXPECT_TRUE(tests::tells(fast.report.messages, "full equation: ") &&
+              tests::tells(fast.report.messages, " terms"));
+  EXPECT_TRUE(tests::tells(exact.report.messages, "full equation: exact sums"));
+  EXPECT_LE(error(fast), 1.2 * without);
+  EXPECT_LE(error(exact), 1.2 * without);
+  EXPECT_LE(error_of(fast.image, exact.image.values), 1e-2);
+  EXPECT_LE(error(made(scan, TransformKind::automatic)), 1.2 * without);
+  scan.fields.reset();
+  EXPECT_GE(error(made(scan, TransformKind::gridded)), 2 * without)
+      << "the fields do not matter in this scan";
 }
 
 }  // namespace
