@@ -255,15 +255,7 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Ru
   return prepared;
 }
 
-void require_encoding(const Scan& scan) {
-  if (scan.fields || scan.decay_per_s)
-    throw Error("the scan", "phases of k-space positions and a field map alone",
-                scan.fields ? "fields that are not linear in space" : "decay",
-                "leave them out, or sum the whole equation with fhd.Encoding in Python");
-}
-
 Preparation prepare(const Scan& measured, const Context& context, CalibrationCache& cache) {
-  require_encoding(measured);
   Preparation made{&measured};
   made.changed = prepare_matrix(measured, context, cache);
   made.differs = made.changed.has_value();

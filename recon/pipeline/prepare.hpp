@@ -39,9 +39,6 @@ struct Preparation {
   const Scan& scan() const { return changed ? *changed : *measured; }
 };
 
-/// Throws Error where a scan has phases or decay that no encoding has.
-void require_encoding(const Scan& scan);
-
 /// Prepares a valid scan, as the settings say. Throws Error when they ask for what the scan cannot give, or when nothing
 /// unfolds the image (decide_folding). What was done goes to the log of the context.
 Preparation prepare(const Scan& measured, const Context& context, CalibrationCache& cache);
