@@ -17,7 +17,6 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/prepare.hpp"
 
 namespace fhd::app {
 namespace {
@@ -125,8 +124,6 @@ int ForwardCommand::run() {
     print_out("note      without sensitivity maps there is one coil, of sensitivity 1\n");
   if (first.field_map && !first.sample_time_s)
     print_out("note      the field map is not used: the scan does not say when its samples were taken\n");
-  else if (first.field_map)
-    print_out("note      the sums with the field map are taken on the CPU\n");
   io::FileSet files(lock);
   io::write_scan(files, output, io::ScanFormat::fhd, series);
   files.commit();

@@ -150,14 +150,11 @@ Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan
   require_shape(image, scan.geometry.image_shape(), "image");
   auto coil_images = coil_images_of(image, scan);
   const std::int64_t coils = coil_images.extent(0);
-  if (has_off_resonance(scan) || has_fields(scan)) {
-    const auto transform = make_phase_transform<double>(all_terms(scan), scan.geometry.matrix_size, device);
-    Array<Complex<double>> samples(transform->samples_shape(coils), device);
-    transform->forward(converted<Complex<double>>(coil_images).to(device), samples);
-    return converted<Complex<T>>(samples);
-  }
-  const auto transform =
-      make_direct_transform<T>(scan.trajectory, scan.geometry.matrix_size, device, {GpuSums::accurate});
+  const auto& n = scan.geometry.matrix_size;
+  const std::unique_ptr<FourierTransform<T>> transform =
+      has_off_resonance(scan) || has_fields(scan)
+          ? make_phase_transform<T>(all_terms(scan), n, device)
+          : make_direct_transform<T>(scan.trajectory, n, device, {GpuSums::accurate});
   Array<Complex<T>> samples(transform->samples_shape(coils), device);
   transform->forward(coil_images.to(device), samples);
   return samples.to(Device::cpu());

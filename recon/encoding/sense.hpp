@@ -98,8 +98,7 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
 
 /// Returns the samples that an image should give by the full equation of domain/scan.hpp, as [coil][sample] on the host: exact
 /// sums on `device`, no factors, no gridding. `image` is [z][y][x] of the matrix of the scan, on the host; its k-space does not
-/// count. A scan without maps has one coil of sensitivity 1. With phases beyond k . r or decay the sums are in double. Relative
-/// error <= 1e-12 in double.
+/// count. A scan without maps has one coil of sensitivity 1. Relative error <= 1e-12 in double, <= 5e-6 in single precision.
 template <class T>
 Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan, Device device);
 

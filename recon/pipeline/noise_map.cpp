@@ -15,7 +15,6 @@
 #include "recon/domain/compatibility.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/encoding/field_phase.hpp"
-#include "recon/encoding/field_phase.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/prepare.hpp"
 

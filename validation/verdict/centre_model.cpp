@@ -303,7 +303,8 @@ void CentreModel::place(const Pattern& undone) {
       const double m = static_cast<double>(s_.numbers[at]) - size[change::delay + axis];
       const Index low = std::clamp(static_cast<Index>(std::floor(m)), first, std::max(first, last - 1)),
                   high = std::min(low + 1, last);
-      k[axis] = between(told, m, first, last) * (1 + size[change::scale + axis]);
+      k[axis] = between(told, m, first, last) * (1 + size[change::scale + axis]) +
+                size[change::drift + axis] * s_.times[at];
       const Index before = std::max(low - 1, first), after = std::min(high, last);
       step[axis] = m == static_cast<double>(low) && after > before
                        ? (told[after] - told[before]) / static_cast<double>(after - before)
@@ -408,6 +409,7 @@ Complex<double> CentreModel::element(std::size_t kind, Index sample, Index coil)
   if (kind == change::offset) return times_i(-s_.times[at]);
   if (kind < change::shift + 3) return times_i(-two_pi * k_[at][axis]);
   const std::size_t a = (axis + 1) % 3, b = (axis + 2) % 3;
+  if (kind >= change::drift) return slope(axis, s_.times[at]);
   if (kind >= change::shear) return slope(a, k_[at][b]) + slope(b, k_[at][a]);
   if (kind >= change::scale) return slope(axis, k_[at][axis]);
   if (kind >= change::delay) return slope(axis, -steps_[at][axis]);

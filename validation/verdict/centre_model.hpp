@@ -31,11 +31,14 @@ namespace fhd::validation {
 ///   delay    along an axis, samples                                  k(m - theta)
 ///   scale    of k along an axis                                      (1 + theta) k
 ///   shear    in the plane across an axis                             k_a + theta k_b, k_b + theta k_a
+///   drift    along an axis, cycles/FOV per s (or per readout)        k + theta t
 namespace change {
 inline constexpr std::size_t shift = 0, phase = 3, gain = 4, offset = 5, turn = 6, delay = 9, scale = 12,
-                             shear = 15, count = 18;
+                             shear = 15, drift = 18, count = 21;
 /// Returns whether a kind concerns a plane: its axis is that across the plane.
-constexpr bool is_of_plane(std::size_t kind) { return (kind >= turn && kind < delay) || kind >= shear; }
+constexpr bool is_of_plane(std::size_t kind) {
+  return (kind >= turn && kind < delay) || (kind >= shear && kind < drift);
+}
 }  // namespace change
 using Sizes = std::array<double, change::count>;
 /// Sizes for each group of samples.

@@ -22,6 +22,7 @@ std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const s
   const auto whole = whole_readouts(input, starts, enough), thinned = thinned_readouts(input, starts, enough);
   const auto nearest = nearest_readouts(thinned);
   if (auto imaginary = imaginary_part(whole, is_unexplained)) return {std::move(*imaginary)};
+  if (auto echo = unencoded_signal(thinned)) return {std::move(*echo)};
   const auto* signal = change_of(v, "signal");
   const bool varies = signal && signal->share > varying_limit;
   if (is_unexplained)
@@ -45,15 +46,15 @@ std::vector<Finding> findings_in_data(const VerifierInput<float>& input, const s
   if (is_unexplained)
     if (auto first = first_samples(whole)) found.push_back(std::move(*first));
   if (auto tone = tone_in(whole, dwell_s)) found.push_back(std::move(*tone));
-  if (v.tested >= few_unknowns && !is_unexplained)  // else it is not noise that is left over
-    if (auto window = window_in(whole)) found.push_back(std::move(*window));
+  if (auto window = window_in(whole, v.tested >= few_unknowns && !is_unexplained))
+    found.push_back(std::move(*window));
   return found;
 }
 
 const Finding* mistake_in_data(const Verdict& v) {
-  constexpr std::array<std::string_view, 10> codes{"tone",         "window", "order",   "exchange",
-                                                   "spikes",       "offset", "wrapped", "imaginary",
-                                                   "odd_readouts", "samples"};
+  constexpr std::array<std::string_view, 11> codes{"tone",         "window",  "order",    "exchange",
+                                                   "spikes",       "offset",  "wrapped",  "imaginary",
+                                                   "odd_readouts", "samples", "unencoded"};
   constexpr double least_change = 0.05, least_share = 1. / 3;
   const bool is_unexplained = !(v.unexplained <= unexplained_limit);
   const Finding* worst = nullptr;

@@ -5,6 +5,8 @@
 
 #include "recon/domain/report.hpp"
 #include "recon/pipeline/context.hpp"
+#include "validation/verdict/centre_model.hpp"
+#include "validation/verdict/energies.hpp"
 #include "validation/verdict/readout_set.hpp"
 
 namespace fhd::validation {
@@ -20,7 +22,8 @@ std::optional<Finding> wrapped_samples(const VerifierInput<float>& input, const 
 /// Away from the centre of k-space the phases of an object and of noise are evenly spread: S = <d^2 / |d|^2>
 /// is 0, and (1 - g) / (1 + g), a positive number in every coil, where the imaginary part has the gain g. An
 /// object of one phase and symmetric about the centre has an S too, of another phase in each coil; one coil
-/// cannot tell. Another gain is told only where `is_unexplained`. Code "imaginary"; `amount`: 100 g.
+/// cannot tell. A real object and coils of alike phases have one that falls with the radius: S that differs by more than 0.05
+/// between coils, or between the inner and the outer half, counts only where `is_unexplained`. Code "imaginary"; `amount`: 100 g.
 std::optional<Finding> imaginary_part(const ReadoutSet& whole, bool is_unexplained);
 
 /// Returns the samples whose residual, summed over coils, has 16 times the energy of any but the next ones within
@@ -41,7 +44,21 @@ std::optional<Finding> tone_in(const ReadoutSet& set, double dwell_s);
 /// receiver's noise is as strong at the ends of a readout as in its middle; a window that was applied later takes it
 /// down with the signal. The noise is that of the residual in the upper half of its band (fourth differences), which
 /// holds little of an object and which no fit absorbs. Meaningful only where there are more values than unknowns.
-/// `amount`: the factor at the ends, against the middle third, in %.
-std::optional<Finding> window_in(const ReadoutSet& set);
+/// `amount`: the factor at the ends, against the middle third, in %. A window that ends at zero takes the samples at the
+/// edge of k-space below any noise: that needs no image, and `amount` is the energy left there in %. `leaves_noise`:
+/// whether it is noise that is left over.
+std::optional<Finding> window_in(const ReadoutSet& set, bool leaves_noise);
+
+/// Returns weights that were applied to the samples before, as the densities of radial and spiral k-space ask for: the
+/// energy at the centre, within 0.5 cycles/FOV, is hardly above that around it, and in the outer half of k-space above a 160th
+/// of the most. Objects have either a peak at the centre or, where their signal cancels, little at the edge. `amount`:
+/// the energy at the centre over that at 1 to 3 cycles/FOV.
+std::optional<Finding> weights_in(const CentralSamples& centre, const EnergyTable& table);
+
+/// Returns a signal that all readouts hold alike, although they lie next to each other: that of an echo or a free decay
+/// that saw no phase encoding. The mean of readouts far from the strongest one has nine tenths of its length along one
+/// near it, c, and with a_j = <c, d_j> / |c|^2 mean a is above 10 times its uncertainty; objects stay below 3 times.
+/// `amount`: 100 |mean a|. Empty where readouts are not parallel and alike.
+std::optional<Finding> unencoded_signal(const ReadoutSet& set);
 
 }  // namespace fhd::validation

@@ -97,7 +97,8 @@ class ImageChange {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const Index i = static_cast<Index>(axis) * all + m;
       k[axis] = e_.trajectory.k[i];
-      moved[axis] = sizes[change::scale + axis] * k[axis] - sizes[change::delay + axis] * steps_[i];
+      moved[axis] = sizes[change::scale + axis] * k[axis] - sizes[change::delay + axis] * steps_[i] +
+                    sizes[change::drift + axis] * time_[static_cast<std::size_t>(m)];
       phase -= two_pi * k[axis] * sizes[change::shift + axis];
     }
     double square = phase * phase + sizes[change::gain] * sizes[change::gain];
@@ -298,7 +299,7 @@ class Tests {
     if (finding.share < share_limit && finding.image_change < 2 * image_change_limit) return {};
     if (finding.image_change < least_change_of(*best)) return {};
     // A large one leaves much more over than errors of maps do, and has to explain it.
-    constexpr double large_change = 0.3, most_of_it = 0.6;
+    constexpr double large_change = 0.3, most_of_it = 0.5;
     if (is_like_an_image(*best) && finding.image_change > large_change && finding.share < most_of_it)
       return {};
     return finding;
@@ -309,7 +310,7 @@ class Tests {
   /// 0.9 more, and 4 times as much.)
   static constexpr double nearly_linear = 0.02;
   /// Returns whether a solution can be a mistake where its first step is this.
-  static bool may_be_a_mistake(const Fit& first, double image_change) {
+  bool may_be_a_mistake(const Fit& first, double image_change) const {
     constexpr double more_share = 0.15, times_the_change = 1.5;
     return first.share + more_share >= limit_of(first) &&
            times_the_change * image_change >= least_change_of(first);
@@ -318,11 +319,14 @@ class Tests {
   /// Returns whether a change is nearly another image: a scale or a turn of all of k-space; maps found in the scan follow it.
   static bool is_like_an_image(const Fit& fit) {
     const auto kind = fit.hypothesis->kind;
-    return fit.hypothesis->when == When::all && (kind >= change::scale || change::is_of_plane(kind));
+    return fit.hypothesis->when == When::all && kind != change::drift &&
+           (kind >= change::scale || change::is_of_plane(kind));
   }
   static double least_change_of(const Fit& fit) {
-    constexpr double clear_change = 0.12;
-    return is_like_an_image(fit) ? clear_change : image_change_limit;
+    constexpr double clear_change = 0.12, beyond_doubt = 20;
+    if (is_like_an_image(fit) && fit.share >= share_limit && fit.certainty() > beyond_doubt)
+      return image_change_limit;
+    return is_like_an_image(fit) || fit.hypothesis->kind == change::drift ? clear_change : image_change_limit;
   }
 
   /// Takes the sizes that the samples themselves tell, if a change of them explains more than a change of what the
@@ -334,10 +338,16 @@ class Tests {
     if (own && own->explained > fit.explained) fit.sizes = own->sizes, fit.deviations = own->deviations;
   }
 
-  /// Returns share_limit, or less for delays: little else looks like them.
-  static double limit_of(const Fit& fit) {
-    const bool is_delay = fit.hypothesis->kind == change::delay && fit.hypothesis->when == When::all;
-    return is_delay ? 0.35 : share_limit;
+  /// Returns share_limit, less for delays, which little else looks like, more for a drift: an ordinary field explains a part
+  /// of what is left over by its slope. A scale or a turn that is sure needs to explain nothing more where so
+  /// little is left over that the estimate of its noise may hold it.
+  double limit_of(const Fit& fit) const {
+    constexpr double nearly_all = 0.85, of_delays = 0.35, little = 0.035, beyond_doubt = 8;
+    if (fit.hypothesis->kind == change::drift) return nearly_all;
+    if (fit.hypothesis->kind == change::delay && fit.hypothesis->when == When::all) return of_delays;
+    const bool is_hidden =
+        is_like_an_image(fit) && fit.hypothesis->kind < change::shear && s_.lasting_rest < little;
+    return is_hidden && fit.certainty() > beyond_doubt ? 0 : share_limit;
   }
 
   /// Returns whether changes are such as occur beside other mistakes, of orders, units and coils: up to those that the
@@ -348,7 +358,7 @@ class Tests {
     for (const double size : fit.sizes) largest = std::max(largest, std::abs(size));
     const auto kind = fit.hypothesis->kind;
     if (kind == change::gain) return largest < most_gained;
-    if (kind < change::turn) return true;
+    if (kind < change::turn || kind == change::drift) return true;
     return largest < (kind < change::delay ? most_turned : kind < change::scale ? most_delayed : most_scaled);
   }
 

@@ -61,7 +61,7 @@ class List {
       const char* scale = when == When::odd ? "readout_scale" : "scale";
       add_alike(scale, change::scale), add_each_axis(scale, change::scale);
     }
-    if (when == When::all) add_shears();
+    if (when == When::all) add_shears(), add_by_axis("shim", change::drift);
     if (when == When::step) add_each_axis("readout_scale", change::scale);
     if (when != When::all) {
       add_by_axis("motion", change::shift);
@@ -173,6 +173,8 @@ std::pair<double, std::string> unit_of(std::size_t kind, int voxels, bool has_ti
       return {turns, has_times ? "Hz" : "turns per readout"};
     case change::delay:
       return {1, "samples"};
+    case change::drift:
+      return {1, has_times ? "Hz" : "cycles/FOV"};
     default:
       return {100, "%"};
   }
@@ -197,6 +199,13 @@ Finding shear_in_words(const Hypothesis& h, const std::vector<double>& sizes,
           fmt::format("k is sheared: k_{0} holds {2} % of k_{1}", "xyz"[is_of_b ? a : b],
                       "xyz"[is_of_b ? b : a], number(amount, deviation)),
           amount, deviation, "%"};
+}
+
+/// Returns what an even gradient of the field does, by an amount in words.
+std::string drift_in_words(const std::string& amount, bool has_times) {
+  return fmt::format("{} by {} {} (a shim, or the offset of a gradient)",
+                     has_times ? "the field rises" : "k drifts", amount,
+                     has_times ? "across the field of view" : "through each readout");
 }
 
 /// Returns delays in samples or factors of k along x, y, z that undo a delay or a scale of all readouts.
@@ -227,7 +236,7 @@ std::vector<Hypothesis> hypotheses_for(const CentralSamples& samples, const std:
 
 Finding in_words(const Hypothesis& h, const std::vector<double>& sizes, const std::vector<double>& deviations,
                  const std::array<int, 3>& matrix_size, const CentralSamples& samples, bool has_times) {
-  if (h.kind >= change::shear) return shear_in_words(h, sizes, deviations);
+  if (h.kind >= change::shear && h.kind < change::drift) return shear_in_words(h, sizes, deviations);
   std::vector<Amount> amounts;
   std::string unit;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -260,6 +269,9 @@ Finding in_words(const Hypothesis& h, const std::vector<double>& sizes, const st
     finding.text = fmt::format(
         "k{}{} is {} too {}", largest.axis < 0 ? "" : fmt::format(" along {}", "xyz"[largest.axis]),
         odd ? " of every second readout" : when, list(""), is_short ? "short" : "long");
+  } else if (h.kind == change::drift) {
+    make_positive(shown);
+    finding.text = drift_in_words(list("along"), has_times);
   } else if (h.kind == change::shift) {
     finding.text = odd ? fmt::format("the object lies {} further in every second readout", list("along"))
                        : fmt::format("the object {} by {}{}", h.when == When::step ? "moved" : "drifts",

@@ -195,17 +195,27 @@ std::string likeliest_two(const std::vector<Finding>& sources) {
   return words;
 }
 
+/// Returns what the likeliest of the ordinary sources explains, if that is a signal which changes with time and much is left
+/// over; 0: it is another, or explains little.
+double share_of_contrast(const Verdict& v) {
+  constexpr double much = 0.45;
+  if (v.ordinary.empty() || v.unexplained <= unexplained_limit) return 0;
+  const Finding& likeliest = v.ordinary.front();
+  return likeliest.code == "signal" && likeliest.share > much ? likeliest.share : 0;
+}
+
 /// Makes the data unexplained, or, where a gain for each readout would explain them and no other cause is known, an
 /// average.
 void alarm(Verdict& v) {
   const auto* signal = change_of(v, "signal");
-  if (signal && signal->share > varying_limit && (!v.cause || v.cause->code == "signal")) {
+  const double share = signal && signal->share > varying_limit ? signal->share : share_of_contrast(v);
+  if (share > 0 && (!v.cause || v.cause->code == "signal")) {
     v.judgement = Judgement::varies;
     v.sentence = fmt::format(
         "the signal changes from readout to readout (contrast, or a drift), and one image is its average: "
         "{}, "
         "{:.0f} % of which a factor for each readout explains",
-        left_over(v), 100 * signal->share);
+        left_over(v), 100 * share);
     if (v.cause) v.sentence += "; " + v.cause->text;
     return;
   }
@@ -222,7 +232,8 @@ void alarm(Verdict& v) {
 
 /// Decides where no cause is known and the solver has converged.
 void decide_by_what_is_left(Verdict& v) {
-  if (is_too_much_noise(v) || !(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit)))
+  if (is_too_much_noise(v) || !(v.unexplained <= std::max(unexplained_limit, v.ordinary_limit)) ||
+      share_of_contrast(v) > 0)
     return alarm(v);
   if (v.tested < 0.5 && v.unexplained <= unexplained_limit) {
     v.judgement = Judgement::untested;
@@ -245,7 +256,9 @@ void decide_by_what_is_left(Verdict& v) {
 /// Advice on causes that no option corrects.
 constexpr std::pair<std::string_view, std::string_view> advice[] = {
     {"shear", "take the stated share off this component of k"},
+    {"shim", "add this drift to the positions of the trajectory, or shim again"},
     {"window", "store the samples as they were measured"},
+    {"unencoded", "spoil the decay of the refocusing pulse, or alternate its phase"},
     {"samples", "leave the first samples of each readout out of the file, with their positions"},
     {"clipping", "measure again with a lower receiver gain"},
     {"wrapped", "store the samples with more bits, or with a lower gain"},

@@ -15,6 +15,7 @@
 #include "validation/ordered_sum.hpp"
 #include "validation/verdict/arm_tests.hpp"
 #include "validation/verdict/data_findings.hpp"
+#include "validation/verdict/data_tests.hpp"
 #include "validation/verdict/energies.hpp"
 #include "validation/verdict/hypotheses.hpp"
 #include "validation/verdict/judgement.hpp"
@@ -292,7 +293,9 @@ void test_all(const VerifierInput<float>& input, const std::vector<Index>& start
       [](const Finding& finding) {     // of a few samples, or of all in the same way: no line is odd
         constexpr double much = 0.05;  // of the image
         // Energies show an order of all lines: it makes neighbours of lines that are none.
-        const bool is_order_of_all = finding.code == "exchange" && finding.share >= shown_by_samples;
+        const bool is_order_of_all =
+            finding.share >= shown_by_samples &&
+            (finding.code == "exchange" || finding.code == "unencoded" || finding.code == "window");
         return finding.code == "wrapped" || finding.code == "imaginary" || finding.code == "spikes" ||
                is_order_of_all || (finding.code == "tone" && finding.image_change >= much);
       };
@@ -306,6 +309,10 @@ void test_all(const VerifierInput<float>& input, const std::vector<Index>& start
   for (auto& finding : in_data) verdict.changes.push_back(std::move(finding));
   look_at_image(input, verdict);
   judge_beside_ordinary(input, centre, beside_contrast, verdict);
+  const bool is_quiet = verdict.unexplained <= std::max(unexplained_limit, verdict.ordinary_limit) &&
+                        !verdict.cause && !mistake_in_data(verdict);
+  if (auto weights = is_quiet ? weights_in(centre.samples(), table) : std::nullopt)
+    verdict.changes.push_back(std::move(*weights));
 }
 
 /// `first`: a volume with the same E; null: none.

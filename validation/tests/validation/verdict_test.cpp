@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "validation/tests/validation/verdict/planted.hpp"
 #include "validation/verdict/causes.hpp"
@@ -163,6 +164,22 @@ TEST(Verdict, takes_an_object_beyond_the_field_of_view_for_no_scale_of_k) {
   EXPECT_EQ(decided(0.9, 0.09), Judgement::ordinary);
   EXPECT_EQ(decided(0.5, 0.09), Judgement::unexplained) << "the scale explains more";
   EXPECT_EQ(decided(0.64, 0.3), Judgement::unexplained) << "too much is left over";
+}
+
+TEST(Verdict, says_that_the_signal_varies_where_contrast_is_the_likeliest_source) {
+  const auto decided = [](double contrast, double maps, double unexplained) {
+    Verdict v;
+    v.tested = 1, v.unexplained = unexplained, v.ordinary_limit = 0.2;
+    v.ordinary = {{"signal", "contrast between readouts", 20, 0, "%", contrast},
+                  {"maps", "sensitivity maps that are off", 5, 0, "%", maps}};
+    if (maps > contrast) std::swap(v.ordinary[0], v.ordinary[1]);
+    validation::decide(v, 1e-4, 30);
+    return v.judgement;
+  };
+  EXPECT_EQ(decided(0.6, 0.2, 0.1), Judgement::varies);
+  EXPECT_EQ(decided(0.6, 0.7, 0.1), Judgement::ordinary);
+  EXPECT_EQ(decided(0.3, 0.2, 0.1), Judgement::ordinary);
+  EXPECT_EQ(decided(0.6, 0.2, 0.06), Judgement::ordinary) << "little is left over";
 }
 
 TEST(Verdict, names_a_cause_with_its_size_however_little_is_left_over) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -52,6 +53,33 @@ void hamming(data::Simulation& made) {
                0.54 - 0.46 * std::cos(2 * std::numbers::pi * (static_cast<double>(n) + 0.5) / length)) *
            d;
   });
+}
+
+/// Multiplies Cartesian samples by a window of |k| that is zero at its radius of 32 and beyond.
+void hann(data::Simulation& made) {
+  change_samples(made, [&](Complex<float> d, Index, Index readout, Index n) {
+    const double radius = std::hypot(static_cast<double>(readout - 32), static_cast<double>(n - 32)) / 32;
+    return static_cast<float>(0.5 + 0.5 * std::cos(std::numbers::pi * std::min(1.0, radius))) * d;
+  });
+}
+
+/// Adds a tenth of the line at the centre of k-space to each.
+void unencoded_echo(data::Simulation& made) {
+  const auto told = made.scan.kspace.values;
+  const Index samples = made.scan.kspace.sample_count(), length = made.readout_length,
+              centre = made.readout_count / 2;
+  change_samples(made, [&](Complex<float> d, Index coil, Index, Index n) {
+    return d + 0.1f * told[coil * samples + centre * length + n];
+  });
+}
+
+/// Moves k along x through each readout, by 3 cycles/FOV from its first to its last sample.
+void drift(data::Simulation& made) {
+  const auto length = static_cast<double>(made.readout_length);
+  for (Index m = 0; m < made.scan.kspace.sample_count(); ++m) {
+    double& k = made.scan.trajectory.k[m];
+    k = std::clamp(k + 3 * (static_cast<double>(m % made.readout_length) / length - 0.5), -32.0, 32.0);
+  }
 }
 
 /// Leaves out a readout; the last one comes twice.
@@ -191,6 +219,10 @@ INSTANTIATE_TEST_SUITE_P(
                 20,
                 0.1,
                 noise_in_readout},
+        Planted{"hann_one_coil", TrajectoryKind::cartesian, {64, 64, 1}, 1, "window", 0.3, 0.3, hann},
+        Planted{
+            "unencoded", TrajectoryKind::cartesian, {64, 64, 1}, 4, "unencoded", 9.1, 0.2, unencoded_echo},
+        Planted{"drift", TrajectoryKind::golden_radial, {64, 64, 1}, 4, "shim", -3, 0.1, drift},
         Planted{"ramp", TrajectoryKind::spiral, {64, 64, 1}, 4, "samples", 3, 2, ramp},
         Planted{
             "imaginary_lost", TrajectoryKind::spiral, {64, 64, 1}, 4, "imaginary", 0, 0.1, imaginary_gain(0)},
@@ -223,7 +255,7 @@ TEST(DataFindings, find_nothing_in_scans_that_are_right) {
   for (const auto& [kind, matrix_size, coils] : cases) {
     const Verdict v = verdict_of(simulated(kind, matrix_size, coils).scan);
     for (const char* code : {"tone", "window", "order", "exchange", "spikes", "offset", "imaginary",
-                             "wrapped", "odd_readouts", "samples"}) {
+                             "wrapped", "odd_readouts", "samples", "unencoded"}) {
       const auto* found = validation::change_of(v, code);
       EXPECT_EQ(found, nullptr) << data::name_of(kind) << ": " << found->text;
     }
