@@ -5,10 +5,34 @@
 #include <numbers>
 #include <vector>
 
+#include "recon/array/fft.hpp"
+
 namespace fhd::data {
 namespace {
 
 constexpr double two_pi = 2 * std::numbers::pi;
+constexpr int oversampling = 3;
+
+/// Returns the weight of k at index i of n frequencies: 1 up to 0.6 of the largest, then falling to 0.
+double taper(std::int64_t i, std::int64_t n) {
+  constexpr double flat = 0.6;
+  if (n == 1) return 1;
+  const double k = static_cast<double>(std::min(i, n - i)) / (0.5 * static_cast<double>(n));
+  const double turned = std::clamp((k - flat) / (1 - flat), 0.0, 1.0);
+  return 0.5 + 0.5 * std::cos(std::numbers::pi * turned);
+}
+
+/// Returns the phantom at the points, without what rings.
+Array<Complex<double>> smooth_object(const Phantom& phantom, const std::array<int, 3>& matrix_size) {
+  auto object = band_limited_image(phantom, matrix_size);
+  const std::int64_t nx = matrix_size[0], ny = matrix_size[1], nz = matrix_size[2];
+  fft_3d(object, -1);
+  for (std::int64_t p = 0; p < object.size(); ++p)
+    object.data()[p] *= taper(p % nx, nx) * taper(p / nx % ny, ny) * taper(p / nx / ny, nz) /
+                        static_cast<double>(object.size());
+  fft_3d(object, +1);
+  return object;
+}
 
 /// Phases in turns, sum_l coefficients(l, m) basis(l, p).
 struct Terms {
@@ -106,11 +130,11 @@ Array<Complex<float>> sampled_with_fields(const Phantom& phantom, const CoilArra
                                           const Array<double>& time_s, double factor) {
   Geometry fine = scan.geometry;
   for (int& n : fine.matrix_size)
-    if (n > 1) n *= 2;
+    if (n > 1) n *= oversampling;
   const auto terms = terms_of(scan, fine, field, time_s);
   const auto decay =
       largest_decay_per_s > 0 ? decay_of(largest_decay_per_s, fine.matrix_size) : Array<float>();
-  const auto object = band_limited_image(phantom, fine.matrix_size);
+  const auto object = smooth_object(phantom, fine.matrix_size);
   auto images = converted<Complex<double>>(coils.maps(fine.matrix_size).values);
   const double scale = factor / static_cast<double>(terms.points);
   for (std::int64_t i = 0; i < images.size(); ++i)

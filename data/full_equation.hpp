@@ -3,8 +3,9 @@
 //
 //   d_c(m) = (1/M) sum over M points p of S_c(p) rho(p) exp(-i phi(p, m) - R(p) t_m),
 //
-// where rho is the phantom band-limited to a grid of twice the matrix. The sum is the integral as long as phases beside k . r
-// move less than half the matrix in cycles/FOV: what is beyond that band reaches no sample.
+// where rho is the phantom at three times the matrix, smoothed beyond 0.9 N cycles/FOV, so that its edges do not ring across the
+// field of view. The sum is the integral to 1e-3 (24 voxels along an axis), 1e-4 (48) and 1e-5 (128), as long as phases beside
+// k . r move by less than 0.4 N cycles/FOV: what is beyond that band reaches no sample.
 #include "data/coils.hpp"
 #include "data/off_resonance.hpp"
 #include "recon/domain/scan.hpp"

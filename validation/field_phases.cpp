@@ -7,30 +7,30 @@
 namespace fhd::validation {
 namespace {
 
-/// The functions of recon/domain/fields.hpp, by their number.
-double harmonic(int number, double x, double y, double z) {
+/// Returns the functions of recon/domain/fields.hpp at a place, in their order.
+std::array<double, 20> harmonics_at(const std::array<double, 3>& place) {
+  const auto [x, y, z] = place;
   const double r2 = x * x + y * y + z * z;
-  const double values[] = {1,
-                           x,
-                           y,
-                           z,
-                           x * y,
-                           z * y,
-                           3 * z * z - r2,
-                           x * z,
-                           x * x - y * y,
-                           3 * y * x * x - y * y * y,
-                           x * y * z,
-                           (5 * z * z - r2) * y,
-                           5 * z * z * z - 3 * z * r2,
-                           (5 * z * z - r2) * x,
-                           x * x * z - y * y * z,
-                           x * x * x - 3 * x * y * y,
-                           z * z,
-                           x * x + y * y,
-                           x * z,
-                           y * z};
-  return values[number];
+  return {1,
+          x,
+          y,
+          z,
+          x * y,
+          z * y,
+          3 * z * z - r2,
+          x * z,
+          x * x - y * y,
+          3 * y * x * x - y * y * y,
+          x * y * z,
+          (5 * z * z - r2) * y,
+          5 * z * z * z - 3 * z * r2,
+          (5 * z * z - r2) * x,
+          x * x * z - y * y * z,
+          x * x * x - 3 * x * y * y,
+          z * z,
+          x * x + y * y,
+          x * z,
+          y * z};
 }
 
 double product(const std::array<double, 3>& a, const std::array<double, 3>& b) {
@@ -102,10 +102,11 @@ void FieldPhases::set_basis(std::int64_t p, std::int64_t count, double* basis, s
         moved[static_cast<std::size_t>(j)] =
             1e-3 * static_cast<double>(scan_->fields->displacement_mm.data()[j * voxels_ + voxel]);
       for (std::size_t j = 0; j < 3; ++j) at[j] += moved[j];
+      const auto values = harmonics_at(at);
       for (; term < function_count_; ++term)
         basis[term * stride + i] =
-            turns * harmonic(static_cast<int>(scan_->fields->functions[static_cast<std::size_t>(term)]),
-                             at[0], at[1], at[2]);
+            turns *
+            values[static_cast<std::size_t>(scan_->fields->functions[static_cast<std::size_t>(term)])];
       for (std::size_t j = 0; is_displaced_ && j < 3; ++j) basis[term++ * stride + i] = turns * moved[j];
     }
     if (field_map_ != nullptr)
