@@ -110,6 +110,15 @@ VerifierInput<T> input_of(const Measurements<T>& data, std::size_t volume, std::
   return input;
 }
 
+/// Says that E has the field map, the fields and the decay of the scan.
+template <class T>
+void set_fields(const Scan& scan, VerifierInput<T>& input) {
+  if (scan.fields || scan.decay_per_s) input.full_equation = &scan;
+  if (!scan.field_map || !scan.sample_time_s) return;
+  input.field_map = &*scan.field_map;
+  input.sample_time_s = &*scan.sample_time_s;
+}
+
 /// Asks for certificates and verdicts; `scan` has the noise of the coils; null: one coil without its map.
 template <class T>
 void judge(std::vector<VerifierInput<T>>& inputs, Solution<T>& solution, const Model<T>& model,
@@ -197,11 +206,7 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
       input.map_scale = 1 / model.map_unit;
       if (model.sense->sets() > 1) input.second_maps = scan.second_maps->values.data();
     }
-    if (scan.fields || scan.decay_per_s) input.full_equation = &scan;
-    if (model.has_fields && scan.field_map && scan.sample_time_s) {
-      input.field_map = &*scan.field_map;
-      input.sample_time_s = &*scan.sample_time_s;
-    }
+    if (model.has_fields) set_fields(scan, input);
     if (model.factors)
       input.requested = std::max(input.requested, field_accuracy(transform_settings(context.settings)));
     const auto number = static_cast<std::int64_t>(volume);
@@ -321,11 +326,13 @@ std::vector<ConjugateGradientResult> solve_quadratic(const Model<T>& model, cons
 
 template <class T>
 void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
-                        const Array<double>* weights, double promised_accuracy, const Context& context) {
+                        const Array<double>* weights, bool in_fields, double promised_accuracy,
+                        const Context& context) {
   if (!context.services.verifier) return;
   RunLog& log = context.log;
   auto input = input_of(data, 0, 0, promised_accuracy);
   input.weights = weights;
+  if (in_fields) set_fields(data.scan, input);
   Array<Complex<T>> first(Shape{images.extent(1), images.extent(2), images.extent(3)}, images.device());
   copy_range(images, 0, first, 0, first.size());
   input.adjoint = first.to(Device::cpu());
@@ -354,7 +361,7 @@ Solution<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperat
                                   const Array<Complex<T>>&, std::optional<std::int64_t>, bool, \
                                   TrajectoryOperators<T>&, const Context&);                    \
   template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,        \
-                                      const Array<double>*, double, const Context&);           \
+                                      const Array<double>*, bool, double, const Context&);     \
   template Solution<T> solve<T>(Model<T>&, const Measurements<T>&, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
