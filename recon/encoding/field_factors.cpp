@@ -172,7 +172,11 @@ class PivotedColumns {
   }
   std::int64_t count() const { return static_cast<std::int64_t>(pivots_.size()); }
   const Indices& pivots() const { return pivots_; }
-  double worst_error() const { return worst_; }  ///< of all columns at the places fitted
+  /// Return the largest error of all columns at the places fitted: of a value, and the root mean square of a column.
+  double worst_error() const { return worst_; }
+  double column_error() const {
+    return *std::max_element(sizes_.begin(), sizes_.end()) / std::sqrt(static_cast<double>(places()));
+  }
   /// Returns the coefficients of the pivots for column i, or, by a place, those that its value is multiplied with.
   std::vector<Phasor> weights_of_column(std::int64_t i) const {
     return solved([&](std::int64_t j) { return products_[j][i]; });
@@ -284,7 +288,7 @@ Places pairs_of(const Points& voxels, const std::vector<double>& scale, std::siz
 
 /// Checks columns, whose last ones are those of `samples`, at other places than those fitted.
 void measure_errors(const PivotedColumns& columns, std::int64_t first, const Array<Phasor>& exact,
-                    const Array<Phasor>& turns, PhaseFactors& factors) {
+                    const Array<Phasor>& turns, bool is_single, PhaseFactors& factors) {
   const std::int64_t samples = exact.extent(0), count = columns.count();
   Array<Phasor> weights({samples, count});
 #pragma omp parallel for schedule(static)
@@ -293,13 +297,22 @@ void measure_errors(const PivotedColumns& columns, std::int64_t first, const Arr
     std::copy(of_sample.begin(), of_sample.end(), weights.data() + i * count);
   }
   const auto sums = matrix_product(weights, turns);
-  double worst = 0, square = 0;
-  for (std::int64_t i = 0; i < sums.size(); ++i) {
-    const double each = norm(exact[i] - sums[i]);
-    worst = each > worst || each != each ? each : worst, square += each;
+  const std::int64_t places = exact.extent(1);
+  std::vector<double> of_place(places);
+  double worst = 0, of_samples = 0, square = 0;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    double of_sample = 0;
+    for (std::int64_t p = 0; p < places; ++p) {
+      const double each = norm(exact.data()[i * places + p] - sums.data()[i * places + p]);
+      worst = each > worst || each != each ? each : worst, of_sample += each, of_place[p] += each;
+    }
+    of_samples = std::max(of_samples, of_sample), square += of_sample;
   }
+  const double of_places = *std::max_element(of_place.begin(), of_place.end());
   factors.worst_error = std::sqrt(worst);
   factors.rms_error = std::sqrt(square / static_cast<double>(sums.size()));
+  const double of_lines = std::sqrt(std::max(of_samples / double(places), of_places / double(samples)));
+  factors.error = is_single || std::isnan(worst) ? factors.worst_error : of_lines;
 }
 
 /// Returns u_j of all samples, [j][sample], from the coefficients of values at the places fitted.
@@ -350,16 +363,19 @@ std::optional<PhaseFactors> fitted(const Places& places, const DistinctSamples& 
   PivotedColumns columns(columns_at(some, places.fitted, decays), candidates);
   const Array<Phasor> exact = columns_at(checked, places.checked, decays);
   PhaseFactors factors{{}, {}, {}, 1e300};
-  Indices pivots;
+  const bool is_single = some.rows == 1;
+  std::int64_t next_look = 0;
   while (columns.count() < most_terms && columns.extend()) {
     used_up = 4 * columns.count() > static_cast<std::int64_t>(most_places);
     if (used_up && most_places < finest) return std::nullopt;
-    if (columns.worst_error() > accuracy) continue;
+    if (columns.count() < next_look) continue;
+    if ((is_single ? columns.worst_error() : columns.column_error()) > accuracy) continue;
     const auto turns = columns_at(some.at(columns.pivots()), places.checked, decays);
-    measure_errors(columns, candidates, exact, turns, factors);
-    if (factors.worst_error <= accuracy) break;
+    measure_errors(columns, candidates, exact, turns, is_single, factors);
+    if (factors.error <= accuracy) break;
+    next_look = columns.count() + 1 + columns.count() / 32;
   }
-  if (!(factors.worst_error <= accuracy)) return std::nullopt;
+  if (!(factors.error <= accuracy)) return std::nullopt;
   const std::int64_t count = columns.count(), terms = some.rows - decays;
   factors.coefficients = Array<double>({count, terms});
   if (decays) factors.time_s = Array<double>({count});

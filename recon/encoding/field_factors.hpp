@@ -22,15 +22,16 @@ struct PhaseFactors {
   Array<double> coefficients;      ///< kappa of the samples m_j, [j][term]
   Array<double> time_s;            ///< their times, [j]; empty without decay
   Array<Complex<double>> weights;  ///< u_j(m), [j][sample]
-  /// The largest and the root-mean-square |w_m(p) - sum| over samples and places, the worst ones and others at random, of which
-  /// none was fitted unless all are there.
-  double worst_error = 0, rms_error = 0;
+  /// |w_m(p) - sum| over samples and places, the worst ones and others at random, of which none was fitted unless all are
+  /// there. `error`: the largest root mean square over the places of a sample, or over the samples of a place, so that a small
+  /// hot spot counts; of a single term the largest value.
+  double error = 0, worst_error = 0, rms_error = 0;
 
   std::int64_t count() const { return coefficients.empty() ? 0 : coefficients.extent(0); }
 };
 
-/// Finds the fewest terms whose worst error is at most `accuracy` (1e-6 ... 0.1); nothing where more than `most_terms` are
-/// needed. `seen` [voxel]: voxels that count; empty: all.
+/// Finds few terms, some per cent more than the fewest, whose `error` is at most `accuracy` (1e-6 ... 0.1); nothing where more
+/// than `most_terms` are needed. `seen` [voxel]: voxels that count; empty: all.
 std::optional<PhaseFactors> field_factors(const PhaseTerms& terms, const std::vector<bool>& seen,
                                           double accuracy, std::int64_t most_terms);
 /// Finds the terms of E^H E; the weights a_l are real.

@@ -46,9 +46,8 @@ void note_fields(const FieldModel& fields, bool is_map_alone, const Context& con
   std::string text = is_map_alone ? "off-resonance: " + count(factors) + " time segments"
                                   : "full equation: " + count(factors) + " terms";
   if (differences.count() > 0) text += ", " + count(differences) + " for the Toeplitz operator";
-  text += is_map_alone ? ", error " : ", worst error ";
-  text += short_number(std::max(factors.worst_error, differences.worst_error));
-  if (!is_map_alone) text += ", root mean square " + short_number(factors.rms_error);
+  text += ", error " + short_number(std::max(factors.error, differences.error));
+  if (!is_map_alone) text += ", worst value " + short_number(factors.worst_error);
   context.log.note(is_map_alone ? "off_resonance" : "full_equation", text);
 }
 
@@ -151,9 +150,12 @@ void add_sparse_terms(const LeastSquares& method, Device device, Model<T>& model
 
 FieldModel FieldModel::of_samples(const std::vector<std::int64_t>& samples) const {
   const auto part = [&](const PhaseFactors& of) {
-    return PhaseFactors{of.coefficients, of.time_s,
+    return PhaseFactors{of.coefficients,
+                        of.time_s,
                         of.count() > 0 ? columns_of(of.weights, samples) : Array<Complex<double>>(),
-                        of.worst_error, of.rms_error};
+                        of.error,
+                        of.worst_error,
+                        of.rms_error};
   };
   return {{columns_of(terms.coefficients, samples), terms.basis, terms.decay_per_s,
            terms.sample_time_s.empty() ? Array<double>() : columns_of(terms.sample_time_s, samples)},
