@@ -70,7 +70,8 @@ std::vector<std::int64_t> FieldPhases::worst_voxels(const std::array<int, 3>& n,
   const auto largest = largest_coefficients();
   const std::int64_t nx = n[0], ny = n[1], voxels = nx * ny * n[2], width = nx;
   std::vector<double> basis(static_cast<std::size_t>(std::max<std::int64_t>(term_count(), 1) * width));
-  // By phase, by each term and by decay, the largest so far; then the outermost of the object along -x, x, -y, y, -z, z.
+  // The voxels of the largest phase, of the largest share of each term and of the largest decay so far; then the outermost
+  // ones of the object along -x, x, -y, y, -z, z.
   const auto terms = static_cast<std::size_t>(term_count());
   std::vector<double> most(terms + 2, -1.0);
   std::vector<std::int64_t> chosen(terms + 2, 0), edges(6, -1);

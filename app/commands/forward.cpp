@@ -15,6 +15,7 @@
 #include "app/terminal/console.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
+#include "recon/domain/option_words.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/error.hpp"
 
@@ -122,6 +123,9 @@ int ForwardCommand::run() {
   const Scan& first = series.scans.front();
   if (!first.sensitivity_maps && summary.coil_count > 1)
     print_out("note      without sensitivity maps there is one coil, of sensitivity 1\n");
+  if (first.fields && !first.fields->displacement_mm.empty())
+    print_out("note      the file does not hold how gradients displace voxels: give {} again\n",
+              option_words("gradient-coefficients", "FILE"));
   if (first.field_map && !first.sample_time_s)
     print_out("note      the field map is not used: the scan does not say when its samples were taken\n");
   io::FileSet files(lock);

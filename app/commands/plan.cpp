@@ -8,6 +8,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/recipe.hpp"
+#include "app/run/corrections.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/run/scan_run.hpp"
 #include "app/run/series_maps.hpp"
@@ -159,6 +160,7 @@ int PlanCommand::run() {
   how.verifier = verifier.get();
   how.companion = least_squares(how.settings) && !options.no_gridded_image;
   const auto file = io::open_scan(scan, settings.options.read_options);
+  if (options.correction.concomitant_t) add_maxwell_terms(*file, options.correction.concomitant_t);
   const io::ScanSummary& summary = file->summary();
   const std::int64_t images = how.images = image_count(summary, options.selection);
   if (frames.asks())

@@ -145,7 +145,7 @@ Message remark_on_positions(const Array<double>& measured, const Scan& scan) {
         "fields", Severity::warning,
         fmt::format("the measured positions are opposite to those of the scan, up to {:.3g} cycles/FOV away",
                     farthest),
-        "where the signal of the fields is exp(+i phase), write /field_sign = -1 into their file"};
+        "where the signal of the fields is exp(+i phase), write /field_sign = [-1] into their file"};
   return {"fields", Severity::note,
           fmt::format("the positions are those of the fields, up to {:.3g} cycles/FOV from those of the scan",
                       farthest)};

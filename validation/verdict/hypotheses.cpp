@@ -384,8 +384,8 @@ class Tests {
     const auto is_of = [](const Hypothesis& h, bool alike) {
       return h.kind == change::delay && h.when == When::all && (h.axes.size() == 1) == alike;
     };
-    const auto alike = std::find_if(all.begin(), all.end(), [&](const auto& h) { return is_of(h, true); }),
-               by_axis = std::find_if(all.begin(), all.end(), [&](const auto& h) { return is_of(h, false); });
+    const auto alike = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, true); }),
+               by_axis = std::find_if(all.begin(), all.end(), [&](const auto&h) { return is_of(h, false); });
     const auto few = central_samples(e_, starts_, time_, is_3d() ? 2 : 4, 800);
     if (few.empty()) return {};
     double least = std::numeric_limits<double>::infinity(), start = 0;

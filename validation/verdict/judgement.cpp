@@ -40,7 +40,7 @@ double share_of(const std::vector<Finding>& sources) {
 
 /// Returns the coil that is explained much worse than the others; -1: none.
 int odd_coil(const Verdict& v) {
-  const auto of_coils = [&](double Misfit::* figure) {
+  const auto of_coils = [&](double Misfit::*figure) {
     std::vector<double> values;
     for (const auto& coil : v.by_coil) values.push_back(coil.*figure);
     std::sort(values.begin(), values.end());

@@ -178,7 +178,7 @@ class LineFactors : LineTests {
     const auto pairs = static_cast<double>(best.logs.size());
     for (const Index aside : {-2, -1, 1, 2})
       if (auto other = mirrored(h, 2 * centre + aside);
-          other.cost < best.cost && static_cast<double>(other.logs.size()) > 0.8 * pairs)
+          other.cost<best.cost&& static_cast<double>(other.logs.size())> 0.8 * pairs)
         best = std::move(other);
     auto& [even, beside, base] = best;
     if (beside.size() < 8) return;

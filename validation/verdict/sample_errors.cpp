@@ -198,7 +198,7 @@ std::optional<Finding> imaginary_part(const ReadoutSet& set, bool is_unexplained
   constexpr float outside = 0.25f, all = 2;  // of the radius of k-space
   const double apart = is_unexplained ? 0.2 : 0.05;
   if (auto lost = lost_part(set)) return lost;
-  if (set.coils < 2) return {};
+  if (set.coils < (is_unexplained ? 2 : 3)) return {};  // two coils may be alike
   std::vector<std::complex<double>> of;
   std::complex<double> mean;
   double count = 0;

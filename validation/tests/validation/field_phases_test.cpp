@@ -133,7 +133,7 @@ FieldProblem field_problem(std::array<int, 3> matrix_size, std::int64_t samples,
   return p;
 }
 
-/// What a perfect reconstruction would give to its verifier.
+/// Returns the input of a verifier after a perfect reconstruction.
 VerifierInput<double> input_of(const FieldProblem& p) {
   VerifierInput<double> input{.trajectory = p.scan.trajectory,
                               .matrix_size = p.scan.geometry.matrix_size,

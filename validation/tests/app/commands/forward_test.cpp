@@ -14,7 +14,7 @@ namespace {
 using Values = oracle::Values;
 constexpr double tolerance = 1e-12;
 
-/// F rho or F^H d of the scan as it is stored; off-resonance where `turns`.
+/// Returns the off-resonance of the scan as it is stored, where it `turns`.
 std::optional<oracle::OffResonance> off_resonance_of(const Scan& scan, bool turns) {
   if (!turns) return {};
   auto omega = scan.field_map_in_double;
@@ -27,7 +27,7 @@ Values oracle_forward(const Scan& scan, const Image& image, bool turns) {
 }
 Values oracle_adjoint(const Scan& scan, const Values& samples) {
   return oracle::sense_adjoint(scan.trajectory.k, oracle::voxel_positions(scan.geometry.matrix_size), samples,
-                               scan.sensitivity_maps->in_double);
+                               scan.sensitivity_maps->in_double, off_resonance_of(scan, true));
 }
 
 class Forward : public tests::ProgramTest {

@@ -28,7 +28,7 @@ class Recipe : public ProgramTest {
     run(command + " --help");
     std::istringstream lines(text("out"));
     std::set<std::string> options;
-    static const std::regex start("^ +(?:-\\w,)?--([a-z-]+).*");
+    static const std::regex start("^ +(?:-\\w,)?--([a-z0-9-]+).*");
     std::smatch found;
     for (std::string line; std::getline(lines, line);)
       if (std::regex_match(line, found, start) && found[1] != "help") options.insert(found[1]);
