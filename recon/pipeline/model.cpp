@@ -183,6 +183,8 @@ std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& tr
   }
   const TransformSettings asked = transform_settings(context.settings);
   const double accuracy = field_accuracy(asked);
+  // Least squares with a field map alone has a Toeplitz operator, which exact sums have not.
+  const bool may_be_exact = is_full || method == nullptr;
   const FieldSizes sizes{{scan.geometry.matrix_size,
                           {scan.trajectory.sample_count()},
                           context.settings.precision,
@@ -192,7 +194,7 @@ std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& tr
   context.log.stage(is_full ? "factors" : "time segments", [&] {
     fields.terms = field_terms(scan);
     const auto seen = seen_voxels(scan);
-    const std::int64_t most = is_full ? most_factors(sizes, asked, transform) : most_field_terms;
+    const std::int64_t most = may_be_exact ? most_factors(sizes, asked, transform) : most_field_terms;
     auto found = most > 0 ? field_factors(fields.terms, seen, accuracy, most) : std::nullopt;
     if (found) fields.factors = std::move(*found);
     if (!found || method == nullptr || method->normal != NormalKind::toeplitz) return;
@@ -202,7 +204,7 @@ std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& tr
       fields.differences = std::move(*differences);
   });
   if (fields.is_exact()) {
-    if (!is_full || asked.kind == TransformKind::gridded)
+    if (!may_be_exact || asked.kind == TransformKind::gridded)
       throw Error(is_full ? "fields" : "off-resonance",
                   "phases that " + std::to_string(most_field_terms) + " terms can follow",
                   short_number(largest_phase(fields.terms)) + " rad",
