@@ -93,7 +93,7 @@ std::string name_of(Feature feature) {
   return option_words("regularizer", names_of(SparseKind{})[kind]);
 }
 
-bool has_field(const Scan& scan) {
+bool goes_beyond_k(const Scan& scan) {
   return scan.fields || ((scan.field_map || scan.decay_per_s) && scan.sample_time_s);
 }
 

@@ -53,7 +53,7 @@ class Features {
 
 struct Scan;
 /// Returns whether a scan has phases beside k . r, or decay, that are part of its encoding.
-bool has_field(const Scan& scan);
+bool goes_beyond_k(const Scan& scan);
 
 /// Returns the features that the settings ask for.
 Features features_of(const Settings& settings);

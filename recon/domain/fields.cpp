@@ -1,5 +1,6 @@
 #include "recon/domain/fields.hpp"
 
+#include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 
 namespace fhd {
@@ -56,7 +57,7 @@ Array<double> positions_in_magnet_m(const Geometry& geometry, const Fields& fiel
   for (int axis = 0; axis < 3; ++axis)
     if (geometry.matrix_size[axis] > 1 && !(geometry.fov_mm[axis] > 0))
       throw Error("field of view", "millimetres: the fields of the scan are functions of the position",
-                  "unknown", "give it with --fov-mm X,Y,Z");
+                  "unknown", "give it with " + option_words("fov-mm", "X,Y,Z"));
   const Affine to_lps = voxel_to_lps_mm(geometry);
   const auto [nx, ny, nz] = geometry.matrix_size;
   Array<double> positions(Shape{3, geometry.voxel_count()});

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <unordered_set>
 
 #include "recon/array/linear_algebra.hpp"
 #include "recon/array/rows.hpp"
@@ -96,45 +95,48 @@ void add_random(const Points& points, const std::vector<double>& scale, std::siz
   }
 }
 
-/// Returns one point of each occupied cell of a grid as fine as `most` points allow, so that a small hot spot counts as much as
-/// its large background, the extremes, and random ones to make it `most`. A row is in units of 1 / scale: radians.
-Indices covering(const Points& points, const std::vector<double>& scale, std::size_t most) {
-  const auto ranges = ranges_of(points);
-  double longest = 0;
-  for (std::int64_t row = 0; row < points.rows; ++row) longest = std::max(longest, ranges[row] * scale[row]);
-  Indices chosen;
-  const Indices ends = extremes_of(points, scale);
-  if (!(longest > 0)) return {ends.front()};
-  for (double width = longest / static_cast<double>(most - 1);; width *= 1.15) {
-    chosen = ends;
-    std::unordered_set<std::uint64_t> occupied;
-    const auto cell_of = [&](std::int64_t i) {
-      std::uint64_t hash = 0;
-      for (std::int64_t row = 0; row < points.rows; ++row)
-        hash = (hash ^ static_cast<std::uint64_t>(std::llrint(points[i][row] * scale[row] / width))) *
-                   0x9e3779b97f4a7c15u +
-               (hash >> 29);
-      return hash;
-    };
-    for (const std::int64_t i : chosen) occupied.insert(cell_of(i));
-    for (std::int64_t i = 0; i < points.count() && chosen.size() <= most; ++i)
-      if (occupied.insert(cell_of(i)).second) chosen.push_back(i);
-    if (chosen.size() <= most) break;
+Indices all_of(const Points& points) {
+  Indices all(points.count());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// Adds one point of each occupied one of `count` equal intervals of a row's values, so that a small hot spot counts as much as
+/// its large background.
+void add_intervals(const Points& points, std::int64_t row, std::size_t count, Indices& chosen) {
+  double low = points[0][row], high = low;
+  for (std::int64_t i = 1; i < points.count(); ++i)
+    low = std::min(low, points[i][row]), high = std::max(high, points[i][row]);
+  if (!(high > low)) return;
+  std::vector<bool> occupied(count);
+  for (std::int64_t i = 0; i < points.count(); ++i) {
+    const auto interval =
+        static_cast<std::size_t>((points[i][row] - low) / (high - low) * static_cast<double>(count - 1));
+    if (!occupied[interval]) occupied[interval] = true, chosen.push_back(i);
   }
-  add_random(points, scale, std::min(most, static_cast<std::size_t>(points.count())), 4, chosen);
+}
+
+/// Returns all points where these are few, else the extremes, points in all intervals of each row, and, of several rows, random
+/// ones to make it `most`: points that only avoid each other would leave out the middle of many dimensions. A row is in units of
+/// 1 / scale: radians.
+Indices covering(const Points& points, const std::vector<double>& scale, std::size_t most) {
+  if (points.count() <= static_cast<std::int64_t>(most)) return all_of(points);
+  const auto rows = static_cast<std::size_t>(points.rows);
+  Indices chosen = extremes_of(points, scale);
+  for (std::size_t row = 0; row < rows; ++row)
+    add_intervals(points, static_cast<std::int64_t>(row), rows == 1 ? most : most / (4 * rows), chosen);
+  if (rows > 1) add_random(points, scale, most, 4, chosen);
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   return chosen;
 }
 
 /// Returns all points where these are few, else extremes and random ones.
 Indices fresh(const Points& points, const std::vector<double>& scale, std::size_t most) {
-  if (points.count() > static_cast<std::int64_t>(most)) {
-    Indices chosen = extremes_of(points, scale);
-    add_random(points, scale, most, 1, chosen);
-    return chosen;
-  }
-  Indices all(points.count());
-  std::iota(all.begin(), all.end(), 0);
-  return all;
+  if (points.count() <= static_cast<std::int64_t>(most)) return all_of(points);
+  Indices chosen = extremes_of(points, scale);
+  add_random(points, scale, most, 1, chosen);
+  return chosen;
 }
 
 /// Returns w of all samples and places, [sample][place].
@@ -355,7 +357,7 @@ constexpr std::size_t coarsest = 768, finest = 2048;
 std::optional<PhaseFactors> fitted(const Places& places, const DistinctSamples& samples,
                                    const std::vector<double>& scale, std::size_t most_places, bool decays,
                                    double accuracy, std::int64_t most_terms, bool& used_up) {
-  Indices chosen = covering(samples.points, scale, coarsest + most_places / 4);
+  Indices chosen = covering(samples.points, scale, most_places);
   const auto candidates = static_cast<std::int64_t>(chosen.size());
   const Indices others = fresh(samples.points, scale, 1024);
   chosen.insert(chosen.end(), others.begin(), others.end());

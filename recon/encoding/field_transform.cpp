@@ -155,10 +155,8 @@ std::shared_ptr<const HermitianOperator<T>> make_field_normal(
     Array<double> weights(Shape{samples});
     for (std::int64_t m = 0; m < samples; ++m) weights[m] = differences.weights[l * samples + m].re;
     const Array<Complex<T>>& of_term = (*maps)[l];
-    terms.push_back(make_toeplitz_normal<T>(
-        point_spread(weights),
-        Array<Complex<T>>::view(const_cast<Complex<T>*>(of_term.data()), of_term.shape(), of_term.device()),
-        coils_at_once));
+    terms.push_back(
+        make_toeplitz_normal<T>(point_spread(weights), one_of(of_term, of_term.shape(), 0), coils_at_once));
   }
   const Shape image = terms.front()->domain();
   const Device device = terms.front()->device();

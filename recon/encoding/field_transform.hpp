@@ -29,15 +29,15 @@ std::shared_ptr<const FourierTransform<T>> make_field_transform(
 /// The cost of F', with the factors that it holds.
 class FieldCost final : public TransformCost {
  public:
-  /// `accuracy`: that of the factors. `plain` outlives the cost.
-  FieldCost(const TransformCost& plain, const TransformSizes& sizes, std::int64_t terms, double accuracy = 0)
-      : plain_(plain), sizes_(sizes), terms_(static_cast<double>(terms)), accuracy_(accuracy) {}
+  /// `plain` outlives the cost.
+  FieldCost(const TransformCost& plain, const TransformSizes& sizes, std::int64_t terms)
+      : plain_(plain), sizes_(sizes), terms_(static_cast<double>(terms)) {}
   Work making() const override;
   Work forward(std::int64_t coils) const override;
   Work adjoint(std::int64_t coils) const override;
   std::size_t bytes() const override;
   std::size_t scratch_bytes(std::int64_t coils) const override;
-  double accuracy() const override { return plain_.accuracy() + accuracy_; }
+  double accuracy() const override { return plain_.accuracy(); }  ///< beside the error of the factors
   Work point_spread() const override { return plain_.point_spread(); }
   std::size_t point_spread_scratch_bytes() const override { return plain_.point_spread_scratch_bytes(); }
 
@@ -48,7 +48,7 @@ class FieldCost final : public TransformCost {
 
   const TransformCost& plain_;
   TransformSizes sizes_;
-  double terms_, accuracy_;
+  double terms_;
 };
 
 /// S_c v_l of every term l, [coil][z][y][x] on the device of the maps.

@@ -55,7 +55,8 @@ std::vector<Image> conventional_images(Measurements<T>& data, const std::optiona
   const Array<double>* weights = nullptr;  // w of F^H (w d), [sample]
   if (gridded || adjoint) {
     auto transform = operators.transform();
-    if (fields) transform = transform_in_fields<T>(*fields, transform);
+    if (fields)
+      transform = transform_in_fields<T>(*fields, factors_on<T>(context.device(), *fields), transform);
     images = Array<Complex<T>>(transform->images_shape(data.samples.extent(0)), context.device());
     log.stage(gridded ? "gridded adjoint" : "FhD", [&] { transform->adjoint(data.samples, images); });
   } else {
@@ -95,8 +96,8 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
     transform = {TransformKind::gridded, predicts_by_gridding(context.settings, transform.kind)
                                              ? prediction_accuracy
                                              : *context.services.gridded_accuracy};
-  const Shape image = model.sense->image();  // of two sets of maps the first
-  Array<Complex<T>> images(stack_of(model.sense->domain(), data.volume_count()), context.device());
+  const Shape image = model.encoding->image();  // of two sets of maps the first
+  Array<Complex<T>> images(stack_of(model.encoding->domain(), data.volume_count()), context.device());
   RunLog inner(context.device(), {});  // the parts of one stage
   context.log.stage("gridded image", [&] {
     const auto& density = operators.density(inner);
@@ -105,7 +106,7 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
     for_each_with_coils(context.device(), weights.size(),
                         MultiplyEach<T, false, false>{weights.data(), data.samples.data(), weighted.size(),
                                                       weights.size(), weighted.data()});
-    model.sense->combine(*operators.transform_of(transform), weighted, images);
+    model.encoding->combine(*operators.transform_of(transform), weighted, images);
     for (std::int64_t v = 0; v < data.volume_count(); ++v) {
       auto one = one_of(images, image, v);
       divide_by_squares(model.maps(), one);

@@ -136,7 +136,7 @@ inline int residual_interval(Device device) { return device.is_cuda() ? 5 : 1; }
 
 // --- Fields ---
 
-/// Returns the worst error of factors of fields.
+/// Returns the error (field_factors.hpp) that factors of fields may have.
 double field_accuracy(const TransformSettings& transform);
 inline constexpr std::int64_t most_field_terms = 512;
 struct FieldSizes {

@@ -155,6 +155,19 @@ class Walk {
     stage("sensitivity maps", maps.device_work, maps.work);
   }
 
+  /// Decides between exact sums and factors as field_model_of does, as far as sizes tell.
+  void decide_fields() {
+    const FieldSizes sizes{transform_sizes(), out_.coils};
+    constexpr int assumed = 64;
+    if (most_factors(sizes, transform_settings(how_.settings), transform_) == 0) {
+      scan_.sums_exactly = true;
+      return;
+    }
+    segments_ = assumed;
+    out_.assumptions.push_back("how many terms the fields need is not known before they are factorised: " +
+                               std::to_string(assumed) + " are assumed");
+  }
+
   void decide() {
     if (gpu_) scan_.samples.x = scan_.samples.xy = scan_.samples.all;  // no sums are shared there
     out_.transform = decide_transform(how_.settings, device_, scan_.matrix_size, scan_.samples.all,
@@ -163,7 +176,11 @@ class Walk {
     transform_.kind = out_.transform.kind;
     if (method_ == nullptr) return;
     out_.solves = uses_maps() ? 1 : coils();
-    if (scan_.has_field_map && scan_.has_sample_time && !scan_.sums_exactly) {
+    if (scan_.has_fields) {
+      if (transform_settings(how_.settings).kind == TransformKind::automatic)
+        transform_.kind = TransformKind::gridded;
+      decide_fields();
+    } else if (scan_.has_field_map && scan_.has_sample_time && !scan_.sums_exactly) {
       const bool toeplitz = method_->normal == NormalKind::toeplitz, known = scan_.time_segments > 0;
       const double turns = scan_.field_turns.value_or(2);
       segments_ = known ? scan_.time_segments : expected_segments(turns);
@@ -276,12 +293,13 @@ class Walk {
     stage("time segments", {}, Work(WorkUnit::algebra, (segments_ + differences_) * of_term));
     const FieldCost in_fields(transform, transform_sizes(), segments_);
     const OperatorCost encoding = sense_cost(in_fields, transform_sizes(), channels(), how_.coils_at_once);
-    arrays().hold(static_cast<double>(in_fields.bytes() - transform.bytes()) +
-                  static_cast<double>(encoding.bytes));
+    arrays().hold(
+        static_cast<double>(in_fields.bytes() - transform.bytes()) +
+        static_cast<double>(in_fields.scratch_bytes(together()) - transform.scratch_bytes(together())));
     arrays().hold_briefly(8 * voxels_);  // the field map, in double
     host().hold((segments_ + differences_) * samples_ * 16.0);
     if (differences_ == 0) {
-      arrays().hold(values() + static_cast<double>(encoding.scratch_bytes));
+      arrays().hold(values());
       return encoding.forward + encoding.adjoint;
     }
     const OperatorCost toeplitz = toeplitz_of(channels());

@@ -36,7 +36,8 @@ struct ScanSizes {
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
   /// Terms of the factors of E and of E^H E; 0: not known, they depend on the values of the field map; none by exact sums.
   int time_segments = 0, difference_segments = 0;
-  bool sums_exactly = false;  ///< the phases of fields
+  bool has_fields = false;    ///< phases or decay that no field map describes
+  bool sums_exactly = false;  ///< their phases; else decided by their cost
   /// Turns between the slowest and the fastest voxel of the field map from the first sample to the last.
   std::optional<double> field_turns{};
 

@@ -67,9 +67,9 @@ class FrameSystems {
     model_.preconditioner.reset();
     for (auto& term : log.report.terms) term.weight *= unit * model_.map_unit;
     Images results;
-    const auto sense = model_.sense;  // which has the maps
+    const auto encoding = model_.encoding;  // which has the maps
     for (std::int64_t number = 0; number < count_; ++number)
-      finish(number, sense->maps(), samples, unit, solution, results);
+      finish(number, encoding->maps(), samples, unit, solution, results);
     log.report.device_peak_bytes = device::memory_use(context_.device()).peak_bytes;
     return results;
   }
@@ -82,6 +82,7 @@ class FrameSystems {
     Scan scan;
     TrajectoryOperators<T> operators;
     std::optional<FieldModel> fields{};  ///< those of its samples
+    std::shared_ptr<const HeldFactors<T>> factors{};
 
     Frame(const FrameSystems& all, std::int64_t number)
         : scan(frame_of(all.scan_, all.layout_, number)),
@@ -89,15 +90,14 @@ class FrameSystems {
                     all.context_.services.trajectory_cache) {
       if (all.fields_) fields = all.fields_->of_samples(all.layout_.samples_of(number));
     }
-    /// Makes E, with a view of the maps.
-    std::shared_ptr<const SenseEncoding<T>> sense(const Array<Complex<T>>& maps) {
-      return std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(maps));
-    }
-    /// Makes E with the fields.
+    /// Makes E, with a view of the maps, and the factors that it holds where it has fields.
     std::shared_ptr<const SenseEncoding<T>> encoding(const Array<Complex<T>>& maps) {
-      if (!fields) return sense(maps);
-      return std::make_shared<SenseEncoding<T>>(transform_in_fields<T>(*fields, operators.transform()),
-                                                view_of(maps));
+      auto transform = operators.transform();
+      if (fields) {
+        factors = factors_on<T>(maps.device(), *fields);
+        transform = transform_in_fields<T>(*fields, factors, transform);
+      }
+      return std::make_shared<SenseEncoding<T>>(transform, view_of(maps));
     }
   };
 
@@ -330,10 +330,8 @@ class FrameSystems {
     const Context own{context_.settings, context_.execution, context_.services, log};
     Frame frame(*this, number);
     model_.problem.normal = normals_[number];
-    model_.sense = frame.sense(maps);
-    if (frame.fields && !frame.fields->is_exact())
-      model_.factors = held_factors<T>(frame.fields->terms, frame.fields->factors, context_.device());
     model_.encoding = frame.encoding(maps);
+    model_.factors = frame.factors;
     const Measurements<T> data{frame.scan, {&frame.scan.kspace}, of_frame(samples, number), {unit}};
     Solution<T> found{one_of(solution.images, stack, number),
                       one_of(solution.right_hand_sides, stack, number)};

@@ -222,7 +222,7 @@ bool adapt_lambda(Model<T>& model, const Measurements<T>& data, const Array<Comp
   // A grid, so that noise and rounding as a rule do not change lambda from volume to volume.
   // Where the sum of squares of the maps is uneven, a large lambda would shade the image.
   constexpr double factor = 40, grid = 1.2;
-  const double most = is_even(*model.sense) ? 0.5 : OfMeanEigenvalue{}.share;
+  const double most = is_even(*model.encoding) ? 0.5 : OfMeanEigenvalue{}.share;
   double share = 0;
   context.log.stage("first image", [&] {
     find_first_image(model, fhd, image, context);

@@ -51,16 +51,10 @@ void note_fields(const FieldModel& fields, bool is_map_alone, const Context& con
   context.log.note(is_map_alone ? "off_resonance" : "full_equation", text);
 }
 
-/// Sets E and E^H E with the fields of the scan.
+/// Sets E^H E with the fields of the scan.
 template <class T>
 void use_fields(const FieldModel& fields, std::int64_t coils_at_once, TrajectoryOperators<T>& operators,
                 const Context& context, Model<T>& model) {
-  model.has_fields = true;
-  if (!fields.is_exact()) model.factors = held_factors<T>(fields.terms, fields.factors, context.device());
-  model.encoding = std::make_shared<SenseEncoding<T>>(
-      model.factors ? make_field_transform<T>(operators.transform(), model.factors)
-                    : transform_in_fields<T>(fields, operators.transform()),
-      view_of(model.maps()), coils_at_once);
   if (fields.differences.count() == 0) {
     model.problem.normal = explicit_normal<T>(model.encoding);
     return;
@@ -83,10 +77,10 @@ void use_normal(std::int64_t coils_at_once, TrajectoryOperators<T>& operators, c
   }
   const auto& q = operators.point_spread(context.log);
   context.log.stage("transfer function",
-                    [&] { model.problem.normal = make_sense_normal(model.sense, q, coils_at_once); });
+                    [&] { model.problem.normal = make_sense_normal(model.encoding, q, coils_at_once); });
   if (uses_preconditioner(method, false))
     context.log.stage("preconditioner",
-                      [&] { model.circulant = circulant_of_point_spread(q, model.sense->image()); });
+                      [&] { model.circulant = circulant_of_point_spread(q, model.encoding->image()); });
 }
 
 /// Returns the second set of maps of a scan in the unit of the first, on the device; empty without.
@@ -120,8 +114,8 @@ Array<T> unseen_voxels(const Model<T>& model) {
   Array<T> unseen(model.encoding->domain());
   T* to = unseen.data();
   bool all_are_seen = true;
-  for (std::int64_t set = 0; set < model.sense->sets(); ++set)
-    for (const auto& seen : root_sum_of_squares(model.sense->maps(set)).to(Device::cpu())) {
+  for (std::int64_t set = 0; set < model.encoding->sets(); ++set)
+    for (const auto& seen : root_sum_of_squares(model.encoding->maps(set)).to(Device::cpu())) {
       *to++ = seen.re > 0 ? T(0) : T(1);
       all_are_seen = all_are_seen && seen.re > 0;
     }
@@ -133,8 +127,8 @@ Array<T> unseen_voxels(const Model<T>& model) {
 template <class T>
 void add_sparse_terms(const LeastSquares& method, Device device, Model<T>& model) {
   if (method.sparse.empty()) return;
-  const Shape image = model.sense->image();
-  const std::int64_t sets = model.sense->sets();
+  const Shape image = model.encoding->image();
+  const std::int64_t sets = model.encoding->sets();
   for (const auto& penalty : method.sparse) {
     if (is_temporal(penalty.kind)) continue;
     auto term = sparse_term<T>(penalty.kind, image, device);
@@ -221,12 +215,15 @@ std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& tr
 }
 
 template <class T>
+std::shared_ptr<const HeldFactors<T>> factors_on(Device device, const FieldModel& fields) {
+  return fields.is_exact() ? nullptr : held_factors<T>(fields.terms, fields.factors, device);
+}
+
+template <class T>
 std::shared_ptr<const FourierTransform<T>> transform_in_fields(
-    const FieldModel& fields, std::shared_ptr<const FourierTransform<T>> plain) {
-  if (!fields.is_exact()) {
-    const Device device = plain->device();
-    return make_field_transform<T>(std::move(plain), held_factors<T>(fields.terms, fields.factors, device));
-  }
+    const FieldModel& fields, std::shared_ptr<const HeldFactors<T>> factors,
+    std::shared_ptr<const FourierTransform<T>> plain) {
+  if (factors) return make_field_transform<T>(std::move(plain), std::move(factors));
   return make_phase_transform<T>(fields.terms, plain->matrix_size(), plain->device());
 }
 
@@ -239,13 +236,15 @@ Model<T> make_model(const Scan& scan, const std::optional<FieldModel>& fields, s
   ScaledMaps<T> maps = maps_of<T>(scan, context);
   model.map_unit = maps.unit;
   if (!model.has_maps) maps.values = ones_for<T>(scan.geometry, context.device());
-  model.sense = std::make_shared<SenseEncoding<T>>(
-      operators.transform(), std::move(maps.values), coils_at_once, images_at_once,
-      second_maps_of<T>(scan, maps.unit, context), context.execution.processes);
+  model.has_fields = fields.has_value();
+  if (fields) model.factors = factors_on<T>(context.device(), *fields);
+  model.encoding = std::make_shared<SenseEncoding<T>>(
+      fields ? transform_in_fields<T>(*fields, model.factors, operators.transform()) : operators.transform(),
+      std::move(maps.values), coils_at_once, images_at_once, second_maps_of<T>(scan, maps.unit, context),
+      context.execution.processes);
   if (fields) {
     use_fields(*fields, coils_at_once, operators, context, model);
   } else {
-    model.encoding = model.sense;
     use_normal(coils_at_once, operators, context, model);
   }
   if (needs_largest_eigenvalue(method))
@@ -254,11 +253,11 @@ Model<T> make_model(const Scan& scan, const std::optional<FieldModel>& fields, s
   // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
   model.mean_eigenvalue = static_cast<double>(scan.trajectory.sample_count()) *
                           std::pow(norm_l2(model.maps()), 2) /
-                          static_cast<double>(model.sense->image().size());
+                          static_cast<double>(model.encoding->image().size());
   model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
-  if (model.sense->sets() > 1) {
+  if (model.encoding->sets() > 1) {
     auto& term = model.problem.terms.front().term;
-    term = stacked_term(term, model.sense->image());
+    term = stacked_term(term, model.encoding->image());
   }
   model.problem.is_real = method.partial_fourier == PartialFourier::phase;
   add_sparse_terms(method, context.device(), model);
@@ -288,8 +287,8 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   for (const double value : penalty) mean += value / static_cast<double>(penalty.size());
   if (sparse_penalty == 0 && !(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
   std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each;
-  for (std::int64_t set = 0; set < model.sense->sets(); ++set)
-    of_each.push_back(make_preconditioner<T>(model.circulant, penalty, model.sense, set));
+  for (std::int64_t set = 0; set < model.encoding->sets(); ++set)
+    of_each.push_back(make_preconditioner<T>(model.circulant, penalty, model.encoding, set));
   while (static_cast<std::int64_t>(of_each.size()) < model.frames) of_each.push_back(of_each.front());
   if (of_each.size() == 1) return of_each.front();
   // The iterations find what one set of maps tells of the other.
@@ -301,8 +300,9 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
                                                                             double);                         \
   template Model<T> make_model<T>(const Scan&, const std::optional<FieldModel>&, std::int64_t, std::int64_t, \
                                   TrajectoryOperators<T>&, const Context&);                                  \
+  template std::shared_ptr<const HeldFactors<T>> factors_on<T>(Device, const FieldModel&);                   \
   template std::shared_ptr<const FourierTransform<T>> transform_in_fields<T>(                                \
-      const FieldModel&, std::shared_ptr<const FourierTransform<T>>);
+      const FieldModel&, std::shared_ptr<const HeldFactors<T>>, std::shared_ptr<const FourierTransform<T>>);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

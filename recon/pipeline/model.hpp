@@ -12,12 +12,10 @@ namespace fhd {
 
 template <class T>
 struct Model {
-  std::shared_ptr<const SenseEncoding<T>> encoding;
+  std::shared_ptr<const SenseEncoding<T>> encoding;  ///< with the maps of all sets, or one coil of ones
   /// The first quadratic term is the regularizer; its weight, lambda, is chosen later, as those of sparse terms.
   Problem<T> problem;
-  /// Without fields: with the maps of all sets, or one coil of ones.
-  std::shared_ptr<const SenseEncoding<T>> sense;
-  double map_unit = 1;      ///< the maps of the scan are those of `sense` times this, a power of two
+  double map_unit = 1;      ///< the maps of the scan are those of E times this, a power of two
   bool has_maps = false;    ///< of the scan, or ones
   bool has_fields = false;  ///< of E, or a field map
   std::shared_ptr<const HeldFactors<T>> factors{};  ///< of E; null: none, or exact sums
@@ -37,7 +35,7 @@ struct Model {
   bool holds =
       false;  ///< the last quadratic term is that of places where an image was unstable (stable_image.hpp)
 
-  const Array<Complex<T>>& maps() const { return sense->maps(); }
+  const Array<Complex<T>>& maps() const { return encoding->maps(); }
 };
 
 /// How E and E^H E of a scan hold what is not k . r: exact sums, or factors.
@@ -52,10 +50,14 @@ struct FieldModel {
 /// nor fields, or where the method does not use them, which a note explains. Throws Error where neither is affordable.
 std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& transform,
                                          const Context& context);
-/// Returns the transform of E: `plain`, with the factors, or exact sums.
+/// Returns the factors on a device; null for exact sums.
+template <class T>
+std::shared_ptr<const HeldFactors<T>> factors_on(Device device, const FieldModel& fields);
+/// Returns the transform of E: `plain` with the factors, or, without these, exact sums.
 template <class T>
 std::shared_ptr<const FourierTransform<T>> transform_in_fields(
-    const FieldModel& fields, std::shared_ptr<const FourierTransform<T>> plain);
+    const FieldModel& fields, std::shared_ptr<const HeldFactors<T>> factors,
+    std::shared_ptr<const FourierTransform<T>> plain);
 
 /// Makes the model. `coils_at_once`: of operators on a GPU, a divisor of the coils; 0: all. `images_at_once`: volumes that
 /// are solved together.

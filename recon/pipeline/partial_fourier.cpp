@@ -83,7 +83,7 @@ MissingSide missing_side(const Trajectory& trajectory, const std::array<int, 3>&
 }
 
 MissingSide missing_side(const Scan& scan) {
-  if (scan.field_map || has_field(scan))
+  if (scan.field_map || goes_beyond_k(scan))
     throw refusal("a scan without a field map, fields or decay", "one with it", "leave one of them out");
   if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
     throw refusal("sensitivity maps, or one coil",

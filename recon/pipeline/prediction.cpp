@@ -60,7 +60,7 @@ ScanSizes sizes_of(const Scan& scan) {
   sizes.has_maps = scan.sensitivity_maps.has_value();
   sizes.has_field_map = scan.field_map.has_value();
   sizes.has_sample_time = scan.sample_time_s.has_value();
-  if (has_fields(scan)) sizes.has_field_map = sizes.has_sample_time = true;
+  sizes.has_fields = has_fields(scan);
   if (scan.field_map && scan.sample_time_s && scan.field_map->size() > 0 && scan.sample_time_s->size() > 0) {
     const auto [slow, fast] = std::minmax_element(scan.field_map->begin(), scan.field_map->end());
     const auto [begin, end] = std::minmax_element(scan.sample_time_s->begin(), scan.sample_time_s->end());

@@ -165,7 +165,7 @@ void require_sets_can(const CoilSettings& settings, const CoilDecision& decision
                       RunLog& log) {
   const MapSetCount sets = settings.map_sets;
   if (sets == MapSetCount::one) return;
-  refuse_incompatible(Features().with(Feature::map_sets).with(Feature::field_map, has_field(scan)));
+  refuse_incompatible(Features().with(Feature::map_sets).with(Feature::field_map, goes_beyond_k(scan)));
   if (decision.finds_maps) return;
   const std::string found = decision.maps_from_scan ? "one set, given with the scan" : "no maps in use";
   if (sets == MapSetCount::two)

@@ -318,7 +318,7 @@ std::vector<Reconstruction> Reconstructor::reconstruct(const std::shared_ptr<con
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference) {
   const auto* method = least_squares(settings);
   if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || !method->sparse.empty() ||
-      method->partial_fourier != PartialFourier::off || reference.field_map || has_field(reference) ||
+      method->partial_fourier != PartialFourier::off || reference.field_map || goes_beyond_k(reference) ||
       settings.coils.map_sets != MapSetCount::one)
     return false;
   return !execution.processes->is_shared() &&
@@ -328,7 +328,7 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
 std::string obstacle_to_group(const Settings& settings, const Scan& scan, int size) {
   if (size == 1) return {};
   const auto conflict = conflict_among(
-      features_of(settings).with(Feature::several_processes).with(Feature::field_map, has_field(scan)));
+      features_of(settings).with(Feature::several_processes).with(Feature::field_map, goes_beyond_k(scan)));
   if (conflict)
     return name_of(conflict->feature == Feature::several_processes ? conflict->other : conflict->feature);
   return scan.trajectory.sample_count() < size ? "fewer samples than that" : "";

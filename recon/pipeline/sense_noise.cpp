@@ -89,7 +89,7 @@ std::vector<double> variances_of(Array<Complex<double>> system, const Array<Comp
 
 void require_lattice(const Scan& scan, bool has_maps) {
   const std::int64_t coils = scan.kspace.coil_count();
-  if (has_field(scan))
+  if (goes_beyond_k(scan))
     throw Error(subject, "a scan without a field map, fields or decay", "one with it", remedy);
   if (!has_maps && coils > 1)
     throw Error(subject, "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",

@@ -204,7 +204,7 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
       if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
         input.maps_in_double = scan.sensitivity_maps->in_double.data();
       input.map_scale = 1 / model.map_unit;
-      if (model.sense->sets() > 1) input.second_maps = scan.second_maps->values.data();
+      if (model.encoding->sets() > 1) input.second_maps = scan.second_maps->values.data();
     }
     if (model.has_fields) set_fields(scan, input);
     if (model.factors)
