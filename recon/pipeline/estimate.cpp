@@ -397,6 +397,8 @@ class Walk {
       arrays().hold(best.bytes() + best.scratch_bytes(together()));
       prediction = best.forward(channels()) + (1 / segments) * best.making();
     }
+    if (segments_ > 0)  // images and samples of one term
+      arrays().hold(static_cast<double>(together()) * (image_ + samples_ * element_));
     stage("data residual", out_.solves * (segments * (prediction + copied(segments_ > 0 ? 4 * values() : 0)) +
                                           copied(4 * values())));
   }
