@@ -42,10 +42,10 @@ Values q(const Array<double>& k, const Array<double>& differences, const Array<d
 /// Phases of any form and decay, phi(p, m) = sum_l coefficients(l, m) basis(l, p) in rad and D = exp(-R(p) t_m), or
 /// f exp(-R t) + (1 - f) exp(-R' t).
 struct AnyPhase {
-  Array<double> coefficients;   ///< [term][sample]
-  Array<double> basis;          ///< [term][point]
-  Array<double> decay_per_s{};  ///< R, [point]; empty: none
-  Array<double> time_s{};       ///< t, [sample]
+  Array<double> coefficients;                      ///< [term][sample]
+  Array<double> basis;                             ///< [term][point]
+  Array<double> decay_per_s{};                     ///< R, [point]; empty: none
+  Array<double> time_s{};                          ///< t, [sample]
   Array<double> second_decay_per_s{}, fraction{};  ///< R' and f, [point]; empty: one component
 };
 /// d_c(m) = sum_p v_c(p) exp(-i phi(p, m)) D(p, t_m); values: coils x points, returns [coil][sample].

@@ -76,8 +76,9 @@ struct Scan {
   std::optional<Calibration> calibration;  ///< maps are found from it, where it is, and not from the samples
   std::optional<Array<float>> field_map;   ///< off-resonance, rad/s, [z][y][x]
   Array<double> field_map_in_double{};     ///< as KSpace::in_double
-  std::optional<Array<float>> decay_per_s{};   ///< R >= 0, 1/s, [z][y][x]
-  std::optional<SecondDecay> second_decay{};   ///< only with decay_per_s, which is then that of the first component
+  std::optional<Array<float>> decay_per_s{};  ///< R >= 0, 1/s, [z][y][x]
+  std::optional<SecondDecay>
+      second_decay{};  ///< only with decay_per_s, which is then that of the first component
   std::optional<Fields> fields{};
   std::optional<Array<double>> sample_time_s;  ///< time of each sample (from when: README.md), s, [sample]
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).

@@ -340,8 +340,8 @@ void measure_errors(const PivotedColumns& columns, std::int64_t first, const Arr
 
 /// Exponentials exp(-R t) of places, whose weighted sum is the decay of a place.
 struct Exponentials {
-  Points points{};              ///< terms and R
-  Indices place{};              ///< of each
+  Points points{};                ///< terms and R
+  Indices place{};                ///< of each
   std::vector<double> weights{};  ///< of each
 };
 /// Returns the exponentials of 1 or 3 rows of decay: 1 and 2; of the 6 of a pair 4.

@@ -20,8 +20,7 @@ struct MultiplyByShare {
   Complex<T>* to;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
     const T share = static_cast<T>(is_second ? 1 - fraction[p] : fraction[p]);
-    for (std::int64_t i = p; i < size; i += voxels)
-      to[i] = adds ? to[i] + share * from[i] : share * from[i];
+    for (std::int64_t i = p; i < size; i += voxels) to[i] = adds ? to[i] + share * from[i] : share * from[i];
   }
 };
 

@@ -66,8 +66,11 @@ TEST(ScanFields, are_checked) {
   expect_refused(second(-1, 0.5F), "scan: decay of the second component");
   expect_refused(second(10, 1.5F), "scan: decay, fraction of the first component");
   expect_refused(second(10, std::nanf("")), "scan: decay, fraction of the first component");
-  expect_refused([](Scan& s) { s.second_decay = SecondDecay{*s.decay_per_s, Array<float>({1, 8, 7})}; },
-                 "scan: decay, fraction of the first component");
+  expect_refused(
+      [](Scan& s) {
+        s.second_decay = SecondDecay{*s.decay_per_s, Array<float>({1, 8, 7})};
+      },
+      "scan: decay, fraction of the first component");
   expect_refused(
       [](Scan& s) {
         s.second_decay = SecondDecay{*s.decay_per_s, *s.decay_per_s};

@@ -83,7 +83,8 @@ double measured_error(const PhaseTerms& terms, const PhaseFactors& factors, int 
       angle -= static_cast<long double>(kappa(l)) * terms.basis[l * voxels + p];
     double size = terms.decay_per_s.empty() ? 1 : std::exp(-terms.decay_per_s[p] * time);
     if (!terms.fraction.empty())
-      size = terms.fraction[p] * size + (1 - terms.fraction[p]) * std::exp(-terms.second_decay_per_s[p] * time);
+      size =
+          terms.fraction[p] * size + (1 - terms.fraction[p]) * std::exp(-terms.second_decay_per_s[p] * time);
     return Complex<double>(static_cast<double>(size * std::cos(angle)),
                            static_cast<double>(size * std::sin(angle)));
   };
@@ -239,11 +240,12 @@ void expect_equal_to_sums(const std::shared_ptr<const SenseEncoding<double>>& en
 }
 
 TEST(FieldFactors, both_engines_equal_direct_sums) {
-  for (const FieldProblem& problem : {FieldProblem{{9, 12, 1}, 3, 150}, FieldProblem{{8, 7, 6}, 1, 200}, FieldProblem{{13, 11, 1}, 1, 250}}) {
+  for (const FieldProblem& problem : {FieldProblem{{9, 12, 1}, 3, 150}, FieldProblem{{8, 7, 6}, 1, 200},
+                                      FieldProblem{{13, 11, 1}, 1, 250}}) {
     SCOPED_TRACE(problem.text());
     const Scan scan = problem.coils == 1 ? problem.sodium() : problem.scan();
     const PhaseTerms all = all_terms(scan), terms = field_terms(scan);
-    const oracle::AnyPhase phase{all.coefficients,      all.basis,   all.decay_per_s, all.sample_time_s,
+    const oracle::AnyPhase phase{all.coefficients,       all.basis,   all.decay_per_s, all.sample_time_s,
                                  all.second_decay_per_s, all.fraction};
     const Shape image = scan.geometry.image_shape();
     const auto maps = random_values<double>({problem.coils, image[0], image[1], image[2]}, 7);

@@ -107,7 +107,10 @@ TEST(Phase, refuses_terms_in_one_line_that_says_what_is_wrong) {
       {"sample times: expected [40], found []", [&](PhaseTerms& t) { t.sample_time_s = {}; }},
       {"decay: expected R t above -60",
        [&](PhaseTerms& t) { t.decay_per_s[0] = 100, t.sample_time_s[0] = -1; }},
-      {"basis: expected [5][30], found [4][30]", [&](PhaseTerms& t) { t.basis = Array<double>({4, 30}); }},
+      {"basis: expected [5][30], found [4][30]",
+       [&](PhaseTerms& t) {
+         t.basis = Array<double>({4, 30});
+       }},
       {"coefficients: expected [term][sample]", [&](PhaseTerms& t) { t.coefficients = Array<double>({5}); }},
       {"phases: expected at most 1e+05 rad", [&](PhaseTerms& t) { t.coefficients[0] = 1e7; }}};
   for (const auto& [expected, spoil] : wrong) {
