@@ -12,7 +12,6 @@
 #include "validation/verdict/causes.hpp"
 #include "validation/verdict/judgement.hpp"
 #include "validation/verdict/raw_samples.hpp"
-#include "validation/verdict/raw_samples.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd {
