@@ -58,7 +58,7 @@ std::optional<Finding> weights_in(const CentralSamples& centre, const EnergyTabl
 /// Returns a signal that all readouts hold alike, although they lie next to each other: that of an echo or a free decay
 /// that saw no phase encoding. The mean of readouts far from the strongest one has nine tenths of its length along one
 /// near it, c, and with a_j = <c, d_j> / |c|^2 mean a is above 10 times its uncertainty; objects stay below 3 times.
-/// A constant of each coil is taken off before. `amount`: 100 |mean a|. Empty where readouts are not parallel and alike.
+/// `amount`: 100 |mean a|. Empty where readouts are not parallel and alike.
 std::optional<Finding> unencoded_signal(const ReadoutSet& set);
 
 }  // namespace fhd::validation

@@ -64,8 +64,6 @@ double change_with_radius(const ReadoutSet& set) {
   return inner.sum.real() / positive(inner.count) - edge.sum.real() / positive(edge.count);
 }
 
-constexpr float outside = 0.25f;  ///< of the radius of k-space: beyond its centre
-
 /// Returns a copy without a constant of each coil, the median of its samples from this radius on: where they are weak,
 /// the phase of an offset of the receiver would be that of them all.
 ReadoutSet without_offsets(ReadoutSet set, float from) {
@@ -137,10 +135,9 @@ bool are_parallel(const ReadoutSet& set) {
 
 }  // namespace
 
-std::optional<Finding> unencoded_signal(const ReadoutSet& as_stored) {
+std::optional<Finding> unencoded_signal(const ReadoutSet& set) {
   constexpr double fewest = 8, sure = 10, alike = 0.9;
-  if (!are_parallel(as_stored)) return {};
-  const ReadoutSet set = without_offsets(as_stored, outside);
+  if (!are_parallel(set)) return {};
   const Index size = set.coils * set.length;
   const auto value = [&](Index j, Index i) {
     return std::complex<double>(
@@ -216,7 +213,7 @@ std::optional<Finding> wrapped_samples(const VerifierInput<float>& e, const std:
 std::optional<Finding> imaginary_part(const ReadoutSet& as_stored, bool is_unexplained) {
   constexpr double fewest = 1000;
   constexpr double least = 0.2, change = 0.05;
-  constexpr float all = 2;  // of the radius of k-space
+  constexpr float outside = 0.25f, all = 2;  // of the radius of k-space
   const double apart = is_unexplained ? 0.2 : 0.05;
   if (auto lost = lost_part(as_stored)) return lost;
   if (as_stored.coils < (is_unexplained ? 2 : 3)) return {};  // two coils may be alike
