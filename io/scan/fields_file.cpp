@@ -278,15 +278,14 @@ MeasuredFields read_fields_here(const std::string& path, std::int64_t slice, std
                                 std::int64_t samples) {
   hdf5::be_silent();
   if (H5Fis_hdf5(path.c_str()) <= 0) {
+    if (is_matlab_5(path)) return read_matmri_fields(path, samples);
     if (const auto foreign = foreign_file(path))
-      throw Error(
-          path, "fields in HDF5 or text", foreign->name,
-          foreign->name.starts_with("a MATLAB file") ? "in MATLAB: save(..., '-v7.3')" : foreign->remedy);
+      throw Error(path, "fields in HDF5 or text", foreign->name, foreign->remedy);
     return read_text_fields(path);
   }
   const auto file = hdf5::File::open(path);
   if (holds(file, fields_name)) return read_stored_fields(file, slice, repetition);
-  if (holds(file, "/phs_spha")) return read_matmri_fields(file, samples);
+  if (holds(file, "/phs_spha")) return read_matmri_fields(path, samples);
   throw Error(path, "fields: /field_coefficients [term][sample], or /phs_spha of MatMRI",
               "an HDF5 file without");
 }
@@ -316,6 +315,8 @@ void put_fields(MeasuredFields measured, const std::string& subject, Scan& scan)
   if (!split.others.empty()) fields.coefficients = std::move(others);
   if (scan.fields) fields.displacement_mm = std::move(scan.fields->displacement_mm);
   scan.fields = std::move(fields);
+  if (!scan.sample_time_s && !measured.sample_time_s.empty())
+    scan.sample_time_s = std::move(measured.sample_time_s);
   if (present > 0) {
     const auto kappa = linear_terms(stored, split);
     auto k = positions_of(kappa, *scan.fields, scan, subject);
