@@ -112,4 +112,23 @@ Phantom Phantom::anatomy(int dimensions) {
   return head.finished();
 }
 
+Phantom Phantom::sodium(int dimensions) {
+  constexpr double grey = 0.36, white = 0.26;
+  std::vector<PhantomPart> parts;
+  const auto add = [&](const Vector3& centre, const Vector3& half_axes, double angle, double tissue,
+                       double fluid) {
+    if (tissue != 0) parts.push_back({Form::ellipsoid, centre, half_axes, angle, tissue});
+    if (fluid != 0) parts.push_back({Form::ellipsoid, centre, half_axes, angle, fluid, true});
+  };
+  add({0, 0, 0}, {0.38, 0.44, 0.4}, 0, 0, 1);  // liquor
+  add({0, 0, 0}, {0.35, 0.41, 0.37}, 0, grey, -1);
+  for (const double side : {-1.0, 1.0}) {
+    add({side * 0.165, -0.02, 0.02}, {0.12, 0.27, 0.24}, side * -0.1, white - grey, 0);
+    add({side * 0.09, -0.04, 0.03}, {0.035, 0.15, 0.1}, side * 0.15, -white, 1);  // ventricles
+    add({side * 0.15, -0.36, -0.2}, {0.05, 0.05, 0.05}, 0, 0, 0.7);
+  }
+  add({0.2, 0.12, 0.05}, {0.06, 0.07, 0.06}, 0, 0.3, 0);  // lesion
+  return {dimensions, std::move(parts)};
+}
+
 }  // namespace fhd::data

@@ -378,6 +378,12 @@ Phantom Phantom::resolution(int dimensions) {
   return {dimensions, std::move(parts)};
 }
 
+Phantom Phantom::weighted(double of_tissue, double of_fluid) const {
+  auto parts = parts_;
+  for (auto& part : parts) part.intensity *= part.is_fluid ? of_fluid : of_tissue;
+  return {dimensions_, std::move(parts)};
+}
+
 Phantom Phantom::scaled(double factor) const {
   auto parts = parts_;
   for (auto& part : parts)

@@ -31,8 +31,9 @@ struct PhantomPart {
   Vector3 centre{};  ///< fractions of the FOV
   Vector3
       half_axes{};  ///< fractions of the FOV, > 0; the third has no meaning in 2D; a bump is exp(-pi) there
-  double angle_rad = 0;  ///< turns the part about z, from x towards y
-  double intensity = 0;  ///< added to what is already there
+  double angle_rad = 0;   ///< turns the part about z, from x towards y
+  double intensity = 0;   ///< added to what is already there
+  bool is_fluid = false;  ///< decays as the slow one of two components alone; other parts as both
 };
 
 class Phantom {
@@ -51,6 +52,11 @@ class Phantom {
   /// details are drawn by chance, always the same. On top in a picture: as shepp_logan.
   static Phantom anatomy(int dimensions);
 
+  /// A head as sodium shows it: fluid at 1, grey and white matter at 0.36 and 0.26, and a lesion.
+  static Phantom sodium(int dimensions);
+
+  /// Returns the phantom with the intensities times `of_fluid` where parts are fluid, else times `of_tissue`.
+  Phantom weighted(double of_tissue, double of_fluid) const;
   /// Returns the phantom `factor` times as large about the centre of the FOV.
   Phantom scaled(double factor) const;
   /// Returns the section of a phantom of 3 dimensions with a plane at height z (fractions of the FOV), in 2: of ellipsoids

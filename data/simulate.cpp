@@ -150,7 +150,13 @@ void check(const SimulationSettings& settings) {
           "several repetitions or several echoes", "both", "leave one of them out");
   require(is_in(settings.decay_per_s, 0, 1e5), "decay", "0 ... 100000 1/s",
           short_number(settings.decay_per_s));
-  require(!has_full_equation(settings) || (!moves(settings) && settings.object_scale <= 1.08),
+  const auto two = settings.two_components.value_or(TwoComponents{});
+  require(is_in(two.fraction, 0, 1), "fraction of the first component of decay", "0 ... 1",
+          short_number(two.fraction));
+  for (const double rate : {two.fast_per_s, two.slow_per_s})
+    require(is_in(rate, 0, 1e5), "decay", "0 ... 100000 1/s", short_number(rate));
+  require(!(has_full_equation(settings) || settings.two_components) ||
+              (!moves(settings) && settings.object_scale <= 1.08),
           "simulated scan", "an object at rest within the field of view, for fields or decay", "another one",
           "leave the motion or the scale out");
   require(is_in(settings.breaths, 0, 1000), "breaths", "0 ... 1000", short_number(settings.breaths));
@@ -287,6 +293,7 @@ Phantom phantom_of(const SimulationSettings& settings, int dimensions) {
 
 Phantom phantom_of(PhantomKind kind, int dimensions) {
   if (kind == PhantomKind::shepp_logan) return Phantom::shepp_logan(dimensions);
+  if (kind == PhantomKind::sodium) return Phantom::sodium(dimensions);
   return kind == PhantomKind::resolution ? Phantom::resolution(dimensions) : Phantom::anatomy(dimensions);
 }
 
@@ -395,6 +402,35 @@ std::vector<Subject> subjects_of(const SimulationSettings& settings) {
   return slices;
 }
 
+/// Sets the true maps of decay of two components: rates that are even, and the share of the first in the signal of each voxel.
+void set_two_components(const TwoComponents& two, const Phantom& phantom, Simulation& simulation) {
+  const auto& n = simulation.scan.geometry.matrix_size;
+  const auto all = ideal_image(phantom, n), first = ideal_image(phantom.weighted(two.fraction, 0), n);
+  auto& [slow, fraction] =
+      simulation.second_decay.emplace(SecondDecay{Array<float>(all.shape()), Array<float>(all.shape())});
+  simulation.decay = Array<float>(all.shape());
+  for (std::int64_t p = 0; p < all.size(); ++p) {
+    simulation.decay[p] = static_cast<float>(two.fast_per_s);
+    slow[p] = static_cast<float>(two.slow_per_s);
+    fraction[p] = static_cast<float>(all[p] > 1e-9 ? std::clamp(first[p] / all[p], 0.0, 1.0) : two.fraction);
+  }
+}
+
+/// Returns the sums of both components of `samples_of(phantom, shift)`, at times that much later than time_s.
+template <class SamplesOf>
+Array<Complex<float>> with_two_components(const TwoComponents& two, const Phantom& phantom,
+                                          const Array<double>& time_s, double shift_s,
+                                          const SamplesOf& samples_of) {
+  auto sum = samples_of(phantom.weighted(two.fraction, 0), shift_s);
+  const auto slow = samples_of(phantom.weighted(1 - two.fraction, 1), shift_s);
+  for (std::int64_t i = 0; i < sum.size(); ++i) {
+    const double t = time_s[i % time_s.size()] + shift_s;
+    sum[i] = Complex<float>(std::exp(-two.fast_per_s * t) * Complex<double>(sum[i]) +
+                            std::exp(-two.slow_per_s * t) * Complex<double>(slow[i]));
+  }
+  return sum;
+}
+
 /// Simulates one slice or volume, without noise.
 Simulation measured(const SimulationSettings& settings, const Designs& designs, const Subject& subject) {
   const auto& matrix_size = settings.trajectory.matrix_size;
@@ -414,7 +450,6 @@ Simulation measured(const SimulationSettings& settings, const Designs& designs, 
   if (settings.with_maps) scan.sensitivity_maps = subject.coils.maps(matrix_size);
 
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
-  const CoilKSpace kspace(subject.phantom, subject.coils);
   Scan with_fields;  // as played
   if (has_full_equation(settings)) {
     with_fields.geometry = scan.geometry;
@@ -429,18 +464,24 @@ Simulation measured(const SimulationSettings& settings, const Designs& designs, 
     simulation.decay =
         settings.decay_per_s > 0 ? decay_of(settings.decay_per_s, matrix_size) : Array<float>();
   }
-  const auto echo = [&](double shift_s) {
+  const auto undecayed = [&](const Phantom& phantom, double shift_s) {
     if (has_full_equation(settings)) {
       auto time_s = *scan.sample_time_s;
       for (double& t : time_s) t += shift_s;
-      return sampled_with_fields(subject.phantom, subject.coils, with_fields, subject.field,
-                                 settings.decay_per_s, time_s, voxel_count);
+      return sampled_with_fields(phantom, subject.coils, with_fields, subject.field, settings.decay_per_s,
+                                 time_s, voxel_count);
     }
     if (moves(settings))
       return sampled_in_time(settings, subject, played, *scan.sample_time_s, shift_s, voxel_count);
-    return echo_of(kspace, subject.field, played.trajectory, *scan.sample_time_s, shift_s,
-                   subject.coils.coil_count(), voxel_count);
+    return echo_of(CoilKSpace(phantom, subject.coils), subject.field, played.trajectory, *scan.sample_time_s,
+                   shift_s, subject.coils.coil_count(), voxel_count);
   };
+  const auto echo = [&](double shift_s) {
+    return settings.two_components ? with_two_components(*settings.two_components, subject.phantom,
+                                                         *scan.sample_time_s, shift_s, undecayed)
+                                   : undecayed(subject.phantom, shift_s);
+  };
+  if (settings.two_components) set_two_components(*settings.two_components, subject.phantom, simulation);
   simulation.echo_shifts_s = echo_shifts(settings, design);
   const auto& shifts = simulation.echo_shifts_s;
   scan.kspace.values = echo(shifts.front());

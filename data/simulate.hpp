@@ -13,9 +13,14 @@
 
 namespace fhd::data {
 
-enum class PhantomKind { shepp_logan, resolution, anatomy };
+enum class PhantomKind { shepp_logan, resolution, anatomy, sodium };
 /// In 2 or 3 dimensions.
 Phantom phantom_of(PhantomKind kind, int dimensions);
+
+/// Decay of two components in closed form: f exp(-fast t) + (1 - f) exp(-slow t) of tissue, exp(-slow t) of fluid.
+struct TwoComponents {
+  double fraction = 0.6, fast_per_s = 0, slow_per_s = 0;
+};
 
 struct SimulationSettings {
   PhantomKind phantom = PhantomKind::shepp_logan;  ///< 2D when the matrix has one voxel along z
@@ -44,7 +49,8 @@ struct SimulationSettings {
   /// Changes the positions and adds the fields of each slice, which has no values yet; null: all phases are k . r and
   /// off-resonance.
   std::function<void(Scan&)> add_fields{};
-  double decay_per_s = 0;  ///< R up to so much (decay_of)
+  double decay_per_s = 0;                         ///< R up to so much (decay_of)
+  std::optional<TwoComponents> two_components{};  ///< in place of decay_per_s
   /// Times from the excitation to the centre of k-space; empty: one echo, excited as each readout begins.
   std::vector<double> echo_times_s{};
 };
@@ -57,6 +63,7 @@ struct Simulation {
   std::vector<double> echo_shifts_s{};
   Array<float> field_map;  ///< rad/s, [z][y][x]; empty where the field is even
   Array<float> decay;      ///< R, 1/s, [z][y][x]; empty where there is none
+  std::optional<SecondDecay> second_decay{};
   std::int64_t readout_count = 0, readout_length = 0;
   double dwell_s = 0;
   double undersampling = 1;             ///< as the trajectory came out

@@ -341,6 +341,56 @@ DesignedTrajectory design_spiral(const TrajectorySettings& settings) {
       settings);
 }
 
+/// Readouts from the centre outwards at a constant speed v, each on a cone of its own about z, whose directions are evenly dense on
+/// the sphere: straight up to the share p of the largest k, then with k^2 dk/dt constant, so that samples are evenly dense, too
+/// (Boada et al., MRM 37:706, 1997). With x = k / (p k_max) and s = v t / k_max:
+///
+///   x^3 = 1 + 3 (s - p) / p,    angle about z = (sqrt(x^4 - 1) - arccos(1 / x^2)) / (2 sin(angle of the cone))
+///
+/// p is the share of pi N^2 readouts, those of straight ones, that there are. A readout lasts 16 ms, or as long as gradients ask.
+DesignedTrajectory design_twisted_projections(const TrajectorySettings& settings) {
+  constexpr double usual_share = 0.2, usual_duration_s = 16e-3, step = 0.8;
+  const double n = *std::max_element(settings.matrix_size.begin(), settings.matrix_size.end()),
+               straight = std::max(pi * n * n, 1.0),
+               wanted = settings.readout_count > 0
+                            ? static_cast<double>(settings.readout_count) * settings.undersampling
+                            : usual_share * straight,
+               p = std::min(wanted / straight, 1.0), path = p + (1 / (p * p) - p) / 3, radius = n / 2;
+  const auto count =
+      settings.readout_count > 0
+          ? settings.readout_count
+          : std::max<std::int64_t>(1, std::llround(usual_share * straight / settings.undersampling));
+  const auto length =
+      settings.readout_length != 0
+          ? settings.readout_length
+          : std::max<std::int64_t>(2, static_cast<std::int64_t>(std::ceil(path * radius / step)) + 1);
+  // Turning is fastest at x^4 = 5 on the narrowest cone, by 0.535 v^2 / (p k_max sin(angle of the cone)).
+  const GradientLimits limits = gradient_limits(settings);
+  const auto height = [&](std::int64_t readout) {
+    return 1 - (2 * static_cast<double>(readout) + 1) / static_cast<double>(count);
+  };
+  const double narrowest = std::sqrt(1 - height(0) * height(0)),
+               fastest =
+                   std::min(limits.speed, std::sqrt(limits.acceleration * p * radius * narrowest / 0.535)),
+               duration_s = std::max(usual_duration_s, path * radius / fastest),
+               dwell_s = std::max(settings.dwell_s, duration_s / static_cast<double>(length - 1));
+  return sampled(
+      count, length, dwell_s, straight * p / static_cast<double>(count),
+      [&](std::int64_t readout, double sample) -> std::array<double, 3> {
+        const double s = path * std::clamp(sample / static_cast<double>(length - 1), 0.0, 1.0),
+                     x = s <= p ? s / p : std::cbrt(1 + 3 * (s - p) / p), z = height(readout),
+                     across = std::sqrt(1 - z * z),
+                     twist =
+                         x <= 1 ? 0 : (std::sqrt(x * x * x * x - 1) - std::acos(1 / (x * x))) / (2 * across),
+                     angle =
+                         std::fmod(static_cast<double>(readout) * pi * (3 - std::sqrt(5.0)), 2 * pi) + twist,
+                     k = std::min(p * x, 1.0) / 2;
+        return {settings.matrix_size[0] * k * across * std::cos(angle),
+                settings.matrix_size[1] * k * across * std::sin(angle), settings.matrix_size[2] * k * z};
+      },
+      settings);
+}
+
 }  // namespace
 
 DesignedTrajectory design_trajectory(const TrajectorySettings& settings) {
@@ -358,6 +408,8 @@ DesignedTrajectory design_trajectory(const TrajectorySettings& settings) {
       return design_spiral(settings);
     case TrajectoryKind::stack_of_spirals:
       return stacked(design_spiral(settings), settings);
+    case TrajectoryKind::twisted_projection:
+      return design_twisted_projections(settings);
     default:
       return design_radial_3d(settings);
   }

@@ -25,10 +25,11 @@ enum class TrajectoryKind {
   stack_of_spirals,         ///< 3D, Archimedean spiral in every k_z plane
   golden_means_radial_3d,   ///< 3D, diameters in the order of golden means (Chan et al., MRM 61:354, 2009)
   phyllotaxis_radial_3d,    ///< 3D, diameters on a spiral phyllotaxis (Piccini et al., MRM 66:1049, 2011)
+  twisted_projection,  ///< 3D, from the centre outwards, twisted on cones (Boada et al., MRM 37:706, 1997)
 };
 
 inline constexpr auto trajectory_kinds = [] {
-  std::array<TrajectoryKind, static_cast<std::size_t>(TrajectoryKind::phyllotaxis_radial_3d) + 1> kinds{};
+  std::array<TrajectoryKind, static_cast<std::size_t>(TrajectoryKind::twisted_projection) + 1> kinds{};
   for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = static_cast<TrajectoryKind>(i);
   return kinds;
 }();
@@ -36,9 +37,9 @@ inline constexpr auto trajectory_kinds = [] {
 /// Returns the word of the command line.
 constexpr std::string_view name_of(TrajectoryKind kind) {
   return std::array<std::string_view, trajectory_kinds.size()>{
-      "cartesian",      "radial",           "golden-radial", "spiral",        "variable-density-spiral",
-      "stack-of-stars", "stack-of-spirals", "radial-3d",     "phyllotaxis-3d"}[static_cast<std::size_t>(
-      kind)];
+      "cartesian",      "radial",           "golden-radial", "spiral",         "variable-density-spiral",
+      "stack-of-stars", "stack-of-spirals", "radial-3d",     "phyllotaxis-3d", "twisted-projections"}
+      [static_cast<std::size_t>(kind)];
 }
 /// Returns 2 or 3; 0 where both are possible.
 constexpr int dimensions_of(TrajectoryKind kind) {
@@ -52,7 +53,8 @@ struct TrajectorySettings {
   /// Diameters, or interleaves, per k_z plane (3D radial: in all). 0: as many as Nyquist's criterion and
   /// `undersampling` say; for spirals an eighth of the matrix.
   std::int64_t readout_count = 0;
-  /// Samples per readout. 0: Cartesian the matrix; radial twice the matrix; spirals what the gradients need.
+  /// Samples per readout. 0: Cartesian the matrix; radial twice the matrix; spirals what the gradients need; twisted projections
+  /// one for each 0.8 cycles/FOV.
   std::int64_t readout_length = 0;
   /// >= 1. Cartesian: distance of lines along y, the centre line included. Radial: divides the count of
   /// diameters. Spirals: distance of turns (variable density: at the edge) in units of 1 cycle/FOV.

@@ -134,11 +134,25 @@ void FieldPhases::set_turns_of_sample(const double* basis, std::int64_t stride, 
   }
 }
 
+double FieldPhases::decay(std::int64_t p, double time_s) const {
+  const auto rate = [&](const Array<float>& of) { return static_cast<double>(of.data()[p]); };
+  const double first = std::exp(-rate(*scan_->decay_per_s) * time_s);
+  if (!scan_->second_decay) return first;
+  const double share = rate(scan_->second_decay->fraction);
+  return share * first + (1 - share) * std::exp(-rate(scan_->second_decay->per_s) * time_s);
+}
+
+double FieldPhases::first_rate(std::int64_t p) const {
+  const double first = static_cast<double>(scan_->decay_per_s->data()[p]);
+  if (!scan_->second_decay) return first;
+  const double share = static_cast<double>(scan_->second_decay->fraction.data()[p]);
+  return share * first + (1 - share) * static_cast<double>(scan_->second_decay->per_s.data()[p]);
+}
+
 void FieldPhases::decay_voxel(std::int64_t p, std::int64_t m, std::int64_t count, double* re,
                               double* im) const {
-  const double rate = static_cast<double>(scan_->decay_per_s->data()[p % voxels_]);
   for (std::int64_t j = 0; j < count; ++j) {
-    const double size = std::exp(-rate * time_s_[m + j]);
+    const double size = decay(p % voxels_, time_s_[m + j]);
     re[j] *= size, im[j] *= size;
   }
 }
@@ -146,8 +160,7 @@ void FieldPhases::decay_voxel(std::int64_t p, std::int64_t m, std::int64_t count
 void FieldPhases::decay_sample(std::int64_t p, std::int64_t m, std::int64_t count, double* re,
                                double* im) const {
   for (std::int64_t i = 0; i < count; ++i) {
-    const double size =
-        std::exp(-static_cast<double>(scan_->decay_per_s->data()[(p + i) % voxels_]) * time_s_[m]);
+    const double size = decay((p + i) % voxels_, time_s_[m]);
     re[i] *= size, im[i] *= size;
   }
 }

@@ -12,7 +12,7 @@
 
 namespace fhd::validation {
 
-/// The phases as terms: sum_l kappa_l(m) b_l(p) in turns, and R(p) t_m.
+/// The phases as terms: sum_l kappa_l(m) b_l(p) in turns, and decay D(p, t_m).
 class FieldPhases {
  public:
   template <class T>
@@ -35,9 +35,9 @@ class FieldPhases {
   /// Sets turns[i] to minus those of a sample at `count` voxels, whose basis has this stride.
   void set_turns_of_sample(const double* basis, std::int64_t stride, std::int64_t m, std::int64_t count,
                            double* turns) const;
-  /// Multiplies exponentials of a voxel at samples m + j by exp(-R t).
+  /// Multiplies exponentials of a voxel at samples m + j by D.
   void decay_voxel(std::int64_t p, std::int64_t m, std::int64_t count, double* re, double* im) const;
-  /// Multiplies exponentials of a sample at voxels p + i by exp(-R t).
+  /// Multiplies exponentials of a sample at voxels p + i by D.
   void decay_sample(std::int64_t p, std::int64_t m, std::int64_t count, double* re, double* im) const;
 
   /// Returns voxels where an approximation is likely worst: of the largest phases, off-resonance and decay, and the edges of
@@ -53,6 +53,9 @@ class FieldPhases {
               const Trajectory& trajectory);
   std::vector<double> largest_coefficients() const;
   std::array<double, 3> position_m(std::int64_t p) const;
+  /// Returns D of a voxel, and its rate at t = 0.
+  double decay(std::int64_t p, double time_s) const;
+  double first_rate(std::int64_t p) const;
 
   const Scan* scan_;
   const Array<float>* field_map_;
@@ -93,7 +96,7 @@ std::vector<std::int64_t> FieldPhases::worst_voxels(const std::array<int, 3>& n,
         take(term, value);
       }
       take(terms, phase);
-      if (decays()) take(terms + 1, static_cast<double>(scan_->decay_per_s->data()[p]));
+      if (decays()) take(terms + 1, first_rate(p));
       if (!is_object(p)) continue;
       const std::array<std::int64_t, 6> at{-i, i, -(p / nx % ny), p / nx % ny, -(p / nx / ny), p / nx / ny};
       for (std::size_t side = 0; side < 6; ++side)

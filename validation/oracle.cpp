@@ -124,13 +124,15 @@ Values adjoint(const Array<double>& k, const Array<double>& r, const Values& sam
 
 namespace {
 
-/// exp(sign i phi(p, m) - R(p) t_m)
+/// exp(sign i phi(p, m)) D(p, t_m)
 Complex<double> exponential(const AnyPhase& phase, int sign, std::int64_t m, std::int64_t p) {
   const auto samples = phase.coefficients.extent(1), points = phase.basis.extent(1);
   long double rad = 0;
   for (std::int64_t term = 0; term < phase.basis.extent(0); ++term)
     rad += static_cast<long double>(phase.coefficients[term * samples + m]) * phase.basis[term * points + p];
-  const double size = phase.decay_per_s.empty() ? 1 : std::exp(-phase.decay_per_s[p] * phase.time_s[m]);
+  double size = phase.decay_per_s.empty() ? 1 : std::exp(-phase.decay_per_s[p] * phase.time_s[m]);
+  if (!phase.fraction.empty())
+    size += (1 - phase.fraction[p]) * (std::exp(-phase.second_decay_per_s[p] * phase.time_s[m]) - size);
   constexpr long double turn = 2 * std::numbers::pi_v<long double>;
   const double rest = static_cast<double>(rad - turn * std::rint(rad / turn));
   return {size * std::cos(rest), sign * size * std::sin(rest)};

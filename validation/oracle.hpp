@@ -39,16 +39,18 @@ Values adjoint(const Array<double>& k, const Array<double>& r, const Values& sam
 /// weights [sample]; returns [1][point], one value for each column of `differences` [axis][point].
 Values q(const Array<double>& k, const Array<double>& differences, const Array<double>& weights);
 
-/// Phases of any form and decay, phi(p, m) = sum_l coefficients(l, m) basis(l, p) in rad and exp(-R(p) t_m).
+/// Phases of any form and decay, phi(p, m) = sum_l coefficients(l, m) basis(l, p) in rad and D = exp(-R(p) t_m), or
+/// f exp(-R t) + (1 - f) exp(-R' t).
 struct AnyPhase {
-  Array<double> coefficients;   ///< [term][sample]
-  Array<double> basis;          ///< [term][point]
-  Array<double> decay_per_s{};  ///< R, [point]; empty: none
-  Array<double> time_s{};       ///< t, [sample]
+  Array<double> coefficients;                      ///< [term][sample]
+  Array<double> basis;                             ///< [term][point]
+  Array<double> decay_per_s{};                     ///< R, [point]; empty: none
+  Array<double> time_s{};                          ///< t, [sample]
+  Array<double> second_decay_per_s{}, fraction{};  ///< R' and f, [point]; empty: one component
 };
-/// d_c(m) = sum_p v_c(p) exp(-i phi(p, m) - R(p) t_m); values: coils x points, returns [coil][sample].
+/// d_c(m) = sum_p v_c(p) exp(-i phi(p, m)) D(p, t_m); values: coils x points, returns [coil][sample].
 Values forward(const AnyPhase& phase, const Values& values);
-/// v_c(p) = sum_m d_c(m) exp(+i phi(p, m) - R(p) t_m); samples: coils x samples, returns [coil][point].
+/// v_c(p) = sum_m d_c(m) exp(+i phi(p, m)) D(p, t_m); samples: coils x samples, returns [coil][point].
 Values adjoint(const AnyPhase& phase, const Values& samples);
 
 /// SENSE: coil c sees maps(c, p) times the image. image: points, maps: coils x points; returns

@@ -37,7 +37,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> phantom_names{"shepp-logan", "resolution", "anatomy"};  // as data::PhantomKind
+const std::vector<std::string> phantom_names{"shepp-logan", "resolution", "anatomy",
+                                             "sodium"};  // as data::PhantomKind
 
 struct SimulateCommand {
   std::string output, phantom = phantom_names.front(), trajectory, matrix, girf, fields;
@@ -48,6 +49,7 @@ struct SimulateCommand {
 
   int run();
   void complete_settings();
+  bool has_decay() const { return settings.decay_per_s > 0 || settings.two_components; }
   std::vector<std::string> paths() const;
   void require_replaceable() const;
   void require_memory() const;
@@ -153,7 +155,7 @@ bool is_simulated(const std::string& path) {
 std::vector<std::string> SimulateCommand::paths() const {
   std::vector<std::string> all{output + ".h5", output + ".truth.h5", output + ".truth.png"};
   if (settings.field_hz > 0) all.push_back(output + ".field.h5");
-  if (settings.decay_per_s > 0) all.push_back(output + ".r2star.h5");
+  if (has_decay()) all.push_back(output + ".r2star.h5");
   if (settings.breaths > 0) all.push_back(output + ".motion.txt");
   if (prior) all.push_back(output + ".prior.nii.gz");
   return all;
@@ -251,17 +253,28 @@ void write_truth(io::FileSet& files, const std::string& name, std::vector<data::
   io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
 }
 
-/// Writes the true map of decay, which is the same in all slices.
+/// Writes the true maps of decay of all slices.
 void write_decay(io::FileSet& files, const std::string& path, const std::vector<data::Simulation>& slices,
                  const std::vector<Geometry>& geometries) {
   files.add(path);
   auto file = io::hdf5::File::create(files.back().temporary(), path);
-  const auto& map = slices.front().decay;
-  const io::hdf5::Extents extents{std::ssize(slices), map.extent(0), map.extent(1), map.extent(2)};
-  file.create<float>("/r2star", extents);
-  for (std::int64_t slice = 0; slice < std::ssize(slices); ++slice)
-    file.write_block("/r2star", slices[static_cast<std::size_t>(slice)].decay, {slice});
+  const auto write = [&](const char* name, const auto& map_of) {
+    const auto& map = map_of(slices.front());
+    file.create<float>(name, {std::ssize(slices), map.extent(0), map.extent(1), map.extent(2)});
+    for (std::int64_t slice = 0; slice < std::ssize(slices); ++slice)
+      file.write_block(name, map_of(slices[static_cast<std::size_t>(slice)]), {slice});
+  };
+  write(
+      "/r2star", [](const data::Simulation& slice) -> auto& { return slice.decay; });
   file.write_attribute("/r2star", "unit", "1/s");
+  if (slices.front().second_decay) {
+    write(
+        "/r2star_second", [](const data::Simulation& slice) -> auto& { return slice.second_decay->per_s; });
+    file.write_attribute("/r2star_second", "unit", "1/s");
+    write(
+        "/r2star_fraction",
+        [](const data::Simulation& slice) -> auto& { return slice.second_decay->fraction; });
+  }
   io::write_geometry(file, "/", geometries);
   file.write_attribute("/", io::made_by_attribute, made_by_simulate);
   file.close();
@@ -299,7 +312,7 @@ void SimulateCommand::write(io::ScanSeries& series, std::vector<data::Simulation
     for (const auto& slice : slices) maps.push_back(&slice.field_map);
     io::write_field_map(files, output + ".field.h5", maps, geometries, made_by_simulate);
   }
-  if (settings.decay_per_s > 0) write_decay(files, output + ".r2star.h5", slices, geometries);
+  if (has_decay()) write_decay(files, output + ".r2star.h5", slices, geometries);
   if (prior) {
     const auto path = output + ".prior.nii.gz";
     std::vector<Image> images;
@@ -314,6 +327,26 @@ void SimulateCommand::write(io::ScanSeries& series, std::vector<data::Simulation
     write_depths(files.back().temporary(), path, slices.front().depths);
   }
   files.commit();
+}
+
+/// Reads MAX or SHARE:FAST,SLOW. Throws Error.
+void parse_decay(const std::string& text, data::SimulationSettings& settings) {
+  const auto in_text = [&](std::string_view part, double most) {
+    double value = 0;
+    if (!parse_number(std::string(part), value) || !(value >= 0 && value <= most))
+      throw Error("--r2star", "a rate of 0 ... 100000 1/s, or SHARE:FAST,SLOW, such as 0.6:400,50",
+                  "'" + text + "'");
+    return value;
+  };
+  constexpr double most = 1e5;
+  const auto colon = text.find(':'), comma = text.find(',');
+  if (colon == std::string::npos)
+    settings.decay_per_s = in_text(text, most);
+  else
+    settings.two_components = data::TwoComponents{
+        in_text(text.substr(0, colon), 1),
+        in_text(text.substr(colon + 1, comma == std::string::npos ? comma : comma - colon - 1), most),
+        in_text(comma == std::string::npos ? "" : text.substr(comma + 1), most)};
 }
 
 void add_object(CLI::App& app, SimulateCommand& command) {
@@ -367,10 +400,13 @@ void add_imperfections(CLI::App& app, SimulateCommand& command) {
          [&](const std::string& text) { command.concomitant_t = number_of("--concomitant", text, 1e-3, 99); },
          "concomitant (Maxwell) fields of the gradients at a field strength in T")
       ->type_name("T");
-  add_number(app, "--r2star", settings.decay_per_s,
-             "decay, 1/T2* of 0 to so much in 1/s, one smooth wave over the field of view; also writes "
-             "NAME.r2star.h5, the true map [0]",
-             0, 1e5);
+  app.add_option_function<std::string>(
+         "--r2star", [&](const std::string& text) { parse_decay(text, settings); },
+         "decay, 1/T2* in 1/s: of 0 to MAX, one smooth wave over the field of view; or of two components, "
+         "such "
+         "as 0.6:400,50 with --phantom sodium: in tissue the share 0.6 decays with 400 and the rest with 50, "
+         "fluid with 50 alone; also writes NAME.r2star.h5, the true maps [0]")
+      ->type_name("MAX|SHARE:R,R");
   app.add_option_function<std::string>(
          "--echo-times", [&](const std::string& text) { settings.echo_times_s = parse_echo_times(text); },
          "echoes of one scan, contrasts in one file: times from the excitation to the centre of k-space, in "

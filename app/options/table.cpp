@@ -433,7 +433,8 @@ Rows outside_pieces() {
       choice("--field-map-unit", FHD_FIELD(read_options.outside.field_map_unit), "of --field-map",
              {"rad/s", "hz"}),
       text("--r2star", FHD_FIELD(read_options.outside.decay), "FILE",
-           "decay, 1/T2* in 1/s: NIfTI or HDF5 (/r2star), as --field-map"),
+           "decay, 1/T2* in 1/s: NIfTI or HDF5 (/r2star), as --field-map; of two components HDF5 with "
+           "/r2star_second and /r2star_fraction, too"),
       text("--fields", FHD_FIELD(read_options.outside.fields), "FILE",
            "measured fields that are not linear in space: HDF5 (/field_coefficients [term][sample] in "
            "rad/m^n, "

@@ -86,9 +86,11 @@ class Transform {
     require_positions(trajectory_, matrix_size, "");
     sample_count_ = trajectory_.sample_count();
   }
-  /// coefficients [term][sample], basis [term][voxel]; decay [voxel] in 1/s and sample times [sample] in s, or neither.
+  /// coefficients [term][sample], basis [term][voxel]; decay [voxel] in 1/s and sample times [sample] in s, or neither; second
+  /// decay and fraction of the first, [voxel], or neither.
   Transform(const AnyArray& coefficients, const AnyArray& basis, const std::optional<AnyArray>& decay,
-            const std::optional<AnyArray>& sample_time, std::array<int, 3> matrix_size)
+            const std::optional<AnyArray>& sample_time, const std::optional<AnyArray>& second_decay,
+            const std::optional<AnyArray>& fraction, std::array<int, 3> matrix_size)
       : matrix_size_(matrix_size) {
     begin_work();
     const auto copied = [](const AnyArray& array, const char* name) {
@@ -99,6 +101,8 @@ class Transform {
     PhaseTerms terms{copied(coefficients, "coefficients"), copied(basis, "basis"), {}, {}};
     if (decay) terms.decay_per_s = copied(*decay, "decay");
     if (sample_time) terms.sample_time_s = copied(*sample_time, "sample times");
+    if (second_decay) terms.second_decay_per_s = copied(*second_decay, "decay of the second component");
+    if (fraction) terms.fraction = copied(*fraction, "fraction of decay");
     require_phase_terms(terms, matrix_size);
     sample_count_ = terms.coefficients.extent(1);
     terms_ = std::move(terms);
@@ -269,9 +273,10 @@ void bind_operators(nb::module_& module) {
       .def(nb::init<const AnyArray&, std::array<int, 3>, std::optional<double>>(), any("trajectory"),
            nb::arg("matrix_size"), nb::arg("accuracy").none())
       .def(nb::init<const AnyArray&, const AnyArray&, const std::optional<AnyArray>&,
+                    const std::optional<AnyArray>&, const std::optional<AnyArray>&,
                     const std::optional<AnyArray>&, std::array<int, 3>>(),
-           any("coefficients"), any("basis"), nb::arg("decay").noconvert().none(),
-           nb::arg("sample_time").noconvert().none(), nb::arg("matrix_size"))
+           any("coefficients"), any("basis"), any("decay").none(), any("sample_time").none(),
+           any("second_decay").none(), any("fraction").none(), nb::arg("matrix_size"))
       .def_prop_ro("sample_count", &Transform::sample_count)
       .def("accuracy", &Transform::accuracy, nb::arg("in_double"), nb::arg("device"),
            nb::call_guard<nb::gil_scoped_release>())

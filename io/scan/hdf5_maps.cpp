@@ -69,6 +69,7 @@ MapReader::MapReader(const hdf5::File& file, ScanSummary& summary)
       has_field_(holds(file, field_name)),
       has_times_(holds(file, time_name)),
       has_decay_(holds(file, decay_name)),
+      has_second_decay_(has_decay_ && (holds(file, second_decay_name) || holds(file, decay_fraction_name))),
       has_fields_(holds(file, fields_name)) {
   summary.has_sensitivity_maps = has_maps_;
   summary.has_field_map = has_field_;
@@ -112,11 +113,13 @@ void MapReader::read(const hdf5::File& file, const std::array<int, 3>& n, std::i
     map.read({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{}, precision,
              scan.field_map.emplace(), scan.field_map_in_double);
   }
-  if (has_decay_) {
-    const auto map = file.dataset(decay_name);
-    scan.decay_per_s =
-        map.read<float>({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{});
-  }
+  const auto read_map = [&](const char* name) {
+    const auto map = file.dataset(name);
+    return map.read<float>({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{});
+  };
+  if (has_decay_) scan.decay_per_s = read_map(decay_name);
+  if (has_second_decay_)
+    scan.second_decay = SecondDecay{read_map(second_decay_name), read_map(decay_fraction_name)};
   if (has_fields_) put_fields(read_stored_fields(file, slice, repetition), file.subject(fields_name), scan);
 }
 
@@ -157,6 +160,14 @@ void write_maps(hdf5::File& file, const ScanSeries& series) {
     write_volumes(
         file, decay_name, series, Shared::by_repetitions,
         [](const Scan& scan) -> auto& { return *scan.decay_per_s; });
+  if (all_have(second_decay_name, &Scan::second_decay)) {
+    write_volumes(
+        file, second_decay_name, series, Shared::by_repetitions,
+        [](const Scan& scan) -> auto& { return scan.second_decay->per_s; });
+    write_volumes(
+        file, decay_fraction_name, series, Shared::by_repetitions,
+        [](const Scan& scan) -> auto& { return scan.second_decay->fraction; });
+  }
   if (all_have(fields_name, &Scan::fields) && !first.fields->functions.empty()) write_fields(file, series);
   if (!all_have(time_name, &Scan::sample_time_s)) return;
   const bool same = std::ranges::all_of(series.scans, [&](const Scan& scan) {
@@ -169,9 +180,9 @@ void write_maps(hdf5::File& file, const ScanSeries& series) {
 }
 
 void copy_maps(const hdf5::File& from, hdf5::File& to) {
-  for (const char* name :
-       {noise_name, maps_name, field_name, time_name, calibration_name, calibration_trajectory_name,
-        decay_name, fields_name, "/field_basis", "/field_axes", "/field_centre", "/field_sign"}) {
+  for (const char* name : {noise_name, maps_name, field_name, time_name, calibration_name,
+                           calibration_trajectory_name, decay_name, second_decay_name, decay_fraction_name,
+                           fields_name, "/field_basis", "/field_axes", "/field_centre", "/field_sign"}) {
     if (!holds(from, name)) continue;
     const auto dataset = from.open_dataset(name);
     hdf5::check(H5Ocopy(dataset.get(), ".", to.id(), name, H5P_DEFAULT, H5P_DEFAULT), from.subject(name),

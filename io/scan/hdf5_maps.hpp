@@ -7,7 +7,9 @@
 //   /calibration       complex  [coil][sample], or [slice][coil][sample]: a reference for the maps alone, with
 //   /calibration_trajectory  real  [3][sample], or [slice][3][sample], cycles/FOV of the image
 //   /field_map         real     [z][y][x], or [slice][z][y][x], off-resonance in rad/s
-//   /r2star            real     as /field_map: decay, 1/T2*, in 1/s
+//   /r2star            real     as /field_map: decay, 1/T2*, in 1/s; of two components that of the first, with
+//   /r2star_second     real     as /field_map: that of the second, and
+//   /r2star_fraction   real     as /field_map: the share of the first, 0 ... 1
 //   /field_coefficients         and what belongs to it: fields_file.hpp
 //   /sample_time_s     real     [sample], or [repetition][slice][sample], s
 //     attribute origin text     from when: "the excitation" (so without it too), "the start of each readout", or
@@ -44,7 +46,8 @@ class MapReader {
   Array<double> times(const hdf5::File& file, std::int64_t slice, std::int64_t repetition,
                       std::int64_t samples);
 
-  bool has_maps_, has_noise_, has_calibration_, has_field_, has_times_, has_decay_, has_fields_;
+  bool has_maps_, has_noise_, has_calibration_, has_field_, has_times_, has_decay_, has_second_decay_,
+      has_fields_;
   std::mutex mutex_;
   std::optional<Array<double>> common_times_;
 };
@@ -57,7 +60,8 @@ SensitivityMaps read_sensitivity_maps(const hdf5::File& file, std::int64_t coils
 Array<Complex<float>> read_noise(const hdf5::File& file, std::int64_t coils);
 
 constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map",
-               decay_name = "/r2star";
+               decay_name = "/r2star", second_decay_name = "/r2star_second",
+               decay_fraction_name = "/r2star_fraction";
 
 /// How the volumes of a series share a dataset.
 enum class Shared { by_all, by_repetitions, by_none };

@@ -16,7 +16,8 @@
 //                     /field_map, on the voxels of the scan, or interpolated likewise where its attributes
 //                     (hdf5_geometry.hpp) say that it lies elsewhere. In rad/s, or in Hz (OutsidePieces::field_map_unit).
 //                     Needs the times of the samples.
-//   decay             as a field map, with /r2star, in 1/s.
+//   decay             as a field map, with /r2star, in 1/s; of two components HDF5 with /r2star_second and
+//                     /r2star_fraction beside.
 //   fields            fields_file.hpp.
 //   gradient coefficients  gradient_file.hpp.
 //
@@ -465,6 +466,8 @@ MapOfScan open_hdf5_map(const MapPiece& piece, const ScanSummary& summary) {
   };
 }
 
+bool is_nifti(const std::string& path) { return path.ends_with(".nii") || path.ends_with(".nii.gz"); }
+
 /// Opens a map, which needs the times of the samples.
 MapOfScan open_map(const MapPiece& piece, const ScanSummary& summary) {
   const auto& path = piece.path;
@@ -472,8 +475,8 @@ MapOfScan open_map(const MapPiece& piece, const ScanSummary& summary) {
     throw Error(
         path, fmt::format("sample times in {}, without which {} cannot be used", summary.path, piece.words),
         "none", "write them into an fhd HDF5 file ('fhd convert' makes one) as /sample_time_s, [sample], s");
-  const bool is_nifti = path.ends_with(".nii") || path.ends_with(".nii.gz");
-  return is_nifti ? interpolated_map(piece, read_nifti_volume(path), summary) : open_hdf5_map(piece, summary);
+  return is_nifti(path) ? interpolated_map(piece, read_nifti_volume(path), summary)
+                        : open_hdf5_map(piece, summary);
 }
 
 Correction open_outside_field_map(const ReadOptions& options, ScanSummary& summary) {
@@ -483,8 +486,7 @@ Correction open_outside_field_map(const ReadOptions& options, ScanSummary& summa
   const auto remark = fmt::format("the field map was taken from {}{}, in {}", path,
                                   in_place_of(summary.has_field_map), in_hz ? "Hz" : "rad/s");
   summary.has_field_map = true;
-  const bool in_double = options.precision == Precision::double_precision && !path.ends_with(".nii") &&
-                         !path.ends_with(".nii.gz");
+  const bool in_double = options.precision == Precision::double_precision && !is_nifti(path);
   return [=, of_scan = summary](Scan& scan, VolumeContext& context) {
     auto [omega, how] = map(scan, slice_by_counter(of_scan, context.slice));
     for (double& value : omega) value *= in_hz ? 2 * std::numbers::pi : 1;
@@ -500,11 +502,24 @@ Correction open_outside_decay(const ReadOptions& options, ScanSummary& summary) 
   const auto map = open_map({decay_name, "a map of decay", path}, summary);
   const auto remark =
       fmt::format("the map of decay was taken from {}{}, in 1/s", path, in_place_of(summary.has_decay));
+  MapOfScan second, fraction;
+  if (!is_nifti(path)) {
+    const auto file = hdf5::File::open(path);
+    if (holds(file, second_decay_name) || holds(file, decay_fraction_name)) {
+      second = open_map({second_decay_name, "the decay of a second component", path}, summary);
+      fraction = open_map({decay_fraction_name, "the fraction of the first component", path}, summary);
+    }
+  }
   summary.has_decay = true;
   return [=, of_scan = summary](Scan& scan, VolumeContext& context) {
-    const auto [rates, how] = map(scan, slice_by_counter(of_scan, context.slice));
+    const auto slice = slice_by_counter(of_scan, context.slice);
+    const auto [rates, how] = map(scan, slice);
     scan.decay_per_s = converted<float>(rates);
-    scan.messages.push_back({"decay", Severity::note, remark + how});
+    scan.second_decay.reset();
+    if (second)
+      scan.second_decay = SecondDecay{converted<float>(second(scan, slice).values),
+                                      converted<float>(fraction(scan, slice).values)};
+    scan.messages.push_back({"decay", Severity::note, remark + (second ? ", of two components" : "") + how});
     note_time_origin(of_scan, scan);
   };
 }

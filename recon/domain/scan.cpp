@@ -196,11 +196,23 @@ void require_fields(const Scan& scan, const std::string& subject) {
   require_usual_phases(*scan.fields, scan.geometry, name);
 }
 
+/// Throws Error unless all values of a map lie between 0 and `most`.
+void require_map(const Array<float>& map, const Scan& scan, float most, const std::string& name,
+                 const char* expected) {
+  require_shape(map, scan.geometry.image_shape(), name);
+  require_finite(map, name);
+  const auto [least, largest] = std::minmax_element(map.begin(), map.end());
+  if (*least < 0 || *largest > most) throw Error(name, expected, number(*least < 0 ? *least : *largest));
+}
+
 void require_decay(const Scan& scan, const std::string& name) {
-  require_shape(*scan.decay_per_s, scan.geometry.image_shape(), name);
-  require_finite(*scan.decay_per_s, name);
-  const float least = *std::min_element(scan.decay_per_s->begin(), scan.decay_per_s->end());
-  if (least < 0) throw Error(name, "1/T2* >= 0 in 1/s", number(least));
+  constexpr float any = std::numeric_limits<float>::max();
+  if (scan.decay_per_s) require_map(*scan.decay_per_s, scan, any, name, "1/T2* >= 0 in 1/s");
+  if (scan.second_decay) {
+    if (!scan.decay_per_s) throw Error(name, "the rates of the first component, too", "none");
+    require_map(scan.second_decay->per_s, scan, any, name + " of the second component", "1/T2* >= 0 in 1/s");
+    require_map(scan.second_decay->fraction, scan, 1, name + ", fraction of the first component", "0 ... 1");
+  }
   if (!scan.sample_time_s)
     throw Error(name, "the times of the samples, without which no decay can be used", "none");
 }
@@ -240,7 +252,7 @@ void Scan::validate(const std::string& subject) const {
     require_shape(*sample_time_s, {kspace.sample_count()}, subject + ": sample times");
     require_finite(*sample_time_s, subject + ": sample times");
   }
-  if (decay_per_s) require_decay(*this, subject + ": decay");
+  if (decay_per_s || second_decay) require_decay(*this, subject + ": decay");
   if (fields) require_fields(*this, subject);
   for (int axis = 0; axis < 3; ++axis)
     if (cropped_matrix_size[axis] < 0 || cropped_matrix_size[axis] > geometry.matrix_size[axis])

@@ -1,13 +1,13 @@
 #pragma once
 // The domain: what a scan is made of. Units and conventions are written here, once.
 //
-//   d_c(m) = sum_p S_c(p) rho(p) exp(-i [2 pi k_m . r_p + omega(p) t_m + phi'(p, m)] - R(p) t_m) + noise
+//   d_c(m) = sum_p S_c(p) rho(p) exp(-i [2 pi k_m . r_p + omega(p) t_m + phi'(p, m)]) D(p, t_m) + noise
 //
 //   k_m    k-space position of sample m, cycles/FOV, |k| <= N/2 on every axis of N voxels
 //   r_p    voxel position in fractions of the FOV: (n - floor(N/2)) / N per axis, n = 0 ... N-1
 //   omega  off-resonance in rad/s, t in s from one moment on: README.md, "Off-resonance"
 //   phi'   phases of fields that are not linear in space: fields.hpp
-//   R      decay, 1/T2*, in 1/s
+//   D      decay, exp(-R(p) t) with R = 1/T2* in 1/s, or f exp(-R t) + (1 - f) exp(-R' t) of two components
 //
 // Images are row-major [z][y][x], coils the slowest axis. A 2D scan has matrix size 1 in z.
 #include <array>
@@ -58,6 +58,12 @@ struct Calibration {
   std::array<double, 3> fov_mm{};    ///< its own; 0 where not stated
 };
 
+/// The second component of decay, of nuclei such as sodium.
+struct SecondDecay {
+  Array<float> per_s;     ///< R' >= 0, 1/s, [z][y][x]
+  Array<float> fraction;  ///< f of the first component, 0 ... 1, [z][y][x]
+};
+
 /// One volume (or slice) at one time: everything that a reconstruction needs. The parts agree with each
 /// other and are finite; `validate` says so or throws, and everything behind it may trust them.
 struct Scan {
@@ -71,6 +77,8 @@ struct Scan {
   std::optional<Array<float>> field_map;   ///< off-resonance, rad/s, [z][y][x]
   Array<double> field_map_in_double{};     ///< as KSpace::in_double
   std::optional<Array<float>> decay_per_s{};  ///< R >= 0, 1/s, [z][y][x]
+  std::optional<SecondDecay>
+      second_decay{};  ///< only with decay_per_s, which is then that of the first component
   std::optional<Fields> fields{};
   std::optional<Array<double>> sample_time_s;  ///< time of each sample (from when: README.md), s, [sample]
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).

@@ -14,7 +14,8 @@ namespace {
 using Phasor = Complex<double>;
 using Indices = std::vector<std::int64_t>;
 
-/// Samples or places, [point][row]: coefficients or values of the basis, and last the time or the rate of decay.
+/// Samples or places, [point][row]: coefficients or values of the basis; then, with decay, the time of a sample, and of a place
+/// R, or R, R' and f of each voxel of two components.
 struct Points {
   std::int64_t rows = 1;
   std::vector<double> values{};
@@ -29,15 +30,20 @@ struct Points {
   }
 };
 
-/// Returns the columns of [row][column] that are asked for, with a further row where it is not empty.
-Points points_of(const Array<double>& values, const Array<double>& last, const Indices& columns) {
-  const std::int64_t rows = values.extent(0), count = values.extent(1), all = rows + !last.empty();
+/// Returns the columns of [row][column] that are asked for, with further rows that are not empty.
+Points points_of(const Array<double>& values, const std::vector<const Array<double>*>& further,
+                 const Indices& columns) {
+  std::vector<const double*> last;
+  for (const auto* row : further)
+    if (!row->empty()) last.push_back(row->data());
+  const std::int64_t rows = values.extent(0), count = values.extent(1), all = rows + std::ssize(last);
   Points points{all, std::vector<double>(columns.size() * all)};
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (std::int64_t row = 0; row < rows; ++row)
       points.values[i * all + row] = values.data()[row * count + columns[i]];
-    if (!last.empty()) points.values[i * all + rows] = last.data()[columns[i]];
+    for (std::size_t row = 0; row < last.size(); ++row)
+      points.values[i * all + rows + row] = last[row][columns[i]];
   }
   return points;
 }
@@ -139,16 +145,25 @@ Indices fresh(const Points& points, const std::vector<double>& scale, std::size_
   return chosen;
 }
 
+/// Returns the decay of a place by a time, from its rows of decay: 1 (R), 3, or 6 of a pair of voxels of two components.
+double decay_by(double time, const double* place, std::int64_t rows) {
+  if (rows == 1) return std::exp(-time * place[0]);
+  double size = 1;
+  for (std::int64_t i = 0; i < rows; i += 3)
+    size *= place[i + 2] * std::exp(-time * place[i]) + (1 - place[i + 2]) * std::exp(-time * place[i + 1]);
+  return size;
+}
+
 /// Returns w of all samples and places, [sample][place].
 Array<Phasor> columns_at(const Points& samples, const Points& places, bool decays) {
   Array<Phasor> columns({samples.count(), places.count()});
-  const std::int64_t terms = samples.rows - decays;
+  const std::int64_t terms = samples.rows - decays, of_decay = places.rows - terms;
 #pragma omp parallel for schedule(static)
   for (std::int64_t m = 0; m < samples.count(); ++m)
     for (std::int64_t p = 0; p < places.count(); ++p) {
       double angle = 0;
       for (std::int64_t l = 0; l < terms; ++l) angle -= samples[m][l] * places[p][l];
-      const double size = decays ? std::exp(-samples[m][terms] * places[p][terms]) : 1;
+      const double size = decays ? decay_by(samples[m][terms], places[p] + terms, of_decay) : 1;
       columns.data()[m * places.count() + p] = {size * std::cos(angle), size * std::sin(angle)};
     }
   return columns;
@@ -239,8 +254,9 @@ struct DistinctSamples {
 DistinctSamples distinct_samples(const PhaseTerms& terms) {
   Indices all(terms.coefficients.extent(1));
   std::iota(all.begin(), all.end(), 0);
+  const Array<double> none;
   const Points points =
-      points_of(terms.coefficients, terms.decay_per_s.empty() ? Array<double>() : terms.sample_time_s, all);
+      points_of(terms.coefficients, {terms.decay_per_s.empty() ? &none : &terms.sample_time_s}, all);
   const auto compare = [&](std::int64_t a, std::int64_t b) {
     return std::lexicographical_compare_three_way(points[a], points[a] + points.rows, points[b],
                                                   points[b] + points.rows);
@@ -263,21 +279,26 @@ Places places_of(const Points& voxels, const std::vector<double>& scale, std::si
   return {voxels.at(covering(voxels, scale, most)), voxels.at(fresh(voxels, scale, 2048))};
 }
 
-/// Returns pairs of voxels as places: differences of the basis, sums of the decay.
-Places pairs_of(const Points& voxels, const std::vector<double>& scale, std::size_t most, bool decays) {
-  const std::int64_t rows = voxels.rows;
+/// Returns pairs of voxels as places: differences of the basis; sums of the decay, or, of two components, that of both voxels.
+Places pairs_of(const Points& voxels, const std::vector<double>& scale, std::size_t most,
+                std::int64_t terms) {
+  const std::int64_t of_decay = voxels.rows - terms, rows = voxels.rows + (of_decay == 3 ? 3 : 0);
   const auto add_pair = [&](const double* p, const double* other, Points& pairs) {
-    for (std::int64_t row = 0; row < rows; ++row)
-      pairs.values.push_back(decays && row == rows - 1 ? p[row] + other[row] : other[row] - p[row]);
+    for (std::int64_t row = 0; row < terms; ++row) pairs.values.push_back(other[row] - p[row]);
+    if (of_decay == 1) pairs.values.push_back(p[terms] + other[terms]);
+    for (const double* voxel : {p, other})
+      if (of_decay == 3) pairs.values.insert(pairs.values.end(), voxel + terms, voxel + terms + 3);
   };
+  auto of_pairs = scale;
+  of_pairs.insert(of_pairs.end(), scale.end() - (rows - voxels.rows), scale.end());
   const Points some = voxels.at(covering(voxels, scale, 512));
   Points half{rows}, fitted{rows}, checked{rows};
   for (std::int64_t i = 0; i < some.count(); ++i)
     for (std::int64_t j = i; j < some.count(); ++j) add_pair(some[i], some[j], half);
-  for (const std::int64_t i : covering(half, scale, most / 2))
+  for (const std::int64_t i : covering(half, of_pairs, most / 2))
     for (const double sign : {1., -1.})  // both orders of the pair: so that the weights come out real
       for (std::int64_t row = 0; row < rows; ++row)
-        fitted.values.push_back((decays && row == rows - 1 ? 1 : sign) * half[i][row]);
+        fitted.values.push_back((row < terms ? sign : 1) * half[i][row]);
   const Indices ends = extremes_of(voxels, scale);
   for (const std::int64_t i : ends)
     for (const std::int64_t j : ends) add_pair(voxels[i], voxels[j], checked);
@@ -317,16 +338,43 @@ void measure_errors(const PivotedColumns& columns, std::int64_t first, const Arr
   factors.error = is_single || std::isnan(worst) ? factors.worst_error : of_lines;
 }
 
+/// Exponentials exp(-R t) of places, whose weighted sum is the decay of a place.
+struct Exponentials {
+  Points points{};                ///< terms and R
+  Indices place{};                ///< of each
+  std::vector<double> weights{};  ///< of each
+};
+/// Returns the exponentials of 1 or 3 rows of decay: 1 and 2; of the 6 of a pair 4.
+Exponentials exponentials_of(const Points& places, std::int64_t terms) {
+  const std::int64_t of_decay = places.rows - terms, components = of_decay == 6 ? 4 : of_decay == 3 ? 2 : 1;
+  Exponentials all{{terms + (of_decay > 0)}};
+  for (std::int64_t p = 0; p < places.count(); ++p)
+    for (std::int64_t c = 0; c < components; ++c) {
+      const double* const decay = places[p] + terms;
+      double weight = 1, rate = 0;
+      for (std::int64_t i = 0; i < of_decay; i += 3) {
+        const bool is_second = (c >> (i / 3) & 1) != 0;
+        rate += decay[i + is_second];
+        if (of_decay > 1) weight *= is_second ? 1 - decay[i + 2] : decay[i + 2];
+      }
+      all.points.values.insert(all.points.values.end(), places[p], decay);
+      if (of_decay > 0) all.points.values.push_back(rate);
+      all.place.push_back(p), all.weights.push_back(weight);
+    }
+  return all;
+}
+
 /// Returns u_j of all samples, [j][sample], from the coefficients of values at the places fitted.
-Array<Phasor> weights_of(const PivotedColumns& columns, const Points& places, const DistinctSamples& samples,
-                         bool decays) {
-  const std::int64_t count = columns.count(), place_count = places.count(), terms = places.rows - decays,
-                     distinct = samples.points.count(),
+Array<Phasor> weights_of(const PivotedColumns& columns, const Points& fitted_places,
+                         const DistinctSamples& samples, bool decays) {
+  const std::int64_t terms = samples.points.rows - decays;
+  const auto [places, number, shares] = exponentials_of(fitted_places, terms);
+  const std::int64_t count = columns.count(), place_count = places.count(), distinct = samples.points.count(),
                      all = static_cast<std::int64_t>(samples.number.size());
   Array<Phasor> fits({count, 1, 1, place_count}), of_distinct({count, distinct});
   for (std::int64_t p = 0; p < place_count; ++p) {
-    const auto of_place = columns.weights_of_place(p);
-    for (std::int64_t j = 0; j < count; ++j) fits[j * place_count + p] = of_place[j];
+    const auto of_place = columns.weights_of_place(number[p]);
+    for (std::int64_t j = 0; j < count; ++j) fits[j * place_count + p] = shares[p] * of_place[j];
   }
   const auto rows_of = [](const Points& points, std::int64_t first, std::int64_t rows) {
     Array<double> values({rows, points.count()});
@@ -348,6 +396,19 @@ Array<Phasor> weights_of(const PivotedColumns& columns, const Points& places, co
     for (std::int64_t m = 0; m < all; ++m)
       weights.data()[j * all + m] = of_distinct.data()[j * distinct + samples.number[m]];
   return weights;
+}
+
+/// Returns the ranges of the rows of voxels for those of samples: of all rates for the time.
+std::vector<double> ranges_for_samples(const Points& voxels, std::int64_t terms) {
+  auto ranges = ranges_of(voxels);
+  if (voxels.rows - terms != 3) return ranges;
+  double low = 1e300, high = 0;
+  for (std::int64_t i = 0; i < voxels.count(); ++i)
+    for (const std::int64_t row : {terms, terms + 1})
+      low = std::min(low, voxels[i][row]), high = std::max(high, voxels[i][row]);
+  ranges.resize(terms);
+  ranges.push_back(high - low);
+  return ranges;
 }
 
 /// The numbers of places, and of samples among which pivots are sought: more where the terms are many.
@@ -397,12 +458,16 @@ std::optional<PhaseFactors> factors_of(const PhaseTerms& terms, const std::vecto
   for (std::int64_t p = 0; p < terms.basis.extent(1); ++p)
     if (seen.empty() || seen[p]) counted.push_back(p);
   if (counted.empty()) counted.push_back(0);
-  const Points voxels = points_of(terms.basis, terms.decay_per_s, counted);
+  const std::int64_t rows = terms.basis.extent(0);
+  const Points voxels =
+      points_of(terms.basis, {&terms.decay_per_s, &terms.second_decay_per_s, &terms.fraction}, counted);
   const DistinctSamples samples = distinct_samples(terms);
-  const auto of_samples = ranges_of(samples.points), of_voxels = ranges_of(voxels);
+  auto of_samples = ranges_of(samples.points);
+  const auto of_voxels = ranges_for_samples(voxels, rows);
+  if (voxels.rows == rows + 3) of_samples.insert(of_samples.end(), {of_samples.back(), 1.0});
   for (const std::size_t most : {coarsest, finest}) {
     const Places places =
-        of_pairs ? pairs_of(voxels, of_samples, most, decays) : places_of(voxels, of_samples, most);
+        of_pairs ? pairs_of(voxels, of_samples, most, rows) : places_of(voxels, of_samples, most);
     bool used_up = false;
     auto found = fitted(places, samples, of_voxels, most, decays, accuracy, most_terms, used_up);
     if (found || !used_up) return found;

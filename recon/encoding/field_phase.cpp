@@ -91,6 +91,11 @@ PhaseTerms terms_of(const Scan& scan, bool with_positions) {
   if (scan.decay_per_s && scan.sample_time_s) {
     terms.decay_per_s = converted<double>(*scan.decay_per_s).reshaped({scan.geometry.voxel_count()});
     terms.sample_time_s = *scan.sample_time_s;
+    if (scan.second_decay) {
+      const Shape voxels{scan.geometry.voxel_count()};
+      terms.second_decay_per_s = converted<double>(scan.second_decay->per_s).reshaped(voxels);
+      terms.fraction = converted<double>(scan.second_decay->fraction).reshaped(voxels);
+    }
   }
   return terms;
 }

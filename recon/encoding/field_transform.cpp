@@ -17,18 +17,22 @@ class Turns {
   Turns(const PhaseTerms& terms, const PhaseFactors& factors, Device device)
       : basis_(terms.basis.to(device)),
         decay_(terms.decay_per_s.to(device)),
+        second_decay_(terms.second_decay_per_s.to(device)),
+        fraction_(terms.fraction.to(device)),
         coefficients_(factors.coefficients.to(device)),
         times_(factors.time_s) {}
   void set(std::int64_t j, Complex<T>* turn) const {
     const std::int64_t rows = basis_.extent(0), voxels = basis_.extent(1);
     for_each_with_coils(basis_.device(), voxels,
-                        TurnByFields<T>{basis_.data(), coefficients_.data() + j * rows,
-                                        decay_.empty() ? nullptr : decay_.data(), rows, voxels,
+                        TurnByFields<T>{basis_.data(), coefficients_.data() + j * rows, values_of(decay_),
+                                        values_of(second_decay_), values_of(fraction_), rows, voxels,
                                         times_.empty() ? 0.0 : times_.data()[j], turn});
   }
 
  private:
-  Array<double> basis_, decay_, coefficients_, times_;
+  static const double* values_of(const Array<double>& map) { return map.empty() ? nullptr : map.data(); }
+
+  Array<double> basis_, decay_, second_decay_, fraction_, coefficients_, times_;
 };
 
 template <class T>

@@ -253,18 +253,22 @@ struct InverseSpectrum {
   }
 };
 
-/// turn(p) = exp(-i sum over l of kappa_l b_l(p) - R(p) time), the angle in double; decay null for R = 0
+/// turn(p) = exp(-i sum over l of kappa_l b_l(p)) D(p), the angle in double; D is 1 where decay is null, else exp(-R time), or, where
+/// there is a fraction f, f exp(-R time) + (1 - f) exp(-R' time).
 template <class T>
 struct TurnByFields {
   static constexpr const char* name = "turning by fields";
-  const double *basis, *kappa, *decay;  ///< [term][voxel], [term], [voxel]
+  const double *basis, *kappa;                    ///< [term][voxel], [term]
+  const double *decay, *second_decay, *fraction;  ///< [voxel]
   std::int64_t terms, voxels;
   double time_s;
   Complex<T>* turn;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
     double angle = 0;
     for (std::int64_t l = 0; l < terms; ++l) angle -= kappa[l] * basis[l * voxels + p];
-    const double size = decay == nullptr ? 1 : std::exp(-decay[p] * time_s);
+    double size = decay == nullptr ? 1 : std::exp(-decay[p] * time_s);
+    if (fraction != nullptr)
+      size = fraction[p] * size + (1 - fraction[p]) * std::exp(-second_decay[p] * time_s);
     turn[p] = Complex<T>(Complex<double>(size * std::cos(angle), size * std::sin(angle)));
   }
 };

@@ -69,6 +69,10 @@ Scan in_order(const AxisOrder& order, Scan scan) {
   if (scan.field_map) reshape(*scan.field_map, image);
   reshape(scan.field_map_in_double, image);
   if (scan.decay_per_s) reshape(*scan.decay_per_s, image);
+  if (scan.second_decay) {
+    reshape(scan.second_decay->per_s, image);
+    reshape(scan.second_decay->fraction, image);
+  }
   if (scan.fields) reshape(scan.fields->displacement_mm, {3, image[0], image[1], image[2]});
   return scan;
 }

@@ -137,6 +137,9 @@ Scan with_samples(const Scan& scan, const std::vector<std::int64_t>& samples) {
   if (scan.noise) part.noise.emplace(view_of(*scan.noise));
   if (scan.field_map) part.field_map.emplace(view_of(*scan.field_map));
   if (scan.decay_per_s) part.decay_per_s.emplace(view_of(*scan.decay_per_s));
+  if (scan.second_decay)
+    part.second_decay.emplace(
+        SecondDecay{view_of(scan.second_decay->per_s), view_of(scan.second_decay->fraction)});
   if (scan.fields) {
     const auto& [functions, coefficients, axes, displacement_mm] = *scan.fields;
     part.fields.emplace(Fields{functions, columns_of(coefficients, samples), axes});

@@ -52,6 +52,9 @@ Scan at_low_resolution(const Scan& scan, const std::array<int, 3>& matrix_size,
   };
   if (scan.field_map) low.field_map = smaller(*scan.field_map);
   if (scan.decay_per_s) low.decay_per_s = smaller(*scan.decay_per_s);
+  if (scan.second_decay)
+    low.second_decay.emplace(
+        SecondDecay{smaller(scan.second_decay->per_s), smaller(scan.second_decay->fraction)});
   if (scan.fields) {
     const auto& [functions, coefficients, axes, displacement_mm] = *scan.fields;
     low.fields.emplace(Fields{functions, columns_of(coefficients, samples), axes});

@@ -152,7 +152,8 @@ FieldModel FieldModel::of_samples(const std::vector<std::int64_t>& samples) cons
                         of.rms_error};
   };
   return {{columns_of(terms.coefficients, samples), terms.basis, terms.decay_per_s,
-           terms.sample_time_s.empty() ? Array<double>() : columns_of(terms.sample_time_s, samples)},
+           terms.sample_time_s.empty() ? Array<double>() : columns_of(terms.sample_time_s, samples),
+           terms.second_decay_per_s, terms.fraction},
           part(factors),
           part(differences)};
 }

@@ -102,7 +102,8 @@ KSpace samples_of_point(const Scan& scan, const std::array<int, 3>& voxel) {
                      at = row_major(voxel, scan.geometry.matrix_size);
   PhaseTerms terms = all_terms(scan);
   terms.basis = columns_of(terms.basis, std::vector{at});
-  if (!terms.decay_per_s.empty()) terms.decay_per_s = columns_of(terms.decay_per_s, std::vector{at});
+  for (auto* map : {&terms.decay_per_s, &terms.second_decay_per_s, &terms.fraction})
+    if (!map->empty()) *map = columns_of(*map, std::vector{at});
   Array<Complex<double>> seen({coils, 1, 1, 1}), samples({coils, scan.trajectory.sample_count()});
   for (std::int64_t coil = 0; coil < coils; ++coil)
     seen[coil] =

@@ -22,7 +22,7 @@ std::optional<Finding> wrapped_samples(const VerifierInput<float>& input, const 
 /// Away from the centre of k-space the phases of an object and of noise are evenly spread: S = <d^2 / |d|^2>
 /// is 0, and (1 - g) / (1 + g), a positive number in every coil, where the imaginary part has the gain g. An
 /// object of one phase and symmetric about the centre has an S too, of another phase in each coil; one coil
-/// cannot tell. A real object and coils of alike phases have one that falls with the radius: S that differs by more than 0.05
+/// cannot tell. A constant of each coil is taken off before. A real object and coils of alike phases have one that falls with the radius: S that differs by more than 0.05
 /// between coils, or between the inner and the outer half, counts only where `is_unexplained`. Code "imaginary"; `amount`: 100 g.
 std::optional<Finding> imaginary_part(const ReadoutSet& whole, bool is_unexplained);
 
@@ -58,7 +58,7 @@ std::optional<Finding> weights_in(const CentralSamples& centre, const EnergyTabl
 /// Returns a signal that all readouts hold alike, although they lie next to each other: that of an echo or a free decay
 /// that saw no phase encoding. The mean of readouts far from the strongest one has nine tenths of its length along one
 /// near it, c, and with a_j = <c, d_j> / |c|^2 mean a is above 10 times its uncertainty; objects stay below 3 times.
-/// `amount`: 100 |mean a|. Empty where readouts are not parallel and alike.
+/// A constant of each coil is taken off before. `amount`: 100 |mean a|. Empty where readouts are not parallel and alike.
 std::optional<Finding> unencoded_signal(const ReadoutSet& set);
 
 }  // namespace fhd::validation

@@ -265,6 +265,7 @@ constexpr std::pair<std::string_view, std::string_view> advice[] = {
     {"imaginary", "store both parts of the samples, with one gain"},
     {"rounded", "store the samples as floats, or multiply them before they are cast to integers"},
     {"rounded_positions", "write the positions of the trajectory as floating-point numbers"},
+    {"lossy", "store all samples: compress them without loss"},
     {"floats", "read the file of samples from its first float on: real, imaginary"},
     {"transformed", "store readouts before their Fourier transform, or transform them back"},
     {"lost_samples", "transfer the raw data again, or move these readouts back"},

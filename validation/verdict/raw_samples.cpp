@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <vector>
 
 #include "validation/doctor/checks.hpp"
@@ -48,6 +49,43 @@ std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
 }
 
 }  // namespace
+
+std::optional<Finding> lost_weak_samples(const Scan& scan) {
+  // Below the smallest of them a third as many values are expected as up to twice it: 16 where there are 48.
+  constexpr double fewest = 48, least_change = 0.01;
+  const Index coils = scan.kspace.coil_count(), samples = scan.trajectory.sample_count();
+  double energy = 0, all_zeros = 0, lost = 0, boundaries = 0;
+#pragma omp parallel for schedule(static) reduction(+ : energy, all_zeros, lost, boundaries)
+  for (Index coil = 0; coil < coils; ++coil) {
+    const auto* values = scan.kspace.values.data() + coil * samples;
+    const auto square = [&](Index m) { return static_cast<double>(norm(values[m])); };
+    double zeros = 0, least = std::numeric_limits<double>::infinity(), near = 0, equal = 0;
+    for (Index m = 0; m < samples; ++m) {
+      const double s = square(m);
+      energy += s, zeros += s == 0;
+      if (s > 0) least = std::min(least, s);
+    }
+    if (zeros < fewest / 3) continue;
+    for (Index m = 0; m < samples; ++m) {
+      const double s = square(m);
+      near += s > 0 && s <= 4 * least, equal += s > 0 && s <= (1 + 1e-6) * least;
+    }
+    if (near < fewest || equal > near / 20 || zeros < near / 10) continue;  // whole numbers are equal
+    for (Index m = 1; m < samples; ++m) boundaries += (square(m) == 0) != (square(m - 1) == 0);
+    all_zeros += zeros, lost += zeros * least / 2;
+  }
+  const double change = std::sqrt(lost / (energy > 0 ? energy : 1));
+  if (!(change >= least_change)) return {};
+  const auto readouts = static_cast<double>(readout_starts(scan.trajectory).size() - 1);
+  if (boundaries < fewest + 4 * readouts) return {};  // zeros that fill readouts up
+  const double share = 100 * all_zeros / static_cast<double>(coils * samples);
+  return make_finding(
+      "lossy",
+      fmt::format("{:.2g} % of the samples are exactly zero, the weakest ones: a compression that "
+                  "loses them, or a threshold",
+                  share),
+      share, 0, "%", shown_by_samples, std::min(1.0, change));
+}
 
 std::optional<Finding> cause_in_raw_samples(const Scan& scan, bool is_alarm) {
   const auto starts = readout_starts(scan.trajectory);

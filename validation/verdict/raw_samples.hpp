@@ -8,6 +8,13 @@
 
 namespace fhd::validation {
 
+/// Returns that the weakest samples were set to zero: scattered zeros, and no other value below some size r of a coil,
+/// although 48 or more lie between r and 2 r. Where noise is spread evenly in the complex plane, a third as many lie below r.
+/// Whole numbers, of which many are equal, and zeros that fill readouts up do not count. Code "lossy"; `amount`: their share
+/// in %; `image_change`: the root of their share of |d|^2, which is less than that of an image whose centre of k-space
+/// is sampled densely. One pass over all samples, and two more where a coil has zeros.
+std::optional<Finding> lost_weak_samples(const Scan& scan);
+
 /// Returns, on an alarm, what a converter made of the numbers (doctor::mistake_of_format), or that coils and samples are
 /// transposed (doctor::is_transposed; code "transposed"); always, that samples wrap at the end of the receiver's range, +-R
 /// (code "wrapped"; `amount`: their number), or that readouts are early or late (readout_lags.hpp). A linear prediction

@@ -64,6 +64,26 @@ double change_with_radius(const ReadoutSet& set) {
   return inner.sum.real() / positive(inner.count) - edge.sum.real() / positive(edge.count);
 }
 
+constexpr float outside = 0.25f;  ///< of the radius of k-space: beyond its centre
+
+/// Returns a copy without a constant of each coil, the median of its samples from this radius on: where they are weak,
+/// the phase of an offset of the receiver would be that of them all.
+ReadoutSet without_offsets(ReadoutSet set, float from) {
+  const Index each = set.readouts * set.length;
+  for (Index coil = 0; coil < set.coils; ++coil) {
+    auto* d = set.data.data() + set.at(coil, 0);
+    std::vector<double> re, im;
+    for (Index m = 0; m < each; ++m)
+      if (set.radius[static_cast<std::size_t>(m)] >= from)
+        re.push_back(d[m].real()), im.push_back(d[m].imag());
+    if (re.empty()) continue;
+    const std::complex<float> offset(static_cast<float>(median(std::move(re))),
+                                     static_cast<float>(median(std::move(im))));
+    for (Index m = 0; m < each; ++m) d[m] -= offset;
+  }
+  return set;
+}
+
 std::optional<Finding> lost_part(const ReadoutSet& set) {
   constexpr double nothing = 1e-12;
   double re = 0, im = 0, below = 0;
@@ -117,9 +137,10 @@ bool are_parallel(const ReadoutSet& set) {
 
 }  // namespace
 
-std::optional<Finding> unencoded_signal(const ReadoutSet& set) {
+std::optional<Finding> unencoded_signal(const ReadoutSet& as_stored) {
   constexpr double fewest = 8, sure = 10, alike = 0.9;
-  if (!are_parallel(set)) return {};
+  if (!are_parallel(as_stored)) return {};
+  const ReadoutSet set = without_offsets(as_stored, outside);
   const Index size = set.coils * set.length;
   const auto value = [&](Index j, Index i) {
     return std::complex<double>(
@@ -192,13 +213,14 @@ std::optional<Finding> wrapped_samples(const VerifierInput<float>& e, const std:
       found, 0, "samples", 1);
 }
 
-std::optional<Finding> imaginary_part(const ReadoutSet& set, bool is_unexplained) {
+std::optional<Finding> imaginary_part(const ReadoutSet& as_stored, bool is_unexplained) {
   constexpr double fewest = 1000;
   constexpr double least = 0.2, change = 0.05;
-  constexpr float outside = 0.25f, all = 2;  // of the radius of k-space
+  constexpr float all = 2;  // of the radius of k-space
   const double apart = is_unexplained ? 0.2 : 0.05;
-  if (auto lost = lost_part(set)) return lost;
-  if (set.coils < (is_unexplained ? 2 : 3)) return {};  // two coils may be alike
+  if (auto lost = lost_part(as_stored)) return lost;
+  if (as_stored.coils < (is_unexplained ? 2 : 3)) return {};  // two coils may be alike
+  const ReadoutSet set = without_offsets(as_stored, outside);
   std::vector<std::complex<double>> of;
   std::complex<double> mean;
   double count = 0;

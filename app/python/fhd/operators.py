@@ -306,12 +306,13 @@ class Sense(_AtPositions):
 class Encoding(Operator):
     """The full signal equation, with phases of any form, decay and coils, as exact sums:
 
-        d_c(m) = sum over p of S_c(p) rho(p) exp(-i sum over l of kappa_l(m) b_l(p) - R(p) t_m)
+        d_c(m) = sum over p of S_c(p) rho(p) exp(-i sum over l of kappa_l(m) b_l(p)) D(p, t_m)
 
     coefficients: kappa, [term] and the axes of the samples. basis: b, [term] and the shape of the image; the product of
         both is in radians. k . r is three terms (2 pi k and r), off-resonance one (sample times and the map in rad/s).
     shape: of the image, [y][x] or [z][y][x]. maps: sensitivities, [coil] and that shape; samples are then [coil]....
-    decay_per_s: R = 1/T2*, of that shape, with the sample times t in s.
+    decay_per_s: R = 1/T2*, of that shape, with the sample times t in s: D = exp(-R t). Of two components, as of sodium:
+        second_decay_per_s, R', and fraction of the first, f in 0 ... 1, of that shape: D = f exp(-R t) + (1 - f) exp(-R' t).
     """
 
     def __init__(
@@ -323,6 +324,8 @@ class Encoding(Operator):
         *,
         decay_per_s: Any = None,
         sample_time_s: Any = None,
+        second_decay_per_s: Any = None,
+        fraction: Any = None,
     ):
         kappa, b = real_to_numpy(coefficients, "coefficients"), real_to_numpy(basis, "basis")
         self.shape = shape_of(shape, b.ndim - 1)
@@ -337,14 +340,22 @@ class Encoding(Operator):
             )
         if (decay_per_s is None) != (sample_time_s is None):
             raise Error("decay_per_s: expected together with sample_time_s, found one of them")
-        decay = times = None
+        if (second_decay_per_s is None) != (fraction is None):
+            raise Error("second_decay_per_s: expected together with fraction, found one of them")
+        if fraction is not None and decay_per_s is None:
+            raise Error("second_decay_per_s: expected together with decay_per_s, found without")
+        of_voxels = {"decay_per_s": decay_per_s, "second_decay_per_s": second_decay_per_s, "fraction": fraction}
+        decay, second, first_share = (
+            None if values is None else real_of_shape(values, self.shape, name, "the shape of the image", np.float64).reshape(-1)
+            for name, values in of_voxels.items()
+        )
+        times = None
         if decay_per_s is not None:
-            decay = real_of_shape(decay_per_s, self.shape, "decay_per_s", "the shape of the image", np.float64).reshape(-1)
             times = real_of_shape(sample_time_s, samples, "sample_time_s", "a time for each sample", np.float64).reshape(-1)
-        self._arguments = (coefficients, basis, self.shape, maps, decay_per_s, sample_time_s)
+        self._arguments = (coefficients, basis, self.shape, maps, decay_per_s, sample_time_s, second_decay_per_s, fraction)
         self._terms, self._coils, self.sample_shape = terms, 0, samples
         self._native: Any = _native.Transform(
-            kappa.reshape(terms, -1), b.reshape(terms, -1), decay, times, matrix_size(self.shape)
+            kappa.reshape(terms, -1), b.reshape(terms, -1), decay, times, second, first_share, matrix_size(self.shape)
         )
         if maps is not None:
             values = _maps_of(maps, self.shape)
@@ -363,8 +374,8 @@ class Encoding(Operator):
         return autograd.gradient_of_basis(self, coefficients, image, samples)
 
     def __reduce__(self) -> Any:
-        *given, decay, times = self._arguments
-        return partial(Encoding, decay_per_s=decay, sample_time_s=times), tuple(given)
+        names = ("decay_per_s", "sample_time_s", "second_decay_per_s", "fraction")
+        return partial(Encoding, **dict(zip(names, self._arguments[4:]))), self._arguments[:4]
 
     def _toeplitz(self) -> _Explicit:
         return _Explicit(self)

@@ -39,7 +39,8 @@ class FileOptions(TypedDict, total=False):
     field_map_unit: Literal["rad/s", "hz"] | None
     """of `field_map` [rad/s]"""
     r2star: Path | None
-    """decay, 1/T2* in 1/s: NIfTI or HDF5 (/r2star), as `field_map`"""
+    """decay, 1/T2* in 1/s: NIfTI or HDF5 (/r2star), as `field_map`; of two components HDF5 with /r2star_second and
+    /r2star_fraction, too"""
     fields: Path | None
     """measured fields that are not linear in space: HDF5 (/field_coefficients [term][sample] in rad/m^n, /field_basis),
     of MatMRI, or text with a line for each sample; x, y, z among them replace the trajectory"""

@@ -13,6 +13,7 @@
 #include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
 #include "recon/transform/gridded/tensor_plan.hpp"
+#include "recon/transform/toeplitz/block_fft_plan.hpp"
 
 namespace fhd {
 
@@ -258,15 +259,17 @@ double predicted_ns(const TransformSizes& sizes, const Gridding& gridding) {
          static_cast<double>(gridding.grid_points()) * point_ns;
 }
 
-/// The longest axis with at least `points`, the others in proportion; whole sectors of memory to a row.
+/// The longest axis with at least `points`, the others in proportion: lengths whose FFTs are fast, whole sectors of memory to
+/// a row.
 Gridding gridding_of(const std::array<int, 3>& matrix_size, int width, double points, Products products) {
   constexpr int in_sector = 4;
   const int longest = *std::max_element(matrix_size.begin(), matrix_size.end());
-  const auto rounded = [](std::int64_t size) {
-    while (size % in_sector != 0) size = good_fft_size(static_cast<int>(size) + 1);
+  const auto rounded = [](std::int64_t least) -> std::int64_t {
+    int size = fast_length(good_fft_size(static_cast<int>(least)));
+    while (size % in_sector != 0) size = good_fft_size(size + 1);
     return size;
   };
-  const auto size = rounded(good_fft_size(static_cast<int>(std::max(std::ceil(points), 2.0 * width))));
+  const auto size = rounded(static_cast<std::int64_t>(std::max(std::ceil(points), 2.0 * width)));
   // Grids of few voxels are finer than they have to be; the polynomials of tensor_products.cuh are for a factor
   // of 2.
   const double oversampling = static_cast<double>(size) / longest;

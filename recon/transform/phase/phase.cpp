@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recon/transform/phase/phase_backends.hpp"
+#include "recon/transform/phase/two_components.hpp"
 
 namespace fhd {
 namespace {
@@ -39,18 +40,30 @@ std::vector<double> largest_of_rows(const Array<double>& values) {
   return largest;
 }
 
-void require_decay(const PhaseTerms& terms, std::int64_t voxels, std::int64_t samples) {
-  require_finite(terms.decay_per_s, "decay");
-  require_finite(terms.sample_time_s, "sample times");
-  if (terms.decay_per_s.empty()) return;
-  require_shape(terms.decay_per_s, {voxels}, "decay");
-  require_shape(terms.sample_time_s, {samples}, "sample times");
-  const auto [least, most] = std::minmax_element(terms.decay_per_s.begin(), terms.decay_per_s.end());
+void require_rates(const Array<double>& rates, std::int64_t voxels, const Array<double>& time_s) {
+  require_finite(rates, "decay");
+  require_shape(rates, {voxels}, "decay");
+  const auto [least, most] = std::minmax_element(rates.begin(), rates.end());
   if (*least < 0) throw Error("decay", "rates >= 0 in 1/s", number_text(*least));
-  const double first = *std::min_element(terms.sample_time_s.begin(), terms.sample_time_s.end());
+  const double first = *std::min_element(time_s.begin(), time_s.end());
   if (*most * -first > most_growth)
     throw Error("decay", "R t above " + number_text(-most_growth), number_text(*most * first),
                 "rates are in 1/s and times in s, from the excitation on");
+}
+
+void require_decay(const PhaseTerms& terms, std::int64_t voxels, std::int64_t samples) {
+  require_finite(terms.sample_time_s, "sample times");
+  const bool has_second = !terms.second_decay_per_s.empty() || !terms.fraction.empty();
+  if (terms.decay_per_s.empty() && !has_second) return;
+  require_shape(terms.sample_time_s, {samples}, "sample times");
+  require_rates(terms.decay_per_s, voxels, terms.sample_time_s);
+  if (!has_second) return;
+  require_rates(terms.second_decay_per_s, voxels, terms.sample_time_s);
+  require_finite(terms.fraction, "fraction of decay");
+  require_shape(terms.fraction, {voxels}, "fraction of decay");
+  const auto [least, most] = std::minmax_element(terms.fraction.begin(), terms.fraction.end());
+  if (*least < 0 || *most > 1)
+    throw Error("fraction of decay", "0 ... 1", number_text(*least < 0 ? *least : *most));
 }
 
 }  // namespace
@@ -93,6 +106,12 @@ std::unique_ptr<FourierTransform<T>> make_phase_transform(const PhaseTerms& term
                                                           std::array<int, 3> matrix_size, Device device,
                                                           GpuSums choice) {
   require_phase_terms(terms, matrix_size);
+  if (!terms.fraction.empty()) {
+    const PhaseTerms second{terms.coefficients, terms.basis, terms.second_decay_per_s, terms.sample_time_s},
+        first{terms.coefficients, terms.basis, terms.decay_per_s, terms.sample_time_s};
+    return sum_of_components<T>(make_phase_transform<T>(first, matrix_size, device, choice),
+                                make_phase_transform<T>(second, matrix_size, device, choice), terms.fraction);
+  }
   if (device.is_cpu()) return make_phase_transform_cpu<T>(terms, matrix_size);
   if constexpr (built_with_cuda) return make_phase_transform_cuda<T>(terms, matrix_size, device, choice);
   refuse_cuda();

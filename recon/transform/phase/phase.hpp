@@ -16,12 +16,14 @@
 
 namespace fhd {
 
-/// The phases and the decay of a scan. Units of kappa and b are free as long as their product is in radians.
+/// The phases and the decay of a scan. Decay of two components is f exp(-R t) + (1 - f) exp(-R' t): the sums of the components,
+/// whose phases are the same, of f x and of (1 - f) x. Units of kappa and b are free as long as their product is in radians.
 struct PhaseTerms {
-  Array<double> coefficients;   ///< kappa, [term][sample]
-  Array<double> basis;          ///< b, [term][voxel], x fastest
-  Array<double> decay_per_s;    ///< R >= 0, [voxel]; empty: none
-  Array<double> sample_time_s;  ///< t, [sample]; only with decay
+  Array<double> coefficients;                      ///< kappa, [term][sample]
+  Array<double> basis;                             ///< b, [term][voxel], x fastest
+  Array<double> decay_per_s;                       ///< R >= 0, [voxel]; empty: none
+  Array<double> sample_time_s;                     ///< t, [sample]; only with decay
+  Array<double> second_decay_per_s{}, fraction{};  ///< R' >= 0 and f, 0 ... 1, [voxel]; empty: one component
 };
 
 /// Bounds |phi| from above by the largest sum over terms of |kappa_l(m)| max_p |b_l(p)|, in radians.

@@ -1,5 +1,6 @@
 #pragma once
 // How kernels share out the lines of an axis among blocks of threads that transform them by block_fft.cuh.
+#include <array>
 #include <vector>
 
 #include "recon/array/array.hpp"
@@ -51,26 +52,27 @@ __device__ __forceinline__ BlockFft<Stages, false> column_fft(const Stages& plan
           static_cast<int>(threadIdx.x) / columns};
 }
 
-/// f(the stages of this plan), as constants where the length is a usual one.
+/// Stages of usual lengths, as constants.
+template <class... Known>
+struct KnownStages {
+  static constexpr std::array lengths{Known::points...};
+  /// f(the stages of the plan), as constants where its length is one of these.
+  template <class F>
+  static void with(const BlockFftPlan& plan, const F& f) {
+    if (!((Known().is(plan) && (f(Known()), true)) || ...)) f(AnyStages(plan));
+  }
+};
+using FastStages =
+    KnownStages<FixedStages<8, 8>, FixedStages<12, 8>, FixedStages<16, 8>, FixedStages<16, 10>,
+                FixedStages<16, 12>, FixedStages<14, 14>, FixedStages<16, 14>, FixedStages<16, 15>,
+                FixedStages<16, 16>, FixedStages<8, 6, 6>, FixedStages<8, 8, 5>, FixedStages<10, 6, 6>,
+                FixedStages<8, 8, 6>, FixedStages<8, 8, 7>, FixedStages<8, 8, 8>>;
+static_assert(FastStages::lengths == fast_lengths);
+
+/// f(the stages of this plan), as constants where the length is one of fast_lengths.
 template <class F>
 void with_stages(const BlockFftPlan& plan, const F& f) {
-  bool is_known = false;
-  const auto attempt = [&](auto known) {
-    if (!is_known && known.is(plan)) is_known = true, f(known);
-  };
-  attempt(FixedStages<8, 8>{});
-  attempt(FixedStages<12, 8>{});
-  attempt(FixedStages<16, 8>{});
-  attempt(FixedStages<16, 10>{});
-  attempt(FixedStages<16, 12>{});
-  attempt(FixedStages<14, 14>{});
-  attempt(FixedStages<16, 14>{});
-  attempt(FixedStages<16, 16>{});
-  attempt(FixedStages<10, 6, 6>{});
-  attempt(FixedStages<8, 8, 5>{});
-  attempt(FixedStages<8, 8, 6>{});
-  attempt(FixedStages<8, 8, 8>{});
-  if (!is_known) f(AnyStages(plan));
+  FastStages::with(plan, f);
 }
 
 /// An axis of n voxels: how its lines are transformed, and with which numbers on the device.

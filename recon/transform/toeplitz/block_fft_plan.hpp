@@ -4,6 +4,7 @@
 // prime factor above 7, up to 1024, for which no more than `most_threads` of a line are needed: all such
 // lengths up to 512.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -11,6 +12,17 @@
 #include "recon/array/complex.hpp"
 
 namespace fhd {
+
+/// Lengths whose stages are constants of the kernels: others take three to five times as long.
+inline constexpr std::array fast_lengths{64, 96, 128, 160, 192, 196, 224, 240, 256, 288, 320, 360, 384, 448, 512};
+
+/// Returns the least fast length of at least n points; where there is none, or n is small, n.
+constexpr int fast_length(int n) {
+  if (n <= fast_lengths.front() / 2) return n;  // what starts kernels takes the time
+  for (const int length : fast_lengths)
+    if (length >= n) return length;
+  return n;
+}
 
 /// The radices of n in their order; n = 1, or one that is not taken: no stages.
 struct BlockFftPlan {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "data/simulate.hpp"
+#include "recon/encoding/sense.hpp"
 
 namespace fhd::data {
 namespace {
@@ -93,6 +94,38 @@ TEST(FullEquationOfPhantoms, decay_takes_signal_with_time) {
   const double first = size(decayed.scan.kspace.values), later = size(decayed.further_repetitions.front());
   EXPECT_LT(later, 0.9 * first);
   EXPECT_GT(later, std::exp(-50 * 0.02) * first);
+}
+
+TEST(FullEquationOfPhantoms, two_components_are_those_of_exact_sums_with_the_true_maps) {
+  SimulationSettings settings;
+  settings.phantom = PhantomKind::sodium;
+  settings.trajectory.matrix_size = {48, 48, 1};
+  settings.trajectory.kind = TrajectoryKind::cartesian;
+  settings.coil_count = 1;
+  settings.snr.reset();
+  settings.echo_times_s = {0.008};
+  const auto without = simulate(settings).scan.kspace.values;
+  settings.two_components = TwoComponents{0.6, 400, 40};
+  const auto decayed = simulate(settings);
+  Scan scan = decayed.scan;
+  for (double& t : *scan.sample_time_s) t += decayed.echo_shifts_s.front();
+  scan.decay_per_s = decayed.decay;
+  scan.second_decay = decayed.second_decay;
+  scan.validate("scan");
+  // The voxels' means are not what is sampled beyond their size: compared is the share that decay takes.
+  const auto image = converted<Complex<double>>(decayed.ideal.values);
+  Scan still = scan;
+  still.decay_per_s.reset(), still.second_decay.reset();
+  const auto with_decay = exact_samples(image, scan, Device::cpu()),
+             of_voxels = exact_samples(image, still, Device::cpu());
+  double difference = 0, all = 0, effect = 0;
+  for (std::int64_t i = 0; i < without.size(); ++i) {
+    const Complex<double> measured = Complex<double>(decayed.scan.kspace.values[i] - without[i]),
+                          expected = with_decay[i] - of_voxels[i];
+    difference += norm(measured - expected), all += norm(measured), effect += norm(of_voxels[i]);
+  }
+  EXPECT_LE(std::sqrt(difference / all), 0.02);
+  EXPECT_GE(std::sqrt(all / effect), 0.3) << "decay does not matter in this scan";
 }
 
 }  // namespace

@@ -31,9 +31,12 @@ TrajectorySettings settings_of(TrajectoryKind kind, std::array<int, 3> matrix_si
 const std::vector<TrajectoryKind> kinds_2d{TrajectoryKind::cartesian, TrajectoryKind::radial,
                                            TrajectoryKind::golden_radial, TrajectoryKind::spiral,
                                            TrajectoryKind::variable_density_spiral};
-const std::vector<TrajectoryKind> kinds_3d{
-    TrajectoryKind::cartesian, TrajectoryKind::stack_of_stars, TrajectoryKind::stack_of_spirals,
-    TrajectoryKind::golden_means_radial_3d, TrajectoryKind::phyllotaxis_radial_3d};
+const std::vector<TrajectoryKind> kinds_3d{TrajectoryKind::cartesian,
+                                           TrajectoryKind::stack_of_stars,
+                                           TrajectoryKind::stack_of_spirals,
+                                           TrajectoryKind::golden_means_radial_3d,
+                                           TrajectoryKind::phyllotaxis_radial_3d,
+                                           TrajectoryKind::twisted_projection};
 
 std::vector<TrajectorySettings> all_settings() {
   std::vector<TrajectorySettings> all;
@@ -323,6 +326,32 @@ TEST(Trajectory, rejects_contradictory_or_hostile_settings) {
   rejects([](auto& s) { s.readout_count = 20, s.undersampling = 2; });
   rejects([](auto& s) { s.kind = TrajectoryKind::cartesian, s.readout_count = 20; });
   rejects([](auto& s) { s.kind = TrajectoryKind::cartesian, s.readout_length = 64; });
+}
+
+TEST(Trajectory, twisted_projections_are_straight_then_evenly_dense_at_one_speed) {
+  auto settings = settings_of(TrajectoryKind::twisted_projection, {32, 32, 32});
+  const auto design = design_trajectory(settings);
+  const std::int64_t samples = design.trajectory.sample_count(), length = design.readout_length;
+  const auto k = [&](int axis, std::int64_t m) { return design.trajectory.k[axis * samples + m]; };
+  EXPECT_NEAR(static_cast<double>(design.readout_count), 0.2 * pi * 32 * 32, 1);
+  EXPECT_NEAR(design.sample_time_s[length - 1], 16e-3, 1e-9);
+  std::vector<double> radii;
+  for (std::int64_t m = 0; m < length; ++m)
+    radii.push_back(std::hypot(k(0, m + 100 * length), k(1, m + 100 * length), k(2, m + 100 * length)));
+  EXPECT_EQ(radii.front(), 0);
+  EXPECT_NEAR(radii.back(), 16, 1e-9);
+  double straight = radii[1];
+  for (std::int64_t m = 1; m < length; ++m) {
+    const std::int64_t at = m + 100 * length;
+    const double step = std::hypot(k(0, at) - k(0, at - 1), k(1, at) - k(1, at - 1), k(2, at) - k(2, at - 1));
+    EXPECT_NEAR(step, straight, 0.05 * straight) << m;  // a chord of a curve
+    EXPECT_NEAR(k(2, at) / radii[m], k(2, at + length - m - 1) / 16, 1e-9) << "the cone, " << m;
+    if (radii[m - 1] <= 0.2 * 16) continue;
+    EXPECT_NEAR(std::pow(radii[m], 3) - std::pow(radii[m - 1], 3), 3 * straight * std::pow(0.2 * 16, 2),
+                0.02 * straight * std::pow(0.2 * 16, 2));
+  }
+  settings.readout_count = 2 * design.readout_count;  // straight for twice as long
+  EXPECT_LT(design_trajectory(settings).readout_length, length);
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ def require_gradients(function, *inputs):
 
 def test_encodings_have_gradients_of_image_samples_coefficients_and_basis():
     decay, times = torch.rand(*SHAPE, dtype=torch.float64), torch.rand(SAMPLES, dtype=torch.float64)
-    make = lambda kappa, b: fhd.Encoding(kappa, b, SHAPE, MAPS, decay_per_s=decay, sample_time_s=times)  # noqa: E731
+    of_two = {"second_decay_per_s": 9 * decay, "fraction": torch.rand(*SHAPE, dtype=torch.float64)}
+    make = lambda kappa, b: fhd.Encoding(kappa, b, SHAPE, MAPS, decay_per_s=decay, sample_time_s=times, **of_two)  # noqa: E731
     phases = 5 * torch.rand(3, SAMPLES, dtype=torch.float64), torch.rand(3, *SHAPE, dtype=torch.float64)
     require_gradients(lambda x, *phases: make(*phases) @ x, normal(2, *SHAPE), *phases)
     require_gradients(lambda d, *phases: make(*phases).H @ d, normal(COILS, SAMPLES), *phases)

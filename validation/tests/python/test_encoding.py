@@ -48,6 +48,21 @@ def test_encoding_is_the_sum(shape, samples, dtype, relative_error):
     assert relative_error(a.normal(x), a.H @ (a @ x)) == 0
 
 
+def test_decay_of_two_components(relative_error):
+    kappa, basis, decay, times = problem((4, 5), (30,))
+    share = np.random.default_rng(3).uniform(size=(4, 5))
+    given = {"decay_per_s": 9 * decay, "sample_time_s": times, "second_decay_per_s": decay, "fraction": share}
+    a = fhd.Encoding(kappa, basis, (4, 5), **given)
+    e = matrix(kappa, basis, 9 * decay, times) * share.ravel() + matrix(kappa, basis, decay, times) * (1 - share).ravel()
+    image, samples = complex_normal(4, 5), complex_normal(30)
+    assert relative_error((a @ image).ravel(), e @ image.ravel()) <= 1e-12
+    assert relative_error((a.H @ samples).ravel(), e.conj().T @ samples.ravel()) <= 1e-12
+    with pytest.raises(fhd.Error, match="together with fraction"):
+        fhd.Encoding(kappa, basis, (4, 5), **{**given, "fraction": None})
+    with pytest.raises(fhd.Error, match="fraction of decay: expected 0 ... 1"):
+        fhd.Encoding(kappa, basis, (4, 5), **{**given, "fraction": 2 * share + 1})
+
+
 def test_without_maps_and_decay_it_is_one_coil(relative_error):
     kappa, basis, _, _ = problem((6, 7), (30,))
     a, x = fhd.Encoding(kappa, basis, (6, 7)), complex_normal(6, 7)

@@ -83,6 +83,8 @@ void set_oracle_phase(FieldProblem& p) {
   }
   p.phase.decay_per_s = converted<double>(*p.scan.decay_per_s).reshaped({p.voxels});
   p.phase.time_s = p.time_s;
+  p.phase.second_decay_per_s = converted<double>(p.scan.second_decay->per_s).reshaped({p.voxels});
+  p.phase.fraction = converted<double>(p.scan.second_decay->fraction).reshaped({p.voxels});
 }
 
 FieldProblem field_problem(std::array<int, 3> matrix_size, std::int64_t samples, std::int64_t coils) {
@@ -106,6 +108,9 @@ FieldProblem field_problem(std::array<int, 3> matrix_size, std::int64_t samples,
   for (float& v : *scan.field_map) v = float(300 * uniform(generator));
   scan.decay_per_s = Array<float>(scan.geometry.image_shape());
   for (float& v : *scan.decay_per_s) v = float(50 + 50 * uniform(generator));
+  auto& second = scan.second_decay.emplace(SecondDecay{*scan.decay_per_s, *scan.decay_per_s});
+  for (float& v : second.per_s) v = float(20 + 20 * uniform(generator));
+  for (float& v : second.fraction) v = float(0.5 + 0.5 * uniform(generator));
   Fields fields;
   fields.axes = {{{1, 0, 0}, {0, 0, 1}, {0, -1, 0}}};
   for (int i = 0; i < 20; ++i)
@@ -175,7 +180,8 @@ TEST(FullEquation, certificate_finds_each_part_that_a_model_leaves_out) {
     input.full_equation = &whole.scan;
     EXPECT_FALSE(validation::make_verifier()->verify(input).passed);
   };
-  expect_found([](auto& p) { p.phase.decay_per_s = {}; });
+  expect_found([](auto& p) { p.phase.decay_per_s = {}, p.phase.fraction = {}; });
+  expect_found([](auto& p) { p.phase.fraction = {}; });
   for (std::int64_t term = 3; term < whole.phase.coefficients.extent(0); ++term)
     expect_found([term](auto& p) {
       for (std::int64_t m = 0; m < p.samples; ++m) p.phase.coefficients[term * p.samples + m] = 0;

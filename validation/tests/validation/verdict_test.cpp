@@ -5,11 +5,13 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 #include <utility>
 
 #include "validation/tests/validation/verdict/planted.hpp"
 #include "validation/verdict/causes.hpp"
 #include "validation/verdict/judgement.hpp"
+#include "validation/verdict/raw_samples.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd {
@@ -300,6 +302,35 @@ TEST(Readouts, start_where_the_trajectory_jumps) {
 
 std::string cause_of(const Scan& scan) {
   return validation::likeliest_cause(scan, {}, {}).value_or(Finding{"", "none"}).text;
+}
+
+TEST(RawSamples, show_that_the_weakest_were_set_to_zero) {
+  constexpr Index length = 64, count = 8 * length;
+  Scan scan;
+  scan.trajectory.k = Array<double>(Shape{3, count});
+  scan.kspace.values = Array<Complex<float>>(Shape{1, count});
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (Index m = 0; m < count; ++m) {
+    scan.trajectory.k[m] = static_cast<double>(m % length - length / 2);
+    scan.trajectory.k[count + m] = static_cast<double>(m / length), scan.trajectory.k[2 * count + m] = 0;
+    const float re = normal(random), im = normal(random);
+    scan.kspace.values[m] = {re, im};
+  }
+  Scan filled = scan, whole = scan, lossy = scan;
+  for (Index m = 0; m < count; ++m) {
+    const auto d = scan.kspace.values[m];
+    if (m % length >= 48) filled.kspace.values[m] = {0, 0};
+    whole.kspace.values[m] = {std::round(d.re), std::round(d.im)};
+    if (norm(d) < 1) lossy.kspace.values[m] = {0, 0};
+  }
+  EXPECT_FALSE(validation::lost_weak_samples(scan));
+  EXPECT_FALSE(validation::lost_weak_samples(filled));
+  EXPECT_FALSE(validation::lost_weak_samples(whole));
+  const auto found = validation::lost_weak_samples(lossy);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->code, "lossy");
+  EXPECT_NEAR(found->amount, 39, 5);  // 1 - exp(-1/2)
 }
 
 TEST(Causes, are_none_of_a_scan_that_is_right) {

@@ -272,6 +272,9 @@ TEST_F(FieldsFile, of_metres_taken_for_millimetres_is_noticed) {
 TEST_F(FieldsFile, fields_and_decay_of_a_scan_s_own_file_come_back) {
   scan.decay_per_s = Array<float>(scan.geometry.image_shape());
   for (std::int64_t p = 0; p < scan.decay_per_s->size(); ++p) (*scan.decay_per_s)[p] = static_cast<float>(p);
+  scan.second_decay = SecondDecay{*scan.decay_per_s, *scan.decay_per_s};
+  for (float& rate : scan.second_decay->per_s) rate *= 0.25F;
+  for (float& share : scan.second_decay->fraction) share = 1 / (1 + share);
   scan.fields.emplace(
       Fields{{FieldFunction::z3, FieldFunction::maxwell_xz}, terms(2), {{{0, 1, 0}, {0, 0, 1}, {1, 0, 0}}}});
   for (const auto format : {ScanFormat::fhd, ScanFormat::ismrmrd}) {
@@ -281,6 +284,8 @@ TEST_F(FieldsFile, fields_and_decay_of_a_scan_s_own_file_come_back) {
     EXPECT_EQ(found.fields->axes, scan.fields->axes);
     EXPECT_EQ(largest_difference(found.fields->coefficients, scan.fields->coefficients), 0);
     EXPECT_EQ(largest_difference(*found.decay_per_s, *scan.decay_per_s), 0);
+    EXPECT_EQ(largest_difference(found.second_decay->per_s, scan.second_decay->per_s), 0);
+    EXPECT_EQ(largest_difference(found.second_decay->fraction, scan.second_decay->fraction), 0);
   }
   const auto lost = write_scan(path("x.cfl"), ScanFormat::bart, {1, 1, readout, {scan}});
   EXPECT_TRUE(says(lost, "The fields are not written."));
@@ -298,6 +303,25 @@ TEST_F(DecayFile, is_read_and_checked_as_a_field_map_is) {
   const Scan found = read("scan.h5", &Pieces::decay, "rates.h5");
   EXPECT_EQ(largest_difference(*found.decay_per_s, rates), 0);
   EXPECT_TRUE(tests::tells(found.messages, "map of decay was taken from"));
+  EXPECT_FALSE(found.second_decay);
+  const auto write_components = [&](float share, const char* fraction) {
+    auto file = created("rates.h5");
+    file.write("/r2star", rates);
+    file.write("/r2star_second", rates);
+    auto shares = rates;
+    std::ranges::fill(shares, share);
+    file.write(fraction, shares);
+    file.close();
+  };
+  write_components(0.6F, "/r2star_fraction");
+  const Scan of_two = read("scan.h5", &Pieces::decay, "rates.h5");
+  EXPECT_EQ(largest_difference(of_two.second_decay->per_s, rates), 0);
+  EXPECT_EQ(of_two.second_decay->fraction[3], 0.6F);
+  EXPECT_TRUE(tests::tells(of_two.messages, "in 1/s, of two components"));
+  write_components(1.6F, "/r2star_fraction");
+  EXPECT_CONTAINS(refusal(&Pieces::decay, "rates.h5"), "expected 0 ... 1, found 1.6");
+  write_components(0.6F, "/fraction");
+  EXPECT_CONTAINS(refusal(&Pieces::decay, "rates.h5"), "/r2star_fraction [z][y][x]");
   rates[3] = -2;
   write_rates("/r2star");
   EXPECT_CONTAINS(refusal(&Pieces::decay, "rates.h5"), "1/T2* >= 0");

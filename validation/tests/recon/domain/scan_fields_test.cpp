@@ -57,6 +57,26 @@ TEST(ScanFields, are_checked) {
                  "scan: decay");
   expect_refused([](Scan& s) { s.decay_per_s = Array<float>({1, 8, 7}); }, "scan: decay");
   expect_refused([](Scan& s) { s.sample_time_s.reset(); }, "scan: decay");
+  const auto second = [](float rate, float fraction) {
+    return [=](Scan& s) {
+      s.second_decay = SecondDecay{*s.decay_per_s, *s.decay_per_s};
+      s.second_decay->per_s[3] = rate, s.second_decay->fraction[3] = fraction;
+    };
+  };
+  expect_refused(second(-1, 0.5F), "scan: decay of the second component");
+  expect_refused(second(10, 1.5F), "scan: decay, fraction of the first component");
+  expect_refused(second(10, std::nanf("")), "scan: decay, fraction of the first component");
+  expect_refused(
+      [](Scan& s) {
+        s.second_decay = SecondDecay{*s.decay_per_s, Array<float>({1, 8, 7})};
+      },
+      "scan: decay, fraction of the first component");
+  expect_refused(
+      [](Scan& s) {
+        s.second_decay = SecondDecay{*s.decay_per_s, *s.decay_per_s};
+        s.decay_per_s.reset();
+      },
+      "scan: decay");
 }
 
 TEST(ScanFields, phases_that_no_scan_has_are_refused_with_the_unit_that_would_be_usual) {

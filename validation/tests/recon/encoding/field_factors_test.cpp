@@ -81,7 +81,10 @@ double measured_error(const PhaseTerms& terms, const PhaseFactors& factors, int 
     long double angle = 0;
     for (std::int64_t l = 0; l < rows; ++l)
       angle -= static_cast<long double>(kappa(l)) * terms.basis[l * voxels + p];
-    const long double size = terms.decay_per_s.empty() ? 1 : std::exp(-terms.decay_per_s[p] * time);
+    double size = terms.decay_per_s.empty() ? 1 : std::exp(-terms.decay_per_s[p] * time);
+    if (!terms.fraction.empty())
+      size =
+          terms.fraction[p] * size + (1 - terms.fraction[p]) * std::exp(-terms.second_decay_per_s[p] * time);
     return Complex<double>(static_cast<double>(size * std::cos(angle)),
                            static_cast<double>(size * std::sin(angle)));
   };
@@ -189,6 +192,16 @@ struct FieldProblem {
     made.fields = std::move(fields);
     return made;
   }
+  /// As scan, with decay of two components.
+  Scan sodium() const {
+    Scan made = scan();
+    auto& second = made.second_decay.emplace(SecondDecay{*made.decay_per_s, *made.decay_per_s});
+    for (std::int64_t p = 0; p < second.fraction.size(); ++p) {
+      second.fraction[p] = static_cast<float>(0.5 + 0.5 * std::sin(1.7 * static_cast<double>(p)));
+      (*made.decay_per_s)[p] = 300 + 5 * static_cast<float>(p % 7);
+    }
+    return made;
+  }
 };
 
 template <class T>
@@ -227,11 +240,13 @@ void expect_equal_to_sums(const std::shared_ptr<const SenseEncoding<double>>& en
 }
 
 TEST(FieldFactors, both_engines_equal_direct_sums) {
-  for (const FieldProblem& problem : {FieldProblem{{9, 12, 1}, 3, 150}, FieldProblem{{8, 7, 6}, 1, 200}}) {
+  for (const FieldProblem& problem : {FieldProblem{{9, 12, 1}, 3, 150}, FieldProblem{{8, 7, 6}, 1, 200},
+                                      FieldProblem{{13, 11, 1}, 1, 250}}) {
     SCOPED_TRACE(problem.text());
-    const Scan scan = problem.scan();
+    const Scan scan = problem.coils == 1 ? problem.sodium() : problem.scan();
     const PhaseTerms all = all_terms(scan), terms = field_terms(scan);
-    const oracle::AnyPhase phase{all.coefficients, all.basis, all.decay_per_s, all.sample_time_s};
+    const oracle::AnyPhase phase{all.coefficients,       all.basis,   all.decay_per_s, all.sample_time_s,
+                                 all.second_decay_per_s, all.fraction};
     const Shape image = scan.geometry.image_shape();
     const auto maps = random_values<double>({problem.coils, image[0], image[1], image[2]}, 7);
     const auto exact = std::make_shared<const SenseEncoding<double>>(
@@ -263,7 +278,7 @@ TEST(FieldFactors, both_engines_equal_direct_sums) {
 
 TEST(FieldFactors, terms_are_the_signal_equation) {
   const FieldProblem problem{{5, 4, 3}, 1, 20};
-  const Scan scan = problem.scan();
+  const Scan scan = problem.sodium();
   const auto image = random_values<double>(scan.geometry.image_shape(), 8);
   const auto samples = exact_samples(image, scan, Device::cpu());
   const Geometry& g = scan.geometry;
@@ -290,7 +305,12 @@ TEST(FieldFactors, terms_are_the_signal_equation) {
                  static_cast<double>(n[axis] - g.matrix_size[axis] / 2) / g.matrix_size[axis];
       for (int l = 0; l < 4; ++l)
         angle += scan.fields->coefficients[l * problem.samples + m] * value_of(scan.fields->functions[l], r);
-      const double size = std::exp(-(*scan.decay_per_s)[p] * (*scan.sample_time_s)[m]);
+      const auto decay_of = [&](const Array<float>& rates) {
+        return std::exp(-rates[p] * (*scan.sample_time_s)[m]);
+      };
+      const auto& [slow, fraction] = *scan.second_decay;
+      const double size =
+          fraction[p] * decay_of(*scan.decay_per_s) + (1 - double(fraction[p])) * decay_of(slow);
       expected[m] += Complex<double>(size * std::cos(angle), -size * std::sin(angle)) * image[p];
     }
   EXPECT_LE(relative_error(samples, expected), 1e-11);

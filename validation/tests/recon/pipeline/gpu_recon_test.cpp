@@ -206,6 +206,9 @@ TEST_F(GpuRecon, image_with_fields_and_decay_equals_the_cpus) {
   }
   scan.decay_per_s = Array<float>(scan.geometry.image_shape());
   for (std::int64_t p = 0; p < scan.decay_per_s->size(); ++p) (*scan.decay_per_s)[p] = 30 + 0.01f * float(p);
+  auto& second = scan.second_decay.emplace(SecondDecay{*scan.decay_per_s, *scan.decay_per_s});
+  for (std::int64_t p = 0; p < second.fraction.size(); ++p)
+    second.per_s[p] = 200, second.fraction[p] = 0.5f + 0.4f * std::sin(0.1f * float(p));
   const Scan without = scan;
   scan.fields = std::move(fields);
   for (const auto kind : {TransformKind::direct, TransformKind::gridded}) {

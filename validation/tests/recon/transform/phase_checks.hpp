@@ -16,21 +16,22 @@ struct PhaseCase {
   TransformCase sizes;
   int terms;         ///< beyond k . r
   double phase_rad;  ///< about the largest of all terms together, and of k . r
-  bool decays = false;
+  int decays = 0;    ///< components
 
   std::string text() const {
     return sizes.text() + ", " + std::to_string(terms) + " terms, " + std::to_string(phase_rad) + " rad" +
-           (decays ? ", decay" : "");
+           ", " + std::to_string(decays) + " components of decay";
   }
 };
 
 /// Odd and even sizes, tails of tiles, single voxels and samples; phases up to 300 rad; one coil to many.
 inline std::vector<PhaseCase> phase_cases() {
-  return {{{{1, 1, 1}, 1, 1}, 1, 2},        {{{7, 1, 1}, 30, 2}, 0, 20},
-          {{{5, 9, 7}, 1023, 4}, 13, 300},  {{{33, 17, 1}, 257, 3}, 5, 100, true},
-          {{{16, 16, 4}, 512, 1}, 16, 300}, {{{16, 16, 4}, 513, 8}, 14, 300},
-          {{{40, 30, 1}, 777, 17}, 9, 50},  {{{24, 20, 1}, 300, 70}, 1, 300},
-          {{{31, 3, 2}, 2049, 2}, 30, 300}, {{{64, 64, 1}, 1500, 9}, 13, 300, true}};
+  return {{{{1, 1, 1}, 1, 1}, 1, 2},           {{{7, 1, 1}, 30, 2}, 0, 20},
+          {{{5, 9, 7}, 1023, 4}, 13, 300},     {{{33, 17, 1}, 257, 3}, 5, 100, 1},
+          {{{18, 7, 3}, 300, 3}, 5, 100, 2},   {{{16, 16, 4}, 512, 1}, 16, 300},
+          {{{16, 16, 4}, 513, 8}, 14, 300},    {{{40, 30, 1}, 777, 17}, 9, 50},
+          {{{24, 20, 1}, 300, 70}, 1, 300},    {{{31, 3, 2}, 2049, 2}, 30, 300},
+          {{{64, 64, 1}, 1500, 9}, 13, 300, 1}};
 }
 
 /// k . r at random places, and products of random smooth functions of sample and voxel.
@@ -47,15 +48,23 @@ inline PhaseTerms phase_terms(const PhaseCase& c, unsigned seed) {
     for (std::int64_t p = 0; p < voxels; ++p)
       made.basis[term * voxels + p] = term < 3 ? r[term * voxels + p] : random[next++];
   }
-  if (!c.decays) return made;
+  if (c.decays == 0) return made;
   made.decay_per_s = Array<double>({voxels}), made.sample_time_s = Array<double>({samples});
   for (auto& rate : made.decay_per_s) rate = 100 * std::abs(random[next++]);
   for (auto& time : made.sample_time_s) time = 0.02 * std::abs(random[next++]);
+  if (c.decays == 1) return made;
+  made.second_decay_per_s = Array<double>({voxels}), made.fraction = Array<double>({voxels});
+  const auto more = random_positions(2 * voxels, 1, seed + 1);
+  for (std::int64_t p = 0; p < voxels; ++p) {
+    made.second_decay_per_s[p] = 20 * std::abs(more[2 * p]);
+    made.fraction[p] = std::abs(more[2 * p + 1]);
+  }
   return made;
 }
 
 inline oracle::AnyPhase oracle_of(const PhaseTerms& terms) {
-  return {terms.coefficients, terms.basis, terms.decay_per_s, terms.sample_time_s};
+  return {terms.coefficients,       terms.basis,   terms.decay_per_s, terms.sample_time_s,
+          terms.second_decay_per_s, terms.fraction};
 }
 
 /// Errors against the oracle of forward and adjoint, and of the adjoint as the transpose of forward.

@@ -91,7 +91,7 @@ struct WrongTerms {
 };
 
 TEST(Phase, refuses_terms_in_one_line_that_says_what_is_wrong) {
-  const PhaseCase c{{{6, 5, 1}, 40, 1}, 2, 10, true};
+  const PhaseCase c{{{6, 5, 1}, 40, 1}, 2, 10, 2};
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<WrongTerms> wrong{
       {"coefficients: expected finite numbers, found NaN or infinity in 1 of 200 values",
@@ -101,10 +101,16 @@ TEST(Phase, refuses_terms_in_one_line_that_says_what_is_wrong) {
       {"sample times: expected finite numbers", [&](PhaseTerms& t) { t.sample_time_s[0] = nan; }},
       {"decay: expected rates >= 0 in 1/s, found -1", [&](PhaseTerms& t) { t.decay_per_s[0] = -1; }},
       {"decay: expected [30], found [29]", [&](PhaseTerms& t) { t.decay_per_s = Array<double>({29}); }},
+      {"fraction of decay: expected 0 ... 1, found 1.5", [&](PhaseTerms& t) { t.fraction[3] = 1.5; }},
+      {"fraction of decay: expected [30], found []", [&](PhaseTerms& t) { t.fraction = {}; }},
+      {"decay: expected rates >= 0 in 1/s, found -2", [&](PhaseTerms& t) { t.second_decay_per_s[9] = -2; }},
       {"sample times: expected [40], found []", [&](PhaseTerms& t) { t.sample_time_s = {}; }},
       {"decay: expected R t above -60",
        [&](PhaseTerms& t) { t.decay_per_s[0] = 100, t.sample_time_s[0] = -1; }},
-      {"basis: expected [5][30], found [4][30]", [&](PhaseTerms& t) { t.basis = Array<double>({4, 30}); }},
+      {"basis: expected [5][30], found [4][30]",
+       [&](PhaseTerms& t) {
+         t.basis = Array<double>({4, 30});
+       }},
       {"coefficients: expected [term][sample]", [&](PhaseTerms& t) { t.coefficients = Array<double>({5}); }},
       {"phases: expected at most 1e+05 rad", [&](PhaseTerms& t) { t.coefficients[0] = 1e7; }}};
   for (const auto& [expected, spoil] : wrong) {
