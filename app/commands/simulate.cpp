@@ -293,6 +293,7 @@ int SimulateCommand::run() {
   });
   auto slices = of_options([&] { return data::simulate_slices(settings); });
   io::ScanSeries series = series_of(slices, settings.echo_times_s);
+  series.field_strength_t = concomitant_t;
   write(series, slices, lock);
   slices.front().scan = std::move(series.scans.front());
   print_summary(slices.front());

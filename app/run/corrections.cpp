@@ -13,6 +13,7 @@
 
 #include "app/commands/commands.hpp"
 #include "io/scan/companion_files.hpp"
+#include "io/scan/fields_file.hpp"
 #include "io/scan/scan_file.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_axes.hpp"
@@ -241,9 +242,12 @@ void add_maxwell_terms(io::ScanFile& file, std::optional<double> field_strength_
   const auto& summary = file.summary();
   const double stated_t = summary.acquisition.field_strength_t, sign = sign_of_phases(summary);
   if (!field_strength_t) {
-    if (!(stated_t > 0) || !summary.has_sample_time || summary.has_fields) return;
+    if (!(stated_t > 0) || !summary.has_sample_time) return;
     file.add([=](Scan& scan, io::VolumeContext& context) {
-      if (context.repetition > 0) return;
+      const bool is_known = scan.fields && std::ranges::any_of(scan.fields->functions, [](auto function) {
+                              return order_of(function) > 1;
+                            });
+      if (context.repetition > 0 || is_known) return;
       const auto starts = validation::readout_starts(scan.trajectory, context.readout_length);
       if (auto found = warning_of_maxwell_terms(scan, starts, stated_t))
         scan.messages.push_back(std::move(*found));
@@ -252,9 +256,10 @@ void add_maxwell_terms(io::ScanFile& file, std::optional<double> field_strength_
   }
   const double tesla = *field_strength_t > 0 ? *field_strength_t : stated_field_strength_t(summary);
   file.editable_summary().has_fields = true;
-  file.add([=](Scan& scan, io::VolumeContext& context) {
+  file.add([=, states_directions = summary.states_directions](Scan& scan, io::VolumeContext& context) {
     const auto starts = validation::readout_starts(scan.trajectory, context.readout_length);
     scan = with_maxwell_terms(std::move(scan), starts, tesla, sign);
+    if (!states_directions) io::warn_of_place(scan);
     scan.messages.push_back(
         {"concomitant", Severity::note,
          fmt::format(

@@ -63,6 +63,7 @@ Handle memory_type(const std::string& subject, const std::string& real_name = "r
 
 /// Selects the block at `leading` in a dataset of `extents`.
 void select_block(hid_t space, const Extents& extents, const Extents& leading, const std::string& subject) {
+  if (H5Sget_simple_extent_type(space) == H5S_SCALAR) return;  // all of it is selected
   std::vector<hsize_t> start(extents.size(), 0), count(extents.begin(), extents.end());
   for (std::size_t axis = 0; axis < leading.size(); ++axis) {
     if (leading[axis] < 0 || leading[axis] >= extents[axis])
@@ -169,6 +170,7 @@ Dataset::Dataset(hid_t file, std::string subject, const std::string& name) : sub
   type_ = {H5Dget_type(dataset_.get()), H5Tclose, subject_, "a readable type"};
   const Handle space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
   extents_ = extents_of(space.get(), subject_);
+  if (extents_.empty()) extents_ = {1};
   find_numbers();
   require_stored(dataset_.get(), H5Tget_size(type_.get()), extents_, subject_);
 }

@@ -72,7 +72,7 @@ class Dataset {
   Dataset(hid_t file, std::string subject, const std::string& name);
 
   const std::string& subject() const { return subject_; }
-  /// Returns all axes as stored.
+  /// Returns all axes as stored; [1] of a single number without axes.
   const Extents& extents() const { return extents_; }
   /// Returns all axes without the trailing axis of 2 of complex pairs. Throws Error unless the numbers are complex.
   Extents complex_extents() const;

@@ -10,6 +10,7 @@
 #include "io/scan/companion_files.hpp"
 #include "io/scan/foreign_files.hpp"
 #include "io/scan/hdf5_maps.hpp"
+#include "io/scan/scan_parts.hpp"
 #include "recon/array/execution.hpp"
 #include "recon/domain/option_words.hpp"
 #include "recon/error.hpp"
@@ -59,11 +60,12 @@ std::vector<std::string> texts_of(const hdf5::File& file, const char* name, std:
 std::vector<FieldFunction> functions_of(const hdf5::File& file, std::int64_t terms) {
   if (!file.has(basis_name)) return first_functions(terms, file.subject(fields_name));
   const auto where = file.subject(basis_name);
-  const auto expected =
-      fmt::format("numbers 0 ... {} of the table of functions, or their names", all_names.size() - 1);
+  const auto expected = fmt::format("numbers 0 ... {} of the table of functions, or {}", all_names.size() - 1,
+                                    fmt::join(all_names, ", "));
   std::vector<FieldFunction> functions;
-  const auto texts = texts_of(file, basis_name, 1024);
-  for (const auto& text : texts) {
+  auto texts = texts_of(file, basis_name, 1024);
+  for (auto& text : texts) {
+    std::erase(text, ' ');
     const auto found = std::ranges::find(all_names, text);
     if (found == all_names.end()) throw Error(where, expected, "'" + text + "'");
     functions.push_back(static_cast<FieldFunction>(found - all_names.begin()));
@@ -130,22 +132,66 @@ Array<double> positions_of(const Array<double>& kappa, const Fields& fields, con
   return k;
 }
 
-/// Says how far measured positions are from those of the scan, and warns where they are rather its negatives.
+/// Throws Error where measured positions, kappa of x, y, z in rad/m, are 10 times nearer to those of the scan with their axes
+/// exchanged or turned around, or in another unit.
+void require_same_axes(const Array<double>& kappa, const Fields& fields, const Scan& scan,
+                       const std::string& subject) {
+  const auto& geometry = scan.geometry;
+  const std::array directions{geometry.read_direction, geometry.phase_direction, geometry.slice_direction};
+  const auto samples = kappa.extent(1);
+  double of_scan = 0, measured = 0;                 // sums of squares
+  std::array<std::array<double, 3>, 3> products{};  // of an axis of the scan and one of the fields
+  for (std::int64_t m = 0; m < samples; ++m)
+    for (std::size_t a = 0; a < 3; ++a) {
+      double along = 0;
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        if (geometry.matrix_size[axis] > 1)
+          for (std::size_t i = 0; i < 3; ++i)
+            along += directions[axis][i] * fields.axes[a][i] * 2 * std::numbers::pi /
+                     (1e-3 * geometry.fov_mm[axis]) *
+                     scan.trajectory.k[static_cast<std::int64_t>(axis) * samples + m];
+      const auto of_fields = kappa[static_cast<std::int64_t>(a) * samples + m];
+      of_scan += along * along, measured += of_fields * of_fields;
+      for (std::size_t b = 0; b < 3; ++b)
+        products[a][b] += along * kappa[static_cast<std::int64_t>(b) * samples + m];
+    }
+  const double given = of_scan + measured - 2 * (products[0][0] + products[1][1] + products[2][2]);
+  if (!(given > 1e-4 * of_scan) || of_scan == 0) return;
+  double least = given / 100, factor = 1;
+  std::array<std::size_t, 3> order{0, 1, 2}, best = order;
+  do {
+    double sum = 0;
+    for (std::size_t a = 0; a < 3; ++a) sum += std::abs(products[a][order[a]]);
+    for (const double unit : {1.0, 1e3, 1e-3, 2 * std::numbers::pi, 1 / (2 * std::numbers::pi)})
+      if (const double left = of_scan + unit * unit * measured - 2 * unit * sum; left < least)
+        least = left - 1e-9 * of_scan, best = order, factor = unit;
+  } while (std::ranges::next_permutation(order).found);
+  if (!(least < given / 100)) return;
+  std::string fit;
+  bool is_opposite = best == std::array<std::size_t, 3>{0, 1, 2};
+  for (std::size_t a = 0; a < 3; ++a) {
+    const double product = products[a][best[a]];
+    const bool counts = factor * std::abs(product) > 1e-3 * of_scan, turns = counts && product < 0;
+    is_opposite = is_opposite && turns == counts;
+    fit += fmt::format("{}{}{}", a > 0 ? ", " : "", turns ? "-" : "", "xyz"[best[a]]);
+  }
+  throw Error(
+      subject, "measured positions near those of the scan",
+      fmt::format("such as fit with {} in place of x, y, z{}", fit,
+                  factor == 1 ? "" : fmt::format(", times {:.4g}", factor)),
+      factor != 1 ? "give phases in rad and lengths in m"
+      : is_opposite
+          ? "where the signal of the fields is exp(+i phase), write /field_sign = [-1] into their file"
+          : "state the directions of these axes in /field_axes");
+}
+
+/// Says how far measured positions are from those of the scan.
 Message remark_on_positions(const Array<double>& measured, const Scan& scan) {
   const auto& k = scan.trajectory.k;
-  double farthest = 0, product = 0;
-  for (std::int64_t i = 0; i < k.size(); ++i) {
-    const auto axis = static_cast<std::size_t>(i / k.extent(1));
-    if (scan.geometry.matrix_size[axis] == 1) continue;
-    farthest = std::max(farthest, std::abs(measured[i] - k[i]));
-    product += measured[i] * k[i];
-  }
-  if (product < 0)
-    return {
-        "fields", Severity::warning,
-        fmt::format("the measured positions are opposite to those of the scan, up to {:.3g} cycles/FOV away",
-                    farthest),
-        "where the signal of the fields is exp(+i phase), write /field_sign = [-1] into their file"};
+  double farthest = 0;
+  for (std::int64_t i = 0; i < k.size(); ++i)
+    if (scan.geometry.matrix_size[static_cast<std::size_t>(i / k.extent(1))] > 1)
+      farthest = std::max(farthest, std::abs(measured[i] - k[i]));
   return {"fields", Severity::note,
           fmt::format("the positions are those of the fields, up to {:.3g} cycles/FOV from those of the scan",
                       farthest)};
@@ -214,8 +260,9 @@ MeasuredFields read_stored_fields(const hdf5::File& file, std::int64_t slice, st
   auto& fields = measured.fields;
   const auto terms = extents[rank - 2];
   fields.functions = functions_of(file, terms);
-  fields.coefficients = dataset.read<double>({terms, extents[rank - 1]},
-                                             rank == 4 ? hdf5::Extents{repetition, slice} : hdf5::Extents{});
+  hdf5::Extents volume;
+  if (rank == 4) volume = {extents[0] == 1 ? 0 : repetition, extents[1] == 1 ? 0 : slice};
+  fields.coefficients = dataset.read<double>({terms, extents[rank - 1]}, volume);
   if (file.has(axes_name)) {
     const auto axes = file.dataset(axes_name).read<double>({3, 3});
     for (int axis = 0; axis < 3; ++axis)
@@ -278,20 +325,32 @@ MeasuredFields read_fields_here(const std::string& path, std::int64_t slice, std
                                 std::int64_t samples) {
   hdf5::be_silent();
   if (H5Fis_hdf5(path.c_str()) <= 0) {
+    if (is_matlab_5(path)) return read_matmri_fields(path, samples);
     if (const auto foreign = foreign_file(path))
-      throw Error(
-          path, "fields in HDF5 or text", foreign->name,
-          foreign->name.starts_with("a MATLAB file") ? "in MATLAB: save(..., '-v7.3')" : foreign->remedy);
+      throw Error(path, "fields in HDF5 or text", foreign->name, foreign->remedy);
     return read_text_fields(path);
   }
   const auto file = hdf5::File::open(path);
   if (holds(file, fields_name)) return read_stored_fields(file, slice, repetition);
-  if (holds(file, "/phs_spha")) return read_matmri_fields(file, samples);
+  if (holds(file, "/phs_spha")) return read_matmri_fields(path, samples);
   throw Error(path, "fields: /field_coefficients [term][sample], or /phs_spha of MatMRI",
               "an HDF5 file without");
 }
 
+void warn_of_place(Scan& scan) {
+  if (!scan.fields || states_place(scan.geometry)) return;
+  const auto& functions = scan.fields->functions;
+  if (scan.fields->displacement_mm.empty() &&
+      std::ranges::none_of(functions, [](auto function) { return order_of(function) > 1; }))
+    return;
+  add_once(scan.messages, {"fields_place", Severity::warning,
+                           "the scan states no position, so that its centre is taken to be the isocentre, "
+                           "about which fields are stated",
+                           "write position_mm and the directions into the scan", "fields"});
+}
+
 void put_fields(MeasuredFields measured, const std::string& subject, Scan& scan) {
+  std::erase_if(scan.messages, [](const Message& message) { return message.code == "fields"; });
   Fields& stored = measured.fields;
   const auto samples = scan.kspace.sample_count();
   if (stored.coefficients.extent(1) != samples)
@@ -316,9 +375,12 @@ void put_fields(MeasuredFields measured, const std::string& subject, Scan& scan)
   if (!split.others.empty()) fields.coefficients = std::move(others);
   if (scan.fields) fields.displacement_mm = std::move(scan.fields->displacement_mm);
   scan.fields = std::move(fields);
+  if (!scan.sample_time_s && !measured.sample_time_s.empty())
+    scan.sample_time_s = std::move(measured.sample_time_s);
   if (present > 0) {
     const auto kappa = linear_terms(stored, split);
     auto k = positions_of(kappa, *scan.fields, scan, subject);
+    require_same_axes(kappa, *scan.fields, scan, subject);
     scan.messages.push_back(remark_on_positions(k, scan));
     scan.trajectory.k = std::move(k);
     if (measured.is_about_isocentre) add_phase_of_centre(kappa, scan.geometry, *scan.fields);

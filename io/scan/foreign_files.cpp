@@ -25,6 +25,8 @@ constexpr auto list_data =
 constexpr auto mrd_2 =
     "copy it to MRD's binary format: in Python reader.copy_to(mrd.BinaryMrdWriter(\"NEW\"))";
 
+constexpr auto matlab_5 = "MATLAB 5.0 MAT-file"sv;
+
 /// A row: bytes at an offset.
 struct Magic {
   std::size_t offset;
@@ -32,7 +34,7 @@ struct Magic {
   const char *name, *remedy;
 };
 constexpr Magic magics[]{
-    {0, "MATLAB 5.0 MAT-file"sv, "a MATLAB file (version 5 to 7)", from_arrays},
+    {0, matlab_5, "a MATLAB file (version 5 to 7)", from_arrays},
     {0, "\x93NUMPY"sv, "a NumPy array (.npy)", from_arrays},
     {0, "{\"yardl\""sv, "MRD version 2 (NDJSON)", mrd_2},
     {128, "DICM"sv, "DICOM", images},
@@ -128,6 +130,8 @@ std::optional<ForeignFile> foreign_file(const std::string& path) {
   if (is_p_file(head, path)) return named("a GE P-file", ge_converter, path);
   return std::nullopt;
 }
+
+bool is_matlab_5(const std::string& path) { return holds(head_of(InputFile(path)), 0, matlab_5); }
 
 std::optional<ForeignFile> foreign_hdf5(const std::string& path) {
   const auto file = hdf5::File::open(path);

@@ -10,6 +10,8 @@ struct ForeignFile {
 };
 /// Returns what a file is, unless it is HDF5 or not known. Throws Error where it cannot be read.
 std::optional<ForeignFile> foreign_file(const std::string& path);
+/// Returns whether a file is of MATLAB, version 5 to 7. Throws Error where it cannot be read.
+bool is_matlab_5(const std::string& path);
 /// Returns what an HDF5 file is that holds no scan: by its first bytes and the names of its groups.
 std::optional<ForeignFile> foreign_hdf5(const std::string& path);
 

@@ -528,7 +528,10 @@ Correction open_outside_decay(const ReadOptions& options, ScanSummary& summary) 
 
 Correction open_outside_fields(const ReadOptions& options, ScanSummary& summary) {
   const auto path = options.outside.fields;
-  static_cast<void>(read_fields(path, 0, 0, summary.samples_per_scan));
+  const auto last = read_fields(path, slice_by_counter(summary, summary.slice_count - 1),
+                                summary.repetition_count - 1, summary.samples_per_scan);
+  if (!summary.has_sample_time && !last.sample_time_s.empty())
+    summary.has_sample_time = true, summary.time_origin = TimeOrigin::unknown;
   summary.has_fields = true;
   return [=, of_scan = summary](Scan& scan, VolumeContext& context) {
     put_fields(read_fields(path, slice_by_counter(of_scan, context.slice), context.repetition,
@@ -575,10 +578,12 @@ void add_outside_pieces(ScanFile& file, const ReadOptions& options) {
     add(outside.trajectory, open_outside_trajectory);
   add(outside.sensitivity_maps, open_outside_maps);
   add(outside.noise, open_outside_noise);
+  add(outside.fields, open_outside_fields);  // which may tell the times that the next need
   add(outside.field_map, open_outside_field_map);
   add(outside.decay, open_outside_decay);
-  add(outside.fields, open_outside_fields);
   add(outside.gradient_coefficients, open_gradient_coefficients);
+  if (summary.has_fields && !summary.states_directions)
+    file.add([](Scan& scan, VolumeContext&) { warn_of_place(scan); });
   summary.outside_pieces = outside.given();
   for (const auto& [what, path] : summary.outside_pieces) summary.facts.emplace_back(what + " from", path);
 }

@@ -248,6 +248,7 @@ struct ScanSeries {
   TimeOrigin time_origin = TimeOrigin::excitation;  ///< of their sample times
   std::vector<double> echo_times_s{};  ///< not empty: the repetitions are echoes (ISMRMRD: contrasts)
   std::string made_by{};               ///< not empty: the attribute made_by of the file (ISMRMRD)
+  double field_strength_t = 0;         ///< 0: not stated (ISMRMRD)
 };
 
 /// Reads every volume.

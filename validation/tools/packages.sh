@@ -5,8 +5,9 @@ packages="build-essential cmake ninja-build git pkg-config
   libnifti-dev libseccomp-dev libpng-dev libpugixml-dev zlib1g-dev libssl-dev libgtest-dev libopenmpi-dev openmpi-bin
   file"  # which cpack asks for what a package depends on
 
-# What ./check uses beside: DICOM series are made where DCMTK is, and checked by dicom3tools; the Python package and its tests.
-check_packages="libdcmtk-dev dicom3tools python3-dev python3-venv"
+# What ./check uses beside: DICOM series are made where DCMTK is, and checked by dicom3tools; MATLAB files are read where matio
+# is; the Python package and its tests.
+check_packages="libdcmtk-dev libmatio-dev dicom3tools python3-dev python3-venv"
 
 # What the fuzz targets need (validation/fuzz); without them ./check leaves these out, and says so.
 fuzz_packages="clang-14 libclang-rt-14-dev"

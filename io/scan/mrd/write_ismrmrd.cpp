@@ -45,7 +45,7 @@ std::string header_of(const ScanSeries& series) {
   return fmt::format(
       R"(<?xml version="1.0"?>
 <ismrmrdHeader xmlns="http://www.ismrm.org/ISMRMRD">
-<acquisitionSystemInformation><receiverChannels>{}</receiverChannels></acquisitionSystemInformation>
+<acquisitionSystemInformation>{}<receiverChannels>{}</receiverChannels></acquisitionSystemInformation>
 <experimentalConditions><H1resonanceFrequency_Hz>0</H1resonanceFrequency_Hz></experimentalConditions>
 <encoding>
 {}
@@ -56,6 +56,9 @@ std::string header_of(const ScanSeries& series) {
 {}<userParameters><userParameterString><name>{}</name><value>{}</value></userParameterString></userParameters>
 </ismrmrdHeader>
 )",
+      series.field_strength_t > 0
+          ? fmt::format("<systemFieldStrength_T>{:g}</systemFieldStrength_T>", series.field_strength_t)
+          : "",
       scan.kspace.coil_count(), space("encodedSpace", scan.geometry.matrix_size, scan.geometry.fov_mm),
       space("reconSpace", shown.matrix_size, shown.fov_mm), limit("slice", series.slice_count),
       limit(series.echo_times_s.empty() ? "repetition" : "contrast", series.repetition_count),

@@ -63,7 +63,7 @@ TEST_F(FieldsFile, of_named_or_numbered_functions_is_part_of_the_scan) {
     file.write(fields_name, kappa);
     const double numbers[] = {8, 4};
     if (named) {
-      const char names[2][8] = {"x2-y2", "xy"};
+      const char names[2][8] = {"x2 - y2", "xy"};
       file.write_list("/field_basis", hdf5::text_type(8, H5T_CSET_UTF8, "names"), names, 2);
     } else {
       file.write("/field_basis", numbers, {2});
@@ -120,15 +120,78 @@ TEST_F(FieldsFile, of_the_opposite_sign_is_noticed_and_can_be_stated) {
   auto file = created("fields.h5");
   file.write(fields_name, kappa);
   file.close();
-  EXPECT_TRUE(tests::tells(read("scan.h5", &Pieces::fields, "fields.h5").messages, "are opposite"));
+  EXPECT_CONTAINS(refusal(&Pieces::fields, "fields.h5"), "with -x, -y, z in place of x, y, z");
   auto stated = created("stated.h5");
   stated.write(fields_name, kappa);
   const double sign = -1;
-  stated.write("/field_sign", &sign, {1});
+  stated.write("/field_sign", &sign, {});  // one number without axes
   stated.close();
   const Scan found = read("scan.h5", &Pieces::fields, "stated.h5");
-  EXPECT_FALSE(tests::tells(found.messages, "are opposite"));
   EXPECT_LE(largest_difference(found.trajectory.k, scan.trajectory.k), 1e-12);
+}
+
+TEST_F(FieldsFile, of_other_axes_or_another_unit_than_the_scan_is_refused) {
+  const auto linear = linear_terms();
+  const auto refused = [&](std::array<int, 3> axes, double factor) {
+    Array<double> kappa({4, samples});
+    for (std::int64_t i = 0; i < linear.size(); ++i)
+      kappa[samples + i] =
+          factor * linear[axes[static_cast<std::size_t>(i / samples)] * samples + i % samples];
+    auto file = created("fields.h5");
+    file.write(fields_name, kappa);
+    file.close();
+    return refusal(&Pieces::fields, "fields.h5");
+  };
+  EXPECT_EQ(refused({0, 1, 2}, 1), "");
+  EXPECT_EQ(refused({0, 1, 2}, 1.05), "");
+  EXPECT_CONTAINS(refused({1, 0, 2}, 1), "with y, x, z in place of x, y, z; state the directions");
+  EXPECT_CONTAINS(refused({1, 0, 2}, -1), "with -y, -x, z");
+  EXPECT_CONTAINS(refused({0, 1, 2}, 1e-3), "times 1000; give phases in rad and lengths in m");  // per mm
+  EXPECT_CONTAINS(refused({0, 1, 2}, 1e3), "times 0.001");
+  EXPECT_CONTAINS(refused({0, 1, 2}, 0.5 / std::numbers::pi), "times 6.283");  // in turns
+}
+
+TEST_F(FieldsFile, for_all_repetitions_serves_each_and_takes_the_place_of_the_scan_s_own) {
+  scan.fields.emplace(Fields{{FieldFunction::xy}, terms(1)});
+  scan.geometry.position_mm = {};
+  scan.geometry.read_direction = {1, 0, 0}, scan.geometry.phase_direction = {0, 1, 0};
+  write_scan(path("two.h5"), ScanFormat::fhd, {2, 1, readout, {scan, scan}});
+  const auto kappa = terms(2);
+  const auto put = [&](std::int64_t repetitions) {
+    Array<double> all({repetitions, 1, 2, samples});
+    for (std::int64_t i = 0; i < all.size(); ++i) all[i] = kappa[i % kappa.size()];
+    auto file = created("fields.h5");
+    file.write(fields_name, all);
+    const double basis[] = {4, 8};
+    file.write("/field_basis", basis, {2});
+    file.close();
+    ReadOptions options;
+    options.outside.fields = path("fields.h5");
+    return open_scan(path("two.h5"), options);
+  };
+  const Scan second = put(1)->read(0, 1);
+  EXPECT_EQ(largest_difference(second.fields->coefficients, kappa), 0);
+  EXPECT_EQ(std::ranges::count(second.messages, "fields", &Message::code), 1);
+  EXPECT_REFUSED(put(0), "");
+}
+
+TEST_F(FieldsFile, of_a_scan_that_states_no_place_warns_where_the_place_counts) {
+  for (const double basis : {8.0, 0.0}) {
+    auto file = created("plain.h5");
+    const Array<double> k({samples, 2});
+    Array<Complex<float>> data({1, samples});
+    for (auto& value : data) value = 1;
+    file.write("/trajectory", k);
+    file.write("/kspace", data);
+
+    file.write("/field_coefficients", terms(1));
+    file.write("/field_basis", &basis, {1});
+    file.write_attribute("/", "matrix_size", std::vector<int>{8, 8, 1});
+    file.write_attribute("/", "fov_mm", std::vector<double>{200, 200, 5});
+    file.write_attribute("/trajectory", "unit", "cycles/FOV");
+    file.close();
+    EXPECT_EQ(holds(read("plain.h5").messages, "fields_place", Severity::warning), basis == 8);
+  }
 }
 
 TEST_F(FieldsFile, of_matmri_and_text_give_what_fhd_s_own_layout_gives) {
