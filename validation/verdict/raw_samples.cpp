@@ -54,8 +54,8 @@ std::optional<Finding> lost_weak_samples(const Scan& scan) {
   // Below the smallest of them a third as many values are expected as up to twice it: 16 where there are 48.
   constexpr double fewest = 48, least_change = 0.01;
   const Index coils = scan.kspace.coil_count(), samples = scan.trajectory.sample_count();
-  double energy = 0, all_zeros = 0, lost = 0, boundaries = 0;
-#pragma omp parallel for schedule(static) reduction(+ : energy, all_zeros, lost, boundaries)
+  double energy = 0, all_zeros = 0, lost = 0, boundaries = 0, cut_coils = 0;
+#pragma omp parallel for schedule(static) reduction(+ : energy, all_zeros, lost, boundaries, cut_coils)
   for (Index coil = 0; coil < coils; ++coil) {
     const auto* values = scan.kspace.values.data() + coil * samples;
     const auto square = [&](Index m) { return static_cast<double>(norm(values[m])); };
@@ -72,12 +72,12 @@ std::optional<Finding> lost_weak_samples(const Scan& scan) {
     }
     if (near < fewest || equal > near / 20 || zeros < near / 10) continue;  // whole numbers are equal
     for (Index m = 1; m < samples; ++m) boundaries += (square(m) == 0) != (square(m - 1) == 0);
-    all_zeros += zeros, lost += zeros * least / 2;
+    all_zeros += zeros, lost += zeros * least / 2, ++cut_coils;
   }
   const double change = std::sqrt(lost / (energy > 0 ? energy : 1));
   if (!(change >= least_change)) return {};
   const auto readouts = static_cast<double>(readout_starts(scan.trajectory).size() - 1);
-  if (boundaries < fewest + 4 * readouts) return {};  // zeros that fill readouts up
+  if (boundaries < fewest + 2.5 * readouts * cut_coils) return {};  // two each where zeros fill readouts up
   const double share = 100 * all_zeros / static_cast<double>(coils * samples);
   return make_finding(
       "lossy",

@@ -172,7 +172,7 @@ TEST_F(FieldsFile, for_all_repetitions_serves_each_and_takes_the_place_of_the_sc
   const Scan second = put(1)->read(0, 1);
   EXPECT_EQ(largest_difference(second.fields->coefficients, kappa), 0);
   EXPECT_EQ(std::ranges::count(second.messages, "fields", &Message::code), 1);
-  EXPECT_REFUSED(put(0), "");
+  EXPECT_REFUSED(put(3), "3 repetitions");
 }
 
 TEST_F(FieldsFile, of_a_scan_that_states_no_place_warns_where_the_place_counts) {
