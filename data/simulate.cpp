@@ -431,6 +431,22 @@ Array<Complex<float>> with_two_components(const TwoComponents& two, const Phanto
   return sum;
 }
 
+/// Returns a scan of the played trajectory with the fields of the settings, without samples. Throws Error where positions that
+/// the fields measure lie beyond the matrix.
+Scan with_fields_of(const SimulationSettings& settings, const Scan& scan, const Trajectory& played) {
+  Scan made;
+  made.geometry = scan.geometry;
+  made.trajectory = played;
+  made.sample_time_s = scan.sample_time_s;
+  made.kspace.values = Array<Complex<float>>({1, played.sample_count()});
+  if (settings.add_fields) settings.add_fields(made);
+  if (made.trajectory.sample_count() != played.sample_count())
+    throw Error("simulated scan", "fields whose positions all lie within the matrix",
+                std::to_string(made.trajectory.sample_count()) + " of " +
+                    std::to_string(played.sample_count()));
+  return made;
+}
+
 /// Simulates one slice or volume, without noise.
 Simulation measured(const SimulationSettings& settings, const Designs& designs, const Subject& subject) {
   const auto& matrix_size = settings.trajectory.matrix_size;
@@ -452,15 +468,7 @@ Simulation measured(const SimulationSettings& settings, const Designs& designs, 
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
   Scan with_fields;  // as played
   if (has_full_equation(settings)) {
-    with_fields.geometry = scan.geometry;
-    with_fields.trajectory = played.trajectory;
-    with_fields.sample_time_s = scan.sample_time_s;
-    with_fields.kspace.values = Array<Complex<float>>({1, played.trajectory.sample_count()});
-    if (settings.add_fields) settings.add_fields(with_fields);
-    if (with_fields.trajectory.sample_count() != played.trajectory.sample_count())
-      throw Error("simulated scan", "fields whose positions all lie within the matrix",
-                  std::to_string(with_fields.trajectory.sample_count()) + " of " +
-                      std::to_string(played.trajectory.sample_count()));
+    with_fields = with_fields_of(settings, scan, played.trajectory);
     simulation.decay =
         settings.decay_per_s > 0 ? decay_of(settings.decay_per_s, matrix_size) : Array<float>();
   }

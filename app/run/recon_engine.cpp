@@ -104,8 +104,7 @@ std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& vo
     all[v].insert(all[v].end(), of_values.begin(), of_values.end());
     leave_out_consequences(all[v]);
   });
-  constexpr std::int64_t most_kept =
-      1 << 18;  // samples: some 13 MiB; an image of more takes far longer than this
+  constexpr std::int64_t most_kept = 1 << 18;  // samples: some 13 MiB; an image of more takes far longer than this
   if (reference.trajectory.sample_count() > most_kept) known.reset();
   return all;
 }
@@ -138,9 +137,8 @@ void suspect(const Scan& scan, const Settings& settings, const ScanChecks& check
     validation::excuse_strong_lambda(report.lambda / report.largest_eigenvalue, verdict);
   const bool is_alarm = verdict.judgement == Judgement::unexplained || verdict.judgement == Judgement::varies,
              is_ordinary = verdict.judgement == Judgement::ordinary;
-  auto evident = validation::lost_weak_samples(scan);
-  if (!evident && (is_alarm || (is_ordinary && seeks_cause)))
-    evident = validation::cause_in_raw_samples(scan, is_alarm);
+  auto evident = is_alarm || (is_ordinary && seeks_cause) ? validation::cause_in_raw_samples(scan, is_alarm)
+                                                          : std::nullopt;
   if (evident) {
     validation::blame(std::move(*evident), verdict);
   } else if (seeks_cause && validation::calls_for_a_cause(verdict)) {
@@ -152,6 +150,8 @@ void suspect(const Scan& scan, const Settings& settings, const ScanChecks& check
       validation::drop_order(verdict);
     add_stage(report, "search of a cause", seconds_since(begin));
   }
+  if (!verdict.cause)
+    if (auto lossy = validation::lost_weak_samples(scan)) validation::blame(std::move(*lossy), verdict);
   if (seeks_cause && verdict.judgement == Judgement::unexplained && !verdict.cause)
     if (auto left = validation::cause_by_elimination(scan)) validation::blame(std::move(*left), verdict);
   if (verdict.judgement != Judgement::unexplained) return;

@@ -44,7 +44,7 @@ FHD_MEMBERS(SecondDecay, per_s, fraction)
 FHD_MEMBERS(Scan, geometry, trajectory, kspace, sensitivity_maps, noise, calibration, field_map,
             field_map_in_double, decay_per_s, second_decay, fields, sample_time_s, cropped_matrix_size,
             readout_numbers, physiology_stamps, messages, second_maps)
-FHD_MEMBERS(MeasuredFields, fields, is_about_isocentre, sample_time_s)
+FHD_MEMBERS(MeasuredFields, fields, is_about_isocentre, sample_time_s, repetitions, slices)
 FHD_MEMBERS(Image, values, geometry, in_double)
 FHD_MEMBERS_BUT(stored, ImageSeries, repetition_count, slice_count, images)
 FHD_MEMBERS(mrd::MeasurementKind, has_noise, is_noise_alone, id, noise_measurements, coil_count)

@@ -261,7 +261,10 @@ MeasuredFields read_stored_fields(const hdf5::File& file, std::int64_t slice, st
   const auto terms = extents[rank - 2];
   fields.functions = functions_of(file, terms);
   hdf5::Extents volume;
-  if (rank == 4) volume = {extents[0] == 1 ? 0 : repetition, extents[1] == 1 ? 0 : slice};
+  if (rank == 4) {
+    measured.repetitions = extents[0], measured.slices = extents[1];
+    volume = {extents[0] == 1 ? 0 : repetition, extents[1] == 1 ? 0 : slice};
+  }
   fields.coefficients = dataset.read<double>({terms, extents[rank - 1]}, volume);
   if (file.has(axes_name)) {
     const auto axes = file.dataset(axes_name).read<double>({3, 3});

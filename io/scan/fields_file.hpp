@@ -25,6 +25,7 @@ struct MeasuredFields {
   Fields fields;
   bool is_about_isocentre = true;  ///< of the linear terms
   Array<double> sample_time_s{};   ///< empty: not stated
+  std::int64_t repetitions = 1, slices = 1;  ///< of the file; 1: for all
 };
 
 constexpr auto fields_name = "/field_coefficients";
@@ -46,7 +47,8 @@ MeasuredFields read_fields_here(const std::string& path, std::int64_t slice, std
 std::vector<FieldFunction> first_functions(std::int64_t count, const std::string& subject);
 
 /// Gives a scan measured fields in place of its own, and what their terms x, y, z say in place of its positions, and times
-/// where it has none; samples that then lie beyond the matrix are left out. Adds messages. Throws Error naming `subject`, a file, where they are of another
+/// where it has none; samples that then lie beyond the matrix are left out. Adds messages. Throws Error naming `subject`, a
+/// file, where they are of another
 /// number of samples, hold one or two of x, y, z, need a field of view that is not known, or fit the positions of the scan
 /// only with other axes or in another unit.
 void put_fields(MeasuredFields measured, const std::string& subject, Scan& scan);

@@ -69,7 +69,7 @@ MapReader::MapReader(const hdf5::File& file, ScanSummary& summary)
       has_field_(holds(file, field_name)),
       has_times_(holds(file, time_name)),
       has_decay_(holds(file, decay_name)),
-      has_second_decay_(has_decay_ && (holds(file, second_decay_name) || holds(file, decay_fraction_name))),
+      has_second_decay_(holds(file, second_decay_name) || holds(file, decay_fraction_name)),
       has_fields_(holds(file, fields_name)) {
   summary.has_sensitivity_maps = has_maps_;
   summary.has_field_map = has_field_;

@@ -530,6 +530,12 @@ Correction open_outside_fields(const ReadOptions& options, ScanSummary& summary)
   const auto path = options.outside.fields;
   const auto last = read_fields(path, slice_by_counter(summary, summary.slice_count - 1),
                                 summary.repetition_count - 1, summary.samples_per_scan);
+  if ((last.repetitions != 1 && last.repetitions != summary.repetition_count) ||
+      (last.slices != 1 && last.slices != summary.slice_count))
+    throw Error(path,
+                fmt::format("fields for all, or for each, of the {} slices and {} repetitions of {}",
+                            summary.slice_count, summary.repetition_count, summary.path),
+                fmt::format("{} slices and {} repetitions", last.slices, last.repetitions));
   if (!summary.has_sample_time && !last.sample_time_s.empty())
     summary.has_sample_time = true, summary.time_origin = TimeOrigin::unknown;
   summary.has_fields = true;

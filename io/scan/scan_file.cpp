@@ -129,7 +129,7 @@ Scan ScanFile::read(std::int64_t slice, std::int64_t repetition, ValidatedBy val
     constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
     const ThreadLimit limit(static_cast<int>(1 + volume.kspace.values.size() / values_per_thread));
     if (validated_by == ValidatedBy::file || !corrections_.empty()) volume.validate(summary.path);
-    if (volume.field_map) note_time_origin(summary, volume);
+    if (volume.field_map || volume.decay_per_s) note_time_origin(summary, volume);
     for (const auto& correct : corrections_) correct(volume, context);
     return volume;
   });

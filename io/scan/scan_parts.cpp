@@ -170,10 +170,11 @@ bool are_in_one_place(const Geometry& a, const Geometry& b) {
 
 void note_time_origin(const ScanSummary& summary, Scan& scan) {
   if (!scan.sample_time_s || summary.time_origin == TimeOrigin::excitation) return;
-  add_once(scan.messages, {"times", Severity::note,
-                           fmt::format("sample times counted from {}: the phase of the image is that of this "
-                                       "moment, not of the excitation",
-                                       name_of(summary.time_origin))});
+  add_once(scan.messages,
+           {"times", scan.decay_per_s ? Severity::warning : Severity::note,
+            fmt::format("sample times counted from {}: the {} of the image {} of this moment, not of the excitation",
+                        name_of(summary.time_origin), scan.decay_per_s ? "phase and intensity" : "phase",
+                        scan.decay_per_s ? "are those" : "is that")});
 }
 
 std::int64_t slice_by_counter(const ScanSummary& summary, std::int64_t slice) {

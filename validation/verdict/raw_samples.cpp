@@ -52,7 +52,7 @@ std::optional<Finding> wrapped_raw_samples(const Scan& scan) {
 
 std::optional<Finding> lost_weak_samples(const Scan& scan) {
   // Below the smallest of them a third as many values are expected as up to twice it: 16 where there are 48.
-  constexpr double fewest = 48, least_change = 0.01;
+  constexpr double fewest = 48, least_change = 0.05;
   const Index coils = scan.kspace.coil_count(), samples = scan.trajectory.sample_count();
   double energy = 0, all_zeros = 0, lost = 0, boundaries = 0, cut_coils = 0;
 #pragma omp parallel for schedule(static) reduction(+ : energy, all_zeros, lost, boundaries, cut_coils)

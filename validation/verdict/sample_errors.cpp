@@ -72,12 +72,13 @@ ReadoutSet without_offsets(ReadoutSet set, float from) {
     auto* d = set.data.data() + set.at(coil, 0);
     std::vector<double> re, im;
     for (Index m = 0; m < each; ++m)
-      if (set.radius[static_cast<std::size_t>(m)] >= from)
+      if (norm(d[m]) > 0 && set.radius[static_cast<std::size_t>(m)] >= from)
         re.push_back(d[m].real()), im.push_back(d[m].imag());
     if (re.empty()) continue;
     const std::complex<float> offset(static_cast<float>(median(std::move(re))),
                                      static_cast<float>(median(std::move(im))));
-    for (Index m = 0; m < each; ++m) d[m] -= offset;
+    for (Index m = 0; m < each; ++m)
+      if (norm(d[m]) > 0) d[m] -= offset;  // zeros fill readouts up
   }
   return set;
 }

@@ -118,7 +118,7 @@ std::array<std::int64_t, 3> KaiserBessel::grid_size(std::array<int, 3> matrix_si
   for (int axis = 0; axis < 3; ++axis)
     if (matrix_size[axis] > 1)
       size[axis] = good_fft_size(
-          std::max(static_cast<int>(std::min(1e8, std::ceil(oversampling * matrix_size[axis]))), 2 * width));
+          std::max(static_cast<int>(std::min(1e8, std::ceil(oversampling * matrix_size[axis] - 1e-9))), 2 * width));
   return size;
 }
 
