@@ -192,7 +192,7 @@ struct FieldProblem {
     made.fields = std::move(fields);
     return made;
   }
-  /// As scan, with decay of two components.
+  /// Returns that scan with decay of two components.
   Scan sodium() const {
     Scan made = scan();
     auto& second = made.second_decay.emplace(SecondDecay{*made.decay_per_s, *made.decay_per_s});
