@@ -37,10 +37,7 @@ std::string tag_of(const CLI::Option& option) {
   std::string tag;
   for (const auto& flag : flags_of(option)) tag += (tag.empty() ? "\\fB" : ", \\fB") + in_roff(flag) + "\\fR";
   const auto value = value_text(option);
-  if (value.empty()) return tag;
-  tag += " \\fI";
-  for (const char c : in_roff(value)) tag += c == ',' ? ",\\:" : std::string(1, c);  // a line may end there
-  return tag + "\\fR";
+  return value.empty() ? tag : tag + " \\fI" + in_roff(value) + "\\fR";
 }
 
 std::string entry_of(const CLI::Option& option) {
