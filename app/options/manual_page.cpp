@@ -100,7 +100,7 @@ std::string manual_page(const CLI::App& command) {
   const auto all = shown_commands(is_program ? command : *command.get_parent());
   std::string page = fmt::format(
       ".\\\" Made from the options of the program: fhd options --format man\n"
-      ".TH {} 1 \"\" \"fhd {}\" \"fhd\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}",
+      ".TH {} 1 \"\" \"fhd {}\" \"fhd\"\n.ad l\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}",
       in_roff(upper(page_name(command))), in_roff(version.substr(0, version.find(' '))),
       in_roff(page_name(command)),
       in_roff(is_program ? "exact reconstruction of non-Cartesian MRI scans" : command.get_description()),
