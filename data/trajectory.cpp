@@ -341,13 +341,14 @@ DesignedTrajectory design_spiral(const TrajectorySettings& settings) {
       settings);
 }
 
-/// Readouts from the centre outwards at a constant speed v, each on a cone of its own about z, whose directions are evenly dense on
-/// the sphere: straight up to the share p of the largest k, then with k^2 dk/dt constant, so that samples are evenly dense, too
-/// (Boada et al., MRM 37:706, 1997). With x = k / (p k_max) and s = v t / k_max:
+/// Designs readouts from the centre outwards at a constant speed v, each on a cone of its own about z, whose directions are
+/// evenly dense on the sphere: straight up to the share p of the largest k, then with k^2 dk/dt constant, so that samples are
+/// evenly dense, too (Boada et al., MRM 37:706, 1997). With x = k / (p k_max) and s = v t / k_max:
 ///
 ///   x^3 = 1 + 3 (s - p) / p,    angle about z = (sqrt(x^4 - 1) - arccos(1 / x^2)) / (2 sin(angle of the cone))
 ///
-/// p is the share of pi N^2 readouts, those of straight ones, that there are. A readout lasts 16 ms, or as long as gradients ask.
+/// p is the share of pi N^2 readouts, those of straight ones, that there are. A readout lasts 16 ms, or as long as the limits
+/// of gradients ask for protons; the corner at x = 1 is not rounded.
 DesignedTrajectory design_twisted_projections(const TrajectorySettings& settings) {
   constexpr double usual_share = 0.2, usual_duration_s = 16e-3, step = 0.8;
   const double n = *std::max_element(settings.matrix_size.begin(), settings.matrix_size.end()),

@@ -244,10 +244,7 @@ void add_maxwell_terms(io::ScanFile& file, std::optional<double> field_strength_
   if (!field_strength_t) {
     if (!(stated_t > 0) || !summary.has_sample_time) return;
     file.add([=](Scan& scan, io::VolumeContext& context) {
-      const bool is_known = scan.fields && std::ranges::any_of(scan.fields->functions, [](auto function) {
-                              return order_of(function) > 1;
-                            });
-      if (context.repetition > 0 || is_known) return;
+      if (context.repetition > 0 || (scan.fields && has_higher_orders(*scan.fields))) return;
       const auto starts = validation::readout_starts(scan.trajectory, context.readout_length);
       if (auto found = warning_of_maxwell_terms(scan, starts, stated_t))
         scan.messages.push_back(std::move(*found));

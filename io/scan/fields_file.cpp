@@ -132,45 +132,77 @@ Array<double> positions_of(const Array<double>& kappa, const Fields& fields, con
   return k;
 }
 
-/// Throws Error where measured positions, kappa of x, y, z in rad/m, are 10 times nearer to those of the scan with their axes
-/// exchanged or turned around, or in another unit.
-void require_same_axes(const Array<double>& kappa, const Fields& fields, const Scan& scan,
-                       const std::string& subject) {
+using Matrix = std::array<std::array<double, 3>, 3>;
+
+/// Sums over samples of positions in rad/m along the axes of the fields: those of the scan, s, and measured ones, kappa.
+struct PositionSums {
+  double of_scan = 0;    ///< s . s
+  Matrix products{};     ///< s_a kappa_b
+  Matrix measured{};     ///< kappa_a kappa_b
+  Matrix within_scan{};  ///< the projection onto the axes that have more than one voxel
+
+  PositionSums(const Array<double>& kappa, const Fields& fields, const Scan& scan);
+  /// Returns the sum of squares of s - factor kappa' within the scan, kappa'_a being sign[a] kappa_order[a].
+  double apart(const std::array<std::size_t, 3>& order, const std::array<double, 3>& sign, double factor) const {
+    double sum = of_scan;
+    for (std::size_t a = 0; a < 3; ++a) {
+      sum -= 2 * factor * sign[a] * products[a][order[a]];
+      for (std::size_t b = 0; b < 3; ++b)
+        sum += factor * factor * within_scan[a][b] * sign[a] * sign[b] * measured[order[a]][order[b]];
+    }
+    return sum;
+  }
+};
+
+PositionSums::PositionSums(const Array<double>& kappa, const Fields& fields, const Scan& scan) {
   const auto& geometry = scan.geometry;
   const std::array directions{geometry.read_direction, geometry.phase_direction, geometry.slice_direction};
+  Matrix cosines{};  // of the scan's axis and one of the fields; 0 of an axis of one voxel
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (std::size_t a = 0; a < 3 && geometry.matrix_size[axis] > 1; ++a)
+      for (std::size_t i = 0; i < 3; ++i) cosines[axis][a] += directions[axis][i] * fields.axes[a][i];
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (std::size_t a = 0; a < 3; ++a)
+      for (std::size_t b = 0; b < 3; ++b) within_scan[a][b] += cosines[axis][a] * cosines[axis][b];
   const auto samples = kappa.extent(1);
-  double of_scan = 0, measured = 0;                 // sums of squares
-  std::array<std::array<double, 3>, 3> products{};  // of an axis of the scan and one of the fields
   for (std::int64_t m = 0; m < samples; ++m)
     for (std::size_t a = 0; a < 3; ++a) {
       double along = 0;
       for (std::size_t axis = 0; axis < 3; ++axis)
         if (geometry.matrix_size[axis] > 1)
-          for (std::size_t i = 0; i < 3; ++i)
-            along += directions[axis][i] * fields.axes[a][i] * 2 * std::numbers::pi /
-                     (1e-3 * geometry.fov_mm[axis]) *
-                     scan.trajectory.k[static_cast<std::int64_t>(axis) * samples + m];
-      const auto of_fields = kappa[static_cast<std::int64_t>(a) * samples + m];
-      of_scan += along * along, measured += of_fields * of_fields;
-      for (std::size_t b = 0; b < 3; ++b)
-        products[a][b] += along * kappa[static_cast<std::int64_t>(b) * samples + m];
+          along += cosines[axis][a] * 2 * std::numbers::pi / (1e-3 * geometry.fov_mm[axis]) *
+                   scan.trajectory.k[static_cast<std::int64_t>(axis) * samples + m];
+      of_scan += along * along;
+      for (std::size_t b = 0; b < 3; ++b) {
+        const double of_fields = kappa[static_cast<std::int64_t>(b) * samples + m];
+        products[a][b] += along * of_fields;
+        measured[a][b] += kappa[static_cast<std::int64_t>(a) * samples + m] * of_fields;
+      }
     }
-  const double given = of_scan + measured - 2 * (products[0][0] + products[1][1] + products[2][2]);
+}
+
+/// Throws Error where measured positions, kappa of x, y, z in rad/m, are 10 times nearer to those of the scan with their axes
+/// exchanged or turned around, or in another unit.
+void require_same_axes(const Array<double>& kappa, const Fields& fields, const Scan& scan,
+                       const std::string& subject) {
+  const PositionSums sums(kappa, fields, scan);
+  const double of_scan = sums.of_scan;
+  std::array<std::size_t, 3> order{0, 1, 2}, best = order;
+  const double given = sums.apart(order, {1, 1, 1}, 1);
   if (!(given > 1e-4 * of_scan) || of_scan == 0) return;
   double least = given / 100, factor = 1;
-  std::array<std::size_t, 3> order{0, 1, 2}, best = order;
   do {
-    double sum = 0;
-    for (std::size_t a = 0; a < 3; ++a) sum += std::abs(products[a][order[a]]);
+    std::array<double, 3> sign{};
+    for (std::size_t a = 0; a < 3; ++a) sign[a] = std::copysign(1.0, sums.products[a][order[a]]);
     for (const double unit : {1.0, 1e3, 1e-3, 2 * std::numbers::pi, 1 / (2 * std::numbers::pi)})
-      if (const double left = of_scan + unit * unit * measured - 2 * unit * sum; left < least)
+      if (const double left = sums.apart(order, sign, unit); left < least)
         least = left - 1e-9 * of_scan, best = order, factor = unit;
   } while (std::ranges::next_permutation(order).found);
   if (!(least < given / 100)) return;
   std::string fit;
   bool is_opposite = best == std::array<std::size_t, 3>{0, 1, 2};
   for (std::size_t a = 0; a < 3; ++a) {
-    const double product = products[a][best[a]];
+    const double product = sums.products[a][best[a]];
     const bool counts = factor * std::abs(product) > 1e-3 * of_scan, turns = counts && product < 0;
     is_opposite = is_opposite && turns == counts;
     fit += fmt::format("{}{}{}", a > 0 ? ", " : "", turns ? "-" : "", "xyz"[best[a]]);
@@ -181,8 +213,10 @@ void require_same_axes(const Array<double>& kappa, const Fields& fields, const S
                   factor == 1 ? "" : fmt::format(", times {:.4g}", factor)),
       factor != 1 ? "give phases in rad and lengths in m"
       : is_opposite
-          ? "where the signal of the fields is exp(+i phase), write /field_sign = [-1] into their file"
-          : "state the directions of these axes in /field_axes");
+          ? "where the signal of the fields is exp(+i phase), write /field_sign = [-1] into their file (HDF5); "
+            "where the fields are right, correct the trajectory of the scan"
+          : "state the directions of these axes in /field_axes (HDF5); where the fields are right, correct the "
+            "trajectory or the directions of the scan");
 }
 
 /// Says how far measured positions are from those of the scan.
@@ -342,10 +376,7 @@ MeasuredFields read_fields_here(const std::string& path, std::int64_t slice, std
 
 void warn_of_place(Scan& scan) {
   if (!scan.fields || states_place(scan.geometry)) return;
-  const auto& functions = scan.fields->functions;
-  if (scan.fields->displacement_mm.empty() &&
-      std::ranges::none_of(functions, [](auto function) { return order_of(function) > 1; }))
-    return;
+  if (scan.fields->displacement_mm.empty() && !has_higher_orders(*scan.fields)) return;
   add_once(scan.messages, {"fields_place", Severity::warning,
                            "the scan states no position, so that its centre is taken to be the isocentre, "
                            "about which fields are stated",

@@ -2,7 +2,8 @@
 // Files of fields that are not linear in space (recon/domain/fields.hpp), as field cameras measure them beside a scan:
 //
 //   HDF5 of fhd (also datasets of a scan's own file)
-//     /field_coefficients  real  [term][sample], or [repetition][slice][term][sample] (1: for all): integrated phases, rad/m^order
+//     /field_coefficients  real  [term][sample], or [repetition][slice][term][sample], 1 of either for all: integrated
+//                                phases, rad/m^order
 //     /field_basis         names or numbers of FieldFunction, one for each term; absent: the first of its table
 //     /field_axes          real  [3][3], directions of the magnet's x, y, z in LPS, rows; absent: the unit matrix
 //     /field_centre        text  "isocentre" (so without it too): linear terms are about the origin, as all others; or
@@ -48,9 +49,8 @@ std::vector<FieldFunction> first_functions(std::int64_t count, const std::string
 
 /// Gives a scan measured fields in place of its own, and what their terms x, y, z say in place of its positions, and times
 /// where it has none; samples that then lie beyond the matrix are left out. Adds messages. Throws Error naming `subject`, a
-/// file, where they are of another
-/// number of samples, hold one or two of x, y, z, need a field of view that is not known, or fit the positions of the scan
-/// only with other axes or in another unit.
+/// file, where they are of another number of samples, hold one or two of x, y, z, need a field of view that is not known, or
+/// fit the positions of the scan only with other axes or in another unit.
 void put_fields(MeasuredFields measured, const std::string& subject, Scan& scan);
 /// Warns once where fields beyond linear ones are functions of a position that the scan does not state.
 void warn_of_place(Scan& scan);

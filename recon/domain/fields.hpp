@@ -6,6 +6,7 @@
 // in radians; forward transforms hold exp(-i phi'). b_l are real functions of the position about the isocentre, in metres,
 // along the axes of the magnet; kappa_l is in rad/m^n for a function of order n: an integrated phase, not a field. kappa_k is
 // 2 pi k of the trajectory, in rad/m. Sources: Wilm et al., MRM 65:1690 (2011); Bernstein et al., MRM 39:300 (1998).
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -65,6 +66,11 @@ struct Fields {
   /// Delta: how far nonlinear gradients displace a voxel along x, y, z of the magnet, mm, [3][z][y][x]; empty: linear.
   Array<float> displacement_mm{};
 };
+
+/// Returns whether a function is of second order or more: then it matters where the isocentre is.
+inline bool has_higher_orders(const Fields& fields) {
+  return std::ranges::any_of(fields.functions, [](auto function) { return order_of(function) > 1; });
+}
 
 /// Returns the positions of all voxels along the axes of the magnet, [x, y, z][voxel], metres from the isocentre, without
 /// displacement. Throws Error if a FOV of more than one voxel is unknown.

@@ -14,8 +14,8 @@ namespace {
 using Phasor = Complex<double>;
 using Indices = std::vector<std::int64_t>;
 
-/// Samples or places, [point][row]: coefficients or values of the basis; then, with decay, the time of a sample, and of a place
-/// R, or R, R' and f of each voxel of two components.
+/// Samples or places, [point][row]: coefficients or values of the basis; then, with decay, the time of a sample, and of a
+/// place R, or R, R' and f of each voxel of two components.
 struct Points {
   std::int64_t rows = 1;
   std::vector<double> values{};

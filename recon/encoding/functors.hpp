@@ -253,9 +253,8 @@ struct InverseSpectrum {
   }
 };
 
-/// turn(p) = exp(-i sum over l of kappa_l b_l(p)) D(p), the angle in double; D is 1 where decay is null, else exp(-R time),
-/// or, where
-/// there is a fraction f, f exp(-R time) + (1 - f) exp(-R' time).
+/// turn(p) = exp(-i sum over l of kappa_l b_l(p)) D(p), the angle in double; D is 1 where decay is null, else exp(-R time), or,
+/// where there is a fraction f, f exp(-R time) + (1 - f) exp(-R' time).
 template <class T>
 struct TurnByFields {
   static constexpr const char* name = "turning by fields";

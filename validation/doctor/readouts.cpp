@@ -76,10 +76,10 @@ void check_readouts(const Scan& scan, const std::vector<double>& energy, std::in
   const auto found = one_by_one ? suspicious(scan, length) : SuspiciousReadouts{};
   const auto readouts = one_by_one ? samples / length : 0;
   if (!found.empty.empty())
-    findings.add(Severity::suspicion, "readouts",
+    findings.add(Severity::warning, "readouts",
                  fmt::format("{} of {} readouts hold only zeros (first: {}); they count as measured zeros.",
                              found.empty.size(), readouts, found.empty.front()),
-                 "leave out readouts that were not measured: --omit-readouts, or remove them from the file");
+                 "remove readouts that were not measured from the file");
   else if (zeros > samples / 100)
     findings.add(Severity::warning, "readouts",
                  fmt::format("{} of {} samples are exactly zero in every coil; they count as measured zeros.",

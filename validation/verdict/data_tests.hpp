@@ -23,7 +23,8 @@ std::optional<Finding> wrapped_samples(const VerifierInput<float>& input, const 
 /// is 0, and (1 - g) / (1 + g), a positive number in every coil, where the imaginary part has the gain g. An
 /// object of one phase and symmetric about the centre has an S too, of another phase in each coil; one coil
 /// cannot tell. A constant of each coil is taken off before. A real object and coils of alike phases have one that falls with
-/// the radius: S that differs by more than 0.05 between coils, or between the inner and the outer half, counts only where `is_unexplained`. Code "imaginary"; `amount`: 100 g.
+/// the radius: S that differs by more than 0.05 between coils, or between the inner and the outer half, counts only where
+/// `is_unexplained`. Code "imaginary"; `amount`: 100 g.
 std::optional<Finding> imaginary_part(const ReadoutSet& whole, bool is_unexplained);
 
 /// Returns the samples whose residual, summed over coils, has 16 times the energy of any but the next ones within

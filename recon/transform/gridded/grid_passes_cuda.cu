@@ -168,7 +168,7 @@ struct GridPasses::Axes {
     const std::int64_t width =
                            std::int64_t{axis[0].plan.points} * (in_planes ? 1 : axis[1].plan.points * coils),
                        planes = in_planes ? std::int64_t{cut[2].voxels} * coils : 1;
-    toeplitz::with_stages(along.plan, [&](auto stages) {
+    toeplitz::FastStages::with(along.plan, [&](auto stages) {
       transform_columns_kernel<decltype(stages), to_grid>
           <<<static_cast<unsigned>(along.column_tiles(width) * planes), along.column_threads(),
              along.column_bytes()>>>(stages, along.twiddles.data(), cut[i], static_cast<unsigned>(width),
@@ -203,7 +203,7 @@ GridPasses::~GridPasses() = default;
 void GridPasses::image_to_grid(const Value* images, int coils, Value* grid, float* bounds) const {
   const toeplitz::Axis& x = axes_->axis[0];
   const std::int64_t lines = axes_->block_lines();
-  toeplitz::with_stages(x.plan, [&](auto stages) {
+  toeplitz::FastStages::with(x.plan, [&](auto stages) {
     transform_image_rows_kernel<<<axes_->row_blocks(coils), static_cast<unsigned>(lines * x.plan.threads),
                                   x.row_bytes(lines)>>>(stages, x.twiddles.data(), axes_->lines(coils),
                                                         images, grid, bounds);
@@ -218,7 +218,7 @@ void GridPasses::grid_to_image(Value* grid, int coils, Value* images) const {
   axes_->transform_columns<false>(1, coils, grid);
   const toeplitz::Axis& x = axes_->axis[0];
   const std::int64_t lines = axes_->block_lines();
-  toeplitz::with_stages(x.plan, [&](auto stages) {
+  toeplitz::FastStages::with(x.plan, [&](auto stages) {
     transform_grid_rows_kernel<<<axes_->row_blocks(coils), static_cast<unsigned>(lines * x.plan.threads),
                                  x.row_bytes(lines)>>>(stages, x.twiddles.data(), axes_->lines(coils), grid,
                                                        images);

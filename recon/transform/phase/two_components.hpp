@@ -1,7 +1,7 @@
 #pragma once
-// The sums of decay with two components, E = E_1 diag(f) + E_2 diag(1 - f): each component is a transform of its own with the same
-// phases. It takes twice the sines and cosines of one component. Both decays within one pass over the pairs would take a half to
-// two thirds of that, and kernels of their own on every device.
+// The sums of decay with two components, E = E_1 diag(f) + E_2 diag(1 - f): each component is a transform of its own with the
+// same phases, so that there are twice the sines and cosines of one component. One pass over the pairs for both would need
+// kernels of its own on every device.
 #include <memory>
 
 #include "recon/array/array.hpp"

@@ -69,12 +69,6 @@ using FastStages =
                 FixedStages<8, 8, 6>, FixedStages<8, 8, 7>, FixedStages<8, 8, 8>>;
 static_assert(FastStages::lengths == fast_lengths);
 
-/// f(the stages of this plan), as constants where the length is one of fast_lengths.
-template <class F>
-void with_stages(const BlockFftPlan& plan, const F& f) {
-  FastStages::with(plan, f);
-}
-
 /// An axis of n voxels: how its lines are transformed, and with which numbers on the device.
 struct Axis {
   BlockFftPlan plan;

@@ -16,7 +16,7 @@ namespace {
 
 using toeplitz::Axis;
 using toeplitz::Value;
-using toeplitz::with_stages;
+using toeplitz::FastStages;
 
 dim3 blocks(std::int64_t x, std::int64_t y = 1) {
   return {static_cast<unsigned>(x), static_cast<unsigned>(y)};
@@ -68,7 +68,7 @@ class ToeplitzPasses final : public ToeplitzOnDevice<float> {
   void queue_rows(const Batch& batch, const Value* in) const {
     const std::int64_t lines = std::max(1, toeplitz::row_threads / x_.plan.threads);
     const dim3 grid = blocks((rows_ + lines - 1) / lines * batch.coils, batch.images);
-    with_stages(x_.plan, [&](auto stages) {
+    FastStages::with(x_.plan, [&](auto stages) {
       toeplitz::rows_kernel<<<grid, static_cast<unsigned>(lines * x_.plan.threads), x_.row_bytes(lines)>>>(
           stages, x_.twiddles.data(), in, maps_.data() + batch.first * extents_.voxels(),
           static_cast<unsigned>(rows_), static_cast<unsigned>(batch.coils), along_x_.data());
@@ -78,7 +78,7 @@ class ToeplitzPasses final : public ToeplitzOnDevice<float> {
 
   void queue_columns(const Batch& batch) const {
     const dim3 grid = blocks(y_.column_tiles(extents_.g[0]) * extents_.n[2] * batch.coils * batch.images);
-    with_stages(y_.plan, [&](auto stages) {
+    FastStages::with(y_.plan, [&](auto stages) {
       toeplitz::columns_kernel<<<grid, y_.column_threads(), y_.column_bytes()>>>(
           stages, y_.twiddles.data(), along_x_.data(), static_cast<unsigned>(extents_.g[0]), along_y_.data());
     });
@@ -90,7 +90,7 @@ class ToeplitzPasses final : public ToeplitzOnDevice<float> {
     Array<Value>& values = extents_.flat() ? along_x_ : along_y_;
     const std::int64_t rows = extents_.flat() ? 1 : extents_.g[1], volumes = batch.coils * batch.images;
     const dim3 grid = blocks(last.column_tiles(extents_.g[0]) * rows * volumes);
-    with_stages(last.plan, [&](auto stages) {
+    FastStages::with(last.plan, [&](auto stages) {
       toeplitz::convolve_kernel<<<grid, last.column_threads(), last.column_bytes()>>>(
           stages, last.twiddles.data(), transfer_.data(), static_cast<unsigned>(extents_.g[0]),
           static_cast<unsigned>(rows), static_cast<unsigned>(volumes), values.data());
@@ -100,7 +100,7 @@ class ToeplitzPasses final : public ToeplitzOnDevice<float> {
 
   void queue_columns_back(const Batch& batch) const {
     const dim3 grid = blocks(y_.column_tiles(extents_.g[0]) * extents_.n[2] * batch.coils * batch.images);
-    with_stages(y_.plan, [&](auto stages) {
+    FastStages::with(y_.plan, [&](auto stages) {
       toeplitz::back_kernel<<<grid, y_.column_threads(), y_.column_bytes()>>>(
           stages, y_.twiddles.data(), along_y_.data(), static_cast<unsigned>(extents_.g[0]), along_x_.data());
     });
@@ -114,7 +114,7 @@ class ToeplitzPasses final : public ToeplitzOnDevice<float> {
                            std::min(batch.coils, std::max<std::int64_t>(1, toeplitz::row_threads / threads)),
                        rows = std::max<std::int64_t>(1, few / (threads * together)), lines = together * rows;
     const dim3 grid = blocks((rows_ + rows - 1) / rows, batch.images);
-    with_stages(x_.plan, [&](auto stages) {
+    FastStages::with(x_.plan, [&](auto stages) {
       toeplitz::combine_kernel<<<grid, static_cast<unsigned>(lines * threads), x_.row_bytes(lines)>>>(
           stages, x_.twiddles.data(), along_x_.data(), maps_.data() + batch.first * extents_.voxels(),
           static_cast<unsigned>(rows_), static_cast<unsigned>(batch.coils), static_cast<unsigned>(together),

@@ -95,5 +95,31 @@ TEST(FullEquationOfPhantoms, decay_takes_signal_with_time) {
   EXPECT_GT(later, std::exp(-50 * 0.02) * first);
 }
 
+TEST(FullEquationOfPhantoms, two_components_decay_as_tissue_and_fluid_do) {
+  auto settings = small_spiral();
+  settings.phantom = PhantomKind::sodium;
+  settings.echo_times_s = {0.01};
+  const auto of = [&](double fraction, double fast_per_s, double slow_per_s) {
+    settings.two_components = TwoComponents{fraction, fast_per_s, slow_per_s};
+    return simulate(settings).scan;
+  };
+  const Scan whole = of(0.6, 0, 0);
+  const auto& all = whole.kspace.values;
+  const auto& time_s = whole.sample_time_s.value();
+  auto expected = all;
+  for (std::int64_t i = 0; i < all.size(); ++i) {  // spirals begin at the centre, 0.01 s after the excitation
+    const double t = 0.01 + time_s[i % time_s.size()];
+    expected[i] = Complex<float>(std::exp(-70 * t) * Complex<double>(all[i]));
+  }
+  EXPECT_LE(relative_difference(of(0.6, 70, 70).kspace.values, expected), 1e-6);
+  // With all of tissue in the first component, which is gone, fluid is left; with fluid gone, tissue.
+  const auto fluid = of(1, 1e5, 0).kspace.values, tissue = of(1, 0, 1e5).kspace.values;
+  EXPECT_GE(relative_difference(fluid, all), 0.1);
+  EXPECT_GE(relative_difference(tissue, all), 0.1);
+  EXPECT_LE(relative_difference(of(0, 1e5, 0).kspace.values, all), 1e-6);
+  for (std::int64_t i = 0; i < all.size(); ++i) expected[i] = fluid[i] + tissue[i];
+  EXPECT_LE(relative_difference(expected, all), 1e-6);
+}
+
 }  // namespace
 }  // namespace fhd::data

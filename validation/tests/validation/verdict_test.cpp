@@ -333,6 +333,23 @@ TEST(RawSamples, show_that_the_weakest_were_set_to_zero) {
   EXPECT_NEAR(found->amount, 39, 5);  // 1 - exp(-1/2)
 }
 
+TEST(RawSamples, of_zeros_that_fill_readouts_up_are_not_lossy) {
+  constexpr Index length = 64, count = 8 * length, coils = 6;
+  Scan scan;
+  scan.trajectory.k = Array<double>(Shape{3, count});
+  scan.kspace.values = Array<Complex<float>>(Shape{coils, count});
+  for (Index m = 0; m < count; ++m) {
+    scan.trajectory.k[m] = static_cast<double>(m % length - length / 2);
+    scan.trajectory.k[count + m] = static_cast<double>(m / length), scan.trajectory.k[2 * count + m] = 0;
+  }
+  for (Index i = 0; i < coils * count; ++i)  // no value below 1, although all lie between 1 and 2
+    scan.kspace.values[i] = {i % length < 48 ? 1 + static_cast<float>(i % 997) / 1000 : 0, 0};
+  EXPECT_FALSE(validation::lost_weak_samples(scan));
+  for (Index i = 0; i < coils * count; ++i)
+    if (i % 3 == 0) scan.kspace.values[i] = {};
+  EXPECT_TRUE(validation::lost_weak_samples(scan));
+}
+
 TEST(Causes, are_none_of_a_scan_that_is_right) {
   Scan scan = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 4).scan;
   EXPECT_EQ(cause_of(scan), "none");

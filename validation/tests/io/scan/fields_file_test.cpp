@@ -151,6 +151,23 @@ TEST_F(FieldsFile, of_other_axes_or_another_unit_than_the_scan_is_refused) {
   EXPECT_CONTAINS(refused({0, 1, 2}, 0.5 / std::numbers::pi), "times 6.283");  // in turns
 }
 
+TEST_F(FieldsFile, of_a_slice_are_compared_within_it) {
+  const auto linear = linear_terms();
+  const auto refused = [&](std::int64_t first, std::int64_t second) {
+    Array<double> kappa({4, samples});
+    for (std::int64_t m = 0; m < samples; ++m) {
+      kappa[samples + m] = linear[first * samples + m], kappa[2 * samples + m] = linear[second * samples + m];
+      kappa[3 * samples + m] = 1e4;  // rad/m, of a slice whose rephasing is not exact
+    }
+    auto file = created("fields.h5");
+    file.write(fields_name, kappa);
+    file.close();
+    return refusal(&Pieces::fields, "fields.h5");
+  };
+  EXPECT_EQ(refused(0, 1), "");
+  EXPECT_CONTAINS(refused(1, 0), "with y, x, z in place of x, y, z");
+}
+
 TEST_F(FieldsFile, for_all_repetitions_serves_each_and_takes_the_place_of_the_scan_s_own) {
   scan.fields.emplace(Fields{{FieldFunction::xy}, terms(1)});
   scan.geometry.position_mm = {};

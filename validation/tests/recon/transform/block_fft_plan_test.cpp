@@ -37,6 +37,17 @@ TEST(BlockFftPlan, radices_multiply_to_the_length_and_threads_are_enough_for_eac
   EXPECT_EQ(taken, 137);  // of the 142 without a prime factor above 7
 }
 
+TEST(BlockFftPlan, fast_lengths_are_taken_and_are_the_next_ones) {
+  for (const int length : fhd::fast_lengths) {
+    EXPECT_TRUE(BlockFftPlan(length).is_taken()) << length;
+    EXPECT_EQ(fhd::fast_length(length), length);
+  }
+  EXPECT_EQ(fhd::fast_length(33), 64);
+  EXPECT_EQ(fhd::fast_length(280), 288);
+  EXPECT_EQ(fhd::fast_length(20), 20);
+  EXPECT_EQ(fhd::fast_length(513), 513);
+}
+
 TEST(BlockFftPlan, twiddles_are_as_many_as_it_says_and_exact_to_their_last_place) {
   for (const int n : {2, 15, 96, 256, 500, 1024}) {
     const BlockFftPlan plan(n);
