@@ -146,14 +146,35 @@ void SenseEncoding<T>::combine(const FourierTransform<T>& transform, const Array
 }
 
 template <class T>
+std::vector<bool> voxels_with_values(const Array<Complex<T>>& maps) {
+  const std::int64_t voxels = maps.size() / maps.extent(0);
+  std::vector<bool> has_value(static_cast<std::size_t>(voxels));
+  for (std::int64_t i = 0; i < maps.size(); ++i)
+    if (norm(maps.data()[i]) > 0) has_value[static_cast<std::size_t>(i % voxels)] = true;
+  return has_value;
+}
+
+std::vector<std::int64_t> numbers_of(const std::vector<bool>& values) {
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i]) numbers.push_back(static_cast<std::int64_t>(i));
+  return numbers.size() == values.size() ? std::vector<std::int64_t>() : numbers;
+}
+
+template <class T>
 Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan, Device device) {
   require_shape(image, scan.geometry.image_shape(), "image");
   auto coil_images = coil_images_of(image, scan);
   const std::int64_t coils = coil_images.extent(0);
   const auto& n = scan.geometry.matrix_size;
+  PhaseTerms terms;
+  if (has_off_resonance(scan) || has_fields(scan)) {
+    terms = all_terms(scan);
+    terms.summed_voxels = numbers_of(voxels_with_values(coil_images));
+  }
   const std::unique_ptr<FourierTransform<T>> transform =
-      has_off_resonance(scan) || has_fields(scan)
-          ? make_phase_transform<T>(all_terms(scan), n, device)
+      !terms.basis.empty()
+          ? make_phase_transform<T>(terms, n, device)
           : make_direct_transform<T>(scan.trajectory, n, device, {GpuSums::accurate});
   Array<Complex<T>> samples(transform->samples_shape(coils), device);
   transform->forward(coil_images.to(device), samples);
@@ -179,6 +200,7 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
   template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
   template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                       \
   template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                            \
+  template std::vector<bool> voxels_with_values<T>(const Array<Complex<T>>&);                             \
   template Array<Complex<T>> exact_samples<T>(const Array<Complex<T>>&, const Scan&, Device);             \
   template class SenseEncoding<T>;
 FHD_INSTANTIATE(float)

@@ -6,7 +6,9 @@
 //
 // Where an object is folded within the field of view, a voxel holds two places, which coils see with two different
 // sensitivities: one map cannot tell them, a second set can. Source: Uecker et al., MRM 71:990 (2014).
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "recon/array/execution.hpp"
 #include "recon/array/linear_operator.hpp"
@@ -95,6 +97,12 @@ double image_bytes(const TransformSizes& sizes);
 /// SenseEncoding, from sizes alone: its bytes are beside its maps and its transform, whose scratch is the scratch.
 OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& sizes, std::int64_t coils,
                         std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
+
+/// Returns where any of the maps, or coil images, [coil][z][y][x] on the host, is not zero, [voxel].
+template <class T>
+std::vector<bool> voxels_with_values(const Array<Complex<T>>& maps);
+/// Returns the numbers of the true values, ascending; empty: all are true.
+std::vector<std::int64_t> numbers_of(const std::vector<bool>& values);
 
 /// Returns the samples that an image should give by the full equation of domain/scan.hpp, as [coil][sample] on the host: exact
 /// sums on `device`, no factors, no gridding. `image` is [z][y][x] of the matrix of the scan, on the host; its k-space does not

@@ -169,7 +169,7 @@ std::int64_t most_factors(const FieldSizes& of, const TransformSettings& asked,
   if (asked.kind == TransformKind::gridded) return most_field_terms;
   constexpr double affordable_s = 30, fewest = 4;  // of one product with E^H E, by exact sums
   const MachineRates rates = assumed_rates(of.sizes.device);
-  const double exact = rates.seconds(2 * PhaseCost(of.sizes, 0).forward(of.coils)),
+  const double exact = rates.seconds(2 * of.seen * PhaseCost(of.sizes, 0).forward(of.coils)),
                worth = exact / rates.seconds(work_of_factors(of, plain, 1));
   if (worth < fewest) return 0;
   return exact > affordable_s ? most_field_terms

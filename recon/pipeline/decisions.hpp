@@ -142,6 +142,7 @@ inline constexpr std::int64_t most_field_terms = 512;
 struct FieldSizes {
   TransformSizes sizes;
   std::int64_t coils = 1;
+  double seen = 1;  ///< share of the voxels that a coil sees: exact sums take these alone
 };
 /// Returns the most terms of factors, with `plain` for each, that are worth it beside exact sums, by assumed rates: 0: exact sums,
 /// where they are asked for or cheaper than some terms; all where the gridded transform is asked for or exact sums would take too

@@ -31,12 +31,14 @@ Array<Complex<T>> ones_for(const Geometry& geometry, Device device) {
 /// Returns the voxels that a coil sees; empty: all.
 std::vector<bool> seen_voxels(const Scan& scan) {
   if (!scan.sensitivity_maps || scan.second_maps) return {};
-  const auto& maps = scan.sensitivity_maps->values;
-  const std::int64_t voxels = scan.geometry.voxel_count();
-  std::vector<bool> seen(voxels);
-  for (std::int64_t i = 0; i < maps.size(); ++i)
-    if (norm(maps.data()[i]) > 0) seen[i % voxels] = true;
-  return seen;
+  return voxels_with_values(scan.sensitivity_maps->values);
+}
+
+/// Returns how many of the values are true, 0 ... 1; 1 of none.
+double share_of_true(const std::vector<bool>& values) {
+  return values.empty() ? 1
+                        : static_cast<double>(std::ranges::count(values, true)) /
+                              static_cast<double>(values.size());
 }
 
 void note_fields(const FieldModel& fields, bool is_map_alone, const Context& context) {
@@ -153,7 +155,7 @@ FieldModel FieldModel::of_samples(const std::vector<std::int64_t>& samples) cons
   };
   return {{columns_of(terms.coefficients, samples), terms.basis, terms.decay_per_s,
            terms.sample_time_s.empty() ? Array<double>() : columns_of(terms.sample_time_s, samples),
-           terms.second_decay_per_s, terms.fraction},
+           terms.second_decay_per_s, terms.fraction, terms.summed_voxels},
           part(factors),
           part(differences)};
 }
@@ -180,15 +182,16 @@ std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& tr
   const double accuracy = field_accuracy(asked);
   // Least squares with a field map alone has a Toeplitz operator, which exact sums have not.
   const bool may_be_exact = is_full || method == nullptr;
+  const auto seen = seen_voxels(scan);
   const FieldSizes sizes{{scan.geometry.matrix_size,
                           {scan.trajectory.sample_count()},
                           context.settings.precision,
                           context.device()},
-                         scan.kspace.coil_count()};
+                         scan.kspace.coil_count(),
+                         share_of_true(seen)};
   FieldModel fields;
   context.log.stage(is_full ? "factors" : "time segments", [&] {
     fields.terms = field_terms(scan);
-    const auto seen = seen_voxels(scan);
     const std::int64_t most = may_be_exact ? most_factors(sizes, asked, transform) : most_field_terms;
     auto found = most > 0 ? field_factors(fields.terms, seen, accuracy, most) : std::nullopt;
     if (found) fields.factors = std::move(*found);
@@ -208,6 +211,7 @@ std::optional<FieldModel> field_model_of(const Scan& scan, TransformSettings& tr
                             option_words("transform", "direct")
                       : "check the unit of the field map (rad/s) and of the sample times (s)");
     fields.terms = all_terms(scan);
+    fields.terms.summed_voxels = numbers_of(seen);
     require_phase_terms(fields.terms, scan.geometry.matrix_size);
     transform.kind = TransformKind::direct;
   }

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "recon/array/execution.hpp"
 #include "recon/transform/phase/phase_backends.hpp"
 #include "recon/transform/phase/two_components.hpp"
+#include "recon/transform/phase/voxel_choice.hpp"
 
 namespace fhd {
 namespace {
@@ -66,7 +69,45 @@ void require_decay(const PhaseTerms& terms, std::int64_t voxels, std::int64_t sa
     throw Error("fraction of decay", "0 ... 1", number_text(*least < 0 ? *least : *most));
 }
 
+void require_numbers(const std::vector<std::int64_t>& numbers, std::int64_t voxels) {
+  if (numbers.empty()) return;
+  if (numbers.front() < 0 || numbers.back() >= voxels || !std::ranges::is_sorted(numbers, std::less_equal()))
+    throw Error("voxels that are summed", "ascending numbers from 0 to " + std::to_string(voxels - 1),
+                "others");
+}
+
+/// Returns the sums over the voxels that are summed, of images [coil][1][1][voxel] of them if these are not all.
+template <class T>
+std::unique_ptr<FourierTransform<T>> sums_of(const PhaseTerms& terms, std::array<int, 3> matrix_size,
+                                             Device device, GpuSums choice) {
+  const auto& voxels = terms.summed_voxels;
+  if (!terms.fraction.empty()) {
+    PhaseTerms first = terms, second = terms;
+    second.decay_per_s = terms.second_decay_per_s;
+    for (PhaseTerms* each : {&first, &second}) each->second_decay_per_s = each->fraction = {};
+    return sum_of_components<T>(sums_of<T>(first, matrix_size, device, choice),
+                                sums_of<T>(second, matrix_size, device, choice),
+                                summed_of(terms.fraction, voxels));
+  }
+  if (device.is_cuda()) {
+    if constexpr (built_with_cuda) return make_phase_transform_cuda<T>(terms, matrix_size, device, choice);
+    refuse_cuda();
+  }
+  return make_phase_transform_cpu<T>({terms.coefficients, summed_of(terms.basis, voxels),
+                                      summed_of(terms.decay_per_s, voxels), terms.sample_time_s},
+                                     summed_matrix(terms, matrix_size));
+}
+
 }  // namespace
+
+Array<double> summed_of(const Array<double>& values, const std::vector<std::int64_t>& voxels) {
+  return voxels.empty() ? values : columns_of(values, voxels);
+}
+
+std::array<int, 3> summed_matrix(const PhaseTerms& terms, std::array<int, 3> matrix_size) {
+  if (terms.summed_voxels.empty()) return matrix_size;
+  return {static_cast<int>(terms.summed_voxels.size()), 1, 1};
+}
 
 double largest_phase(const PhaseTerms& terms) {
   const auto of_basis = largest_of_rows(terms.basis);
@@ -94,6 +135,7 @@ void require_phase_terms(const PhaseTerms& terms, std::array<int, 3> matrix_size
   require_finite(terms.coefficients, "coefficients");
   require_finite(terms.basis, "basis");
   require_decay(terms, voxels, shape[1]);
+  require_numbers(terms.summed_voxels, voxels);
   const double largest = largest_phase(terms);
   if (!(largest <= most_phase_rad))
     throw Error("phases", "at most " + number_text(most_phase_rad) + " rad", number_text(largest) + " rad",
@@ -106,15 +148,9 @@ std::unique_ptr<FourierTransform<T>> make_phase_transform(const PhaseTerms& term
                                                           std::array<int, 3> matrix_size, Device device,
                                                           GpuSums choice) {
   require_phase_terms(terms, matrix_size);
-  if (!terms.fraction.empty()) {
-    const PhaseTerms second{terms.coefficients, terms.basis, terms.second_decay_per_s, terms.sample_time_s},
-        first{terms.coefficients, terms.basis, terms.decay_per_s, terms.sample_time_s};
-    return sum_of_components<T>(make_phase_transform<T>(first, matrix_size, device, choice),
-                                make_phase_transform<T>(second, matrix_size, device, choice), terms.fraction);
-  }
-  if (device.is_cpu()) return make_phase_transform_cpu<T>(terms, matrix_size);
-  if constexpr (built_with_cuda) return make_phase_transform_cuda<T>(terms, matrix_size, device, choice);
-  refuse_cuda();
+  auto sums = sums_of<T>(terms, matrix_size, device, choice);
+  if (terms.summed_voxels.empty()) return sums;
+  return transform_of_voxels<T>(std::move(sums), matrix_size, terms.summed_voxels);
 }
 
 template std::unique_ptr<FourierTransform<float>> make_phase_transform<float>(const PhaseTerms&,

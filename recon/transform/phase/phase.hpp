@@ -8,7 +8,9 @@
 // harmonic of a field one more. No factor separates: every pair of voxel and sample takes its own sine and cosine, which all
 // coils share. The adjoint is the exact conjugate transpose. E^H E has no Toeplitz form: encoding/sense.hpp, explicit_normal.
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "recon/array/array.hpp"
 #include "recon/array/device.hpp"
@@ -24,6 +26,9 @@ struct PhaseTerms {
   Array<double> decay_per_s;                       ///< R >= 0, [voxel]; empty: none
   Array<double> sample_time_s;                     ///< t, [sample]; only with decay
   Array<double> second_decay_per_s{}, fraction{};  ///< R' >= 0 and f, 0 ... 1, [voxel]; empty: one component
+  /// Ascending numbers of the voxels that are summed; empty: all. forward takes images for zero elsewhere, adjoint gives zero:
+  /// where no coil sees anything, pairs need no sine and cosine.
+  std::vector<std::int64_t> summed_voxels{};
 };
 
 /// Bounds |phi| from above by the largest sum over terms of |kappa_l(m)| max_p |b_l(p)|, in radians.

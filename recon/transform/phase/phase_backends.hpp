@@ -4,10 +4,16 @@
 
 namespace fhd {
 
+/// Returns those of values [voxel] or [term][voxel] that are summed: all if there are no numbers.
+Array<double> summed_of(const Array<double>& values, const std::vector<std::int64_t>& voxels);
+/// Returns the matrix of the images that the sums take: one line of the voxels that are summed, or all.
+std::array<int, 3> summed_matrix(const PhaseTerms& terms, std::array<int, 3> matrix_size);
+
+/// Every voxel of the terms is summed.
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_phase_transform_cpu(const PhaseTerms& terms,
                                                               std::array<int, 3> matrix_size);
-/// Not in a build without CUDA.
+/// Makes the transform of summed_matrix. Not in a build without CUDA.
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_phase_transform_cuda(const PhaseTerms& terms,
                                                                std::array<int, 3> matrix_size, Device device,

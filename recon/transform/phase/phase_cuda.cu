@@ -39,7 +39,8 @@ class PairSums final : public PhaseSums<T> {
   PairSums(const PhaseTerms& terms, Device device)
       : device_(device),
         terms_(static_cast<int>(terms.coefficients.extent(0))),
-        voxels_(terms.basis, 1, terms.decay_per_s, device),
+        voxels_(summed_of(terms.basis, terms.summed_voxels), 1,
+                summed_of(terms.decay_per_s, terms.summed_voxels), device),
         samples_(terms.coefficients, 1 / (2 * std::numbers::pi),
                  terms.decay_per_s.empty() ? Array<double>() : terms.sample_time_s, device) {
     constexpr int most_terms = 512;  // of which a tile lies in shared memory
@@ -103,8 +104,11 @@ std::unique_ptr<PhaseSums<T>> make_sums(const PhaseTerms& terms, std::array<int,
                                         Device device, GpuSums choice) {
   if constexpr (std::is_same_v<T, float>)
     if (terms.decay_per_s.empty() && choice != GpuSums::accurate && choice != GpuSums::fast) {
-      const auto phase = phase_limbs::reduced_phase(terms, matrix_size);
-      if (const auto plan = phase_limbs::plan_limbs(phase)) return make_tensor_sums(phase, *plan, device);
+      auto phase = phase_limbs::reduced_phase(terms, matrix_size);
+      if (const auto plan = phase_limbs::plan_limbs(phase)) {
+        phase.basis = summed_of(phase.basis, terms.summed_voxels);
+        return make_tensor_sums(phase, *plan, device);
+      }
     }
   return std::make_unique<PairSums<T>>(terms, device);
 }
@@ -113,9 +117,9 @@ template <class T>
 class PhaseTransformCuda final : public FourierTransform<T> {
  public:
   PhaseTransformCuda(const PhaseTerms& terms, std::array<int, 3> matrix_size, Device device, GpuSums choice)
-      : FourierTransform<T>(matrix_size, terms.coefficients.extent(1), device),
+      : FourierTransform<T>(summed_matrix(terms, matrix_size), terms.coefficients.extent(1), device),
         sums_(make_sums<T>(terms, matrix_size, device, choice)),
-        cost_({matrix_size, {terms.coefficients.extent(1)}, precision_of<T>(), device},
+        cost_({this->matrix_size(), {terms.coefficients.extent(1)}, precision_of<T>(), device},
               sums_->bytes_of_item()) {}
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {

@@ -61,6 +61,8 @@ TEST_F(GpuPhase, gives_the_same_bits_each_time) {
   EXPECT_TRUE(tests::identical(once, again));
 }
 
+TEST_F(GpuPhase, sums_chosen_voxels_alone) { tests::expect_chosen_voxels_alone(Device::cuda()); }
+
 TEST_F(GpuPhase, values_that_are_not_numbers_stay_so) { tests::expect_nan_is_kept(Device::cuda()); }
 
 TEST_F(GpuPhase, states_its_bytes) {

@@ -89,6 +89,34 @@ void expect_phase_sums(Device device, double tolerance, GpuSums choice = GpuSums
   }
 }
 
+/// Chosen voxels are summed as if images were zero elsewhere; there the adjoint is zero.
+inline void expect_chosen_voxels_alone(Device device) {
+  for (const int decays : {0, 1, 2}) {
+    const PhaseCase c{{{33, 17, 3}, 257, 3}, 5, 100, decays};
+    auto terms = phase_terms(c, 1);
+    const auto all = make_phase_transform<float>(terms, c.sizes.matrix_size, device);
+    auto images = random_values<float>(all->images_shape(3), 4);
+    const auto samples = random_values<float>(all->samples_shape(3), 5);
+    Array<Complex<float>> seen(all->samples_shape(3), device), image(all->images_shape(3), device);
+    all->adjoint(samples.to(device), image);
+    auto expected = image.to(Device::cpu());
+    const std::int64_t voxels = terms.basis.extent(1);
+    for (std::int64_t i = 0; i < images.size(); ++i) {
+      if (i % voxels % 7 < 3) continue;
+      images[i] = expected.data()[i] = {};
+    }
+    for (std::int64_t p = 0; p < voxels; ++p)
+      if (p % 7 < 3) terms.summed_voxels.push_back(p);
+    const auto some = make_phase_transform<float>(terms, c.sizes.matrix_size, device);
+    some->adjoint(samples.to(device), image);
+    EXPECT_LE(relative_error(image.to(Device::cpu()), expected), 5e-6) << decays;
+    some->forward(images.to(device), seen);
+    const auto found = seen.to(Device::cpu());
+    all->forward(images.to(device), seen);
+    EXPECT_LE(relative_error(found, seen.to(Device::cpu())), 5e-6) << decays;
+  }
+}
+
 /// A value that is not a number shows in every result that it belongs to.
 inline void expect_nan_is_kept(Device device) {
   const PhaseCase c{{{6, 5, 1}, 40, 2}, 2, 10};

@@ -71,6 +71,8 @@ TEST(Phase, conjugate_gradient_finds_the_image_of_the_full_equation) {
 
 TEST(Phase, values_that_are_not_numbers_stay_so) { tests::expect_nan_is_kept(Device::cpu()); }
 
+TEST(Phase, sums_chosen_voxels_alone) { tests::expect_chosen_voxels_alone(Device::cpu()); }
+
 TEST(Phase, refuses_arrays_of_other_shapes) {
   const PhaseCase c{{{6, 5, 1}, 40, 2}, 2, 10};
   tests::expect_wrong_arrays_are_refused(
@@ -96,6 +98,10 @@ TEST(Phase, refuses_terms_in_one_line_that_says_what_is_wrong) {
   const std::vector<WrongTerms> wrong{
       {"coefficients: expected finite numbers, found NaN or infinity in 1 of 200 values",
        [&](PhaseTerms& t) { t.coefficients[3] = nan; }},
+      {"voxels that are summed: expected ascending numbers from 0 to 29",
+       [&](PhaseTerms& t) { t.summed_voxels = {3, 3}; }},
+      {"voxels that are summed: expected ascending numbers",
+       [&](PhaseTerms& t) { t.summed_voxels = {3, 30}; }},
       {"basis: expected finite numbers", [&](PhaseTerms& t) { t.basis[3] = INFINITY; }},
       {"decay: expected finite numbers", [&](PhaseTerms& t) { t.decay_per_s[0] = nan; }},
       {"sample times: expected finite numbers", [&](PhaseTerms& t) { t.sample_time_s[0] = nan; }},
