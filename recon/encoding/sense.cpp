@@ -150,7 +150,8 @@ std::vector<bool> voxels_with_values(const Array<Complex<T>>& maps) {
   const std::int64_t voxels = maps.size() / maps.extent(0);
   std::vector<bool> has_value(static_cast<std::size_t>(voxels));
   for (std::int64_t i = 0; i < maps.size(); ++i)
-    if (norm(maps.data()[i]) > 0) has_value[static_cast<std::size_t>(i % voxels)] = true;
+    if (const auto& value = maps.data()[i]; value.re != 0 || value.im != 0)  // NaN is a value, too
+      has_value[static_cast<std::size_t>(i % voxels)] = true;
   return has_value;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -274,6 +275,13 @@ TEST(FieldFactors, both_engines_equal_direct_sums) {
         make_field_normal<double>(kernel, turned_maps(maps, terms, *differences), *differences);
     expect_equal_to_sums(exact, *toeplitz, phase, 5e-3);
   }
+}
+
+TEST(FieldFactors, exact_samples_keep_values_that_are_not_numbers) {
+  const Scan scan = FieldProblem{{5, 4, 3}, 1, 20}.sodium();
+  auto image = random_values<double>(scan.geometry.image_shape(), 8);
+  image[7].re = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& value : exact_samples(image, scan, Device::cpu())) EXPECT_TRUE(std::isnan(value.re));
 }
 
 TEST(FieldFactors, terms_are_the_signal_equation) {
